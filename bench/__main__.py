@@ -1,0 +1,27 @@
+"""Run the measurements named on the command line, or all of them. `make bench ARGS="eager --quick"` comes here."""
+
+import argparse
+
+from bench import eager, memory, startup
+from bench.runner import Options
+
+QUESTIONS = {"eager": eager.main, "memory": memory.main, "startup": startup.main}
+
+
+def main() -> None:
+    """Parse the command line and answer each question in turn."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    available = ", ".join(QUESTIONS)
+    parser.add_argument("questions", nargs="*", metavar="question", help=f"any of: {available} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, for a first look")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the rows whose name contains TEXT")
+    arguments = parser.parse_args()
+    unknown = set(arguments.questions) - set(QUESTIONS)
+    if unknown:
+        parser.error(f"unknown question {', '.join(sorted(unknown))}; there are {available}")
+    for name in arguments.questions or QUESTIONS:
+        QUESTIONS[name](Options(quick=arguments.quick, only=arguments.only))
+
+
+if __name__ == "__main__":
+    main()

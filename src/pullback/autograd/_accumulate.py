@@ -1,0 +1,229 @@
+"""`AccumulateGrad`: the node behind a leaf. It adds incoming gradients to the leaf's `.grad`."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._input_metadata import InputMetadata
+from pullback.autograd._node import ACCUMULATOR_SEQUENCE, Node
+from pullback.autograd._sparse import SparseGrad
+from pullback.core.spec import describe
+from pullback.core.state import current, next_stamp
+from pullback.errors import AutogradError
+from pullback.tensors.tensor import UNSET, Leaf, Tensor, extra_of, is_inference, meta_of, shared_counter, wrap
+
+_creation_lock = threading.Lock()
+
+
+class AccumulateGrad(Node):
+    """The sink of gradients for one leaf, shared by all graphs over it. It owns the leaf; the leaf finds it weakly.
+
+    `seq` is the time of creation, which tells the engine which nodes can reach it; in the order of execution
+    accumulators come first, as soon as they are ready.
+    """
+
+    __slots__ = ("variable",)
+
+    variable: Tensor
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+    def _sequence_nr(self) -> int:
+        return ACCUMULATOR_SEQUENCE
+
+    @property
+    def topological_nr(self) -> int:
+        """Always 0."""
+        return 0
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        metadata = InputMetadata.from_spec(self.spec)
+        metadata.set_grad_dtype(self.grad_dtype_of(0))
+        return (metadata,)
+
+    def grad_dtype_of(self, output_nr: int) -> Any:
+        meta = self.variable._meta
+        if meta is None or meta.grad_dtype is UNSET:
+            return self.spec.dtype  # type: ignore[union-attr]
+        return meta.grad_dtype
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        self.accumulate(grads[0], as_tensors, False)
+        return ()
+
+    def accumulate(self, gradient: Any, create_graph: bool, owned: bool) -> bool:
+        """Add `gradient` to the leaf's `.grad`. False if there was nothing to add or nobody to receive it.
+
+        `owned` promises that nobody else holds the gradient, so that it may become `.grad` without a copy.
+        """
+        leaf = self.variable
+        if type(leaf._node) is not Leaf:
+            if leaf._node is not None:
+                raise AutogradError(
+                    "LEAF_MOVED",
+                    f"a leaf {describe(leaf.shape, leaf.dtype)} was overwritten with a differentiable result before "
+                    "its gradient arrived",
+                    where="AccumulateGrad",
+                    why="it is no longer a leaf, so its gradient has no place to be stored",
+                    fix="run backward before the in-place operation, or write to a clone of the leaf",
+                )
+            return False
+        if gradient is None:
+            return False
+        meta = meta_of(leaf)
+        with meta.lock:
+            meta.grad = _accumulated(meta.grad, gradient, leaf, create_graph, owned)
+        return True
+
+
+def accumulator_of(tensor: Tensor) -> AccumulateGrad:
+    """The accumulator of a leaf that requires grad: the living one, or a new one."""
+    leaf = tensor._node
+    reference = leaf.accumulator
+    node = None if reference is None else reference()
+    if node is None:
+        with _creation_lock:
+            reference = leaf.accumulator
+            node = None if reference is None else reference()
+            if node is None:
+                node = AccumulateGrad()
+                node.variable = tensor
+                node.spec = tensor._spec
+                node.next = ()
+                node.rare = None
+                node.seq = next_stamp()
+                leaf.accumulator = weakref.ref(node)
+    return node
+
+
+def _accumulated(existing: Any, gradient: Any, leaf: Tensor, create_graph: bool, owned: bool) -> Any:
+    if existing is None:
+        return _first_gradient(gradient, leaf, create_graph, owned)
+    if create_graph:
+        return _dense(existing) + _dense(gradient)
+    payload = gradient._data if type(gradient) is Tensor else gradient
+    if isinstance(existing, SparseGrad):
+        if isinstance(payload, SparseGrad):
+            existing.accumulate_(payload)
+            return existing
+        return wrap(existing.to_dense() + payload)
+    target = existing._data
+    if _is_writable(existing):
+        _check_same_shape(target, payload)
+        if isinstance(payload, SparseGrad):
+            np.add.at(target, payload.indices, payload._plain_values())
+        else:
+            np.add(target, payload, out=target, casting="unsafe")
+        shared = shared_counter(existing)
+        if shared is not None:
+            shared.bump()
+        return existing
+    total = target + (payload.to_dense() if isinstance(payload, SparseGrad) else payload)
+    return as_made_here(wrap(np.asarray(total)))
+
+
+def _is_writable(gradient: Tensor) -> bool:
+    """May a pass add to this `.grad` in place? Not to a broadcast, nor to an inference tensor outside that mode."""
+    data = gradient._data
+    if type(data) is not np.ndarray or not data.flags.writeable:
+        return False
+    if is_inference(gradient) and not current().inference:
+        return False
+    return (
+        0 not in data.strides
+        or data.size == 0
+        or all(stride or length == 1 for stride, length in zip(data.strides, data.shape, strict=True))
+    )
+
+
+def _check_same_shape(target: Any, payload: Any) -> None:
+    if tuple(payload.shape) != target.shape:
+        raise AutogradError(
+            "GRAD_SHAPE",
+            f"the gradient has shape {list(payload.shape)}, but the `.grad` already there has {list(target.shape)}",
+            where="AccumulateGrad",
+            why="gradients of one leaf are added up, and these two can not be broadcast into one another",
+            fix="set `.grad = None` after giving the leaf data of another shape",
+        )
+
+
+def _dense(gradient: Any) -> Any:
+    return wrap(gradient.to_dense()) if isinstance(gradient, SparseGrad) else gradient
+
+
+def _first_gradient(gradient: Any, leaf: Tensor, create_graph: bool, owned: bool) -> Any:
+    if create_graph or isinstance(gradient, SparseGrad):
+        return gradient.clone()
+    payload = gradient._data if type(gradient) is Tensor else gradient
+    if type(payload) is not np.ndarray:
+        return as_made_here(wrap(np.array(payload) if isinstance(payload, np.generic) else payload))
+    data = leaf._data
+    if (
+        owned
+        and payload.base is None
+        and payload.flags.writeable
+        and (_has_layout(payload, data) or not current().layout_policy)
+    ):
+        return _wrap_like(payload, leaf)
+    return _wrap_like(_copied_like(payload, data), leaf)
+
+
+def _wrap_like(payload: Any, leaf: Tensor) -> Tensor:
+    """A constant Tensor on a payload that usually has the leaf's own shape and dtype."""
+    spec = leaf._spec
+    if payload.dtype is not spec.dtype or payload.shape != spec.shape:
+        return as_made_here(wrap(payload))
+    tensor = Tensor()
+    tensor._data = payload
+    tensor._spec = spec
+    tensor._node = tensor._counter = tensor._extra = tensor._meta = None
+    return as_made_here(tensor)
+
+
+def as_made_here(tensor: Tensor) -> Tensor:
+    """A gradient that was just made: in inference mode it is an inference tensor."""
+    if current().inference:
+        extra_of(tensor).inference = True
+    return tensor
+
+
+def _has_layout(payload: Any, data: Any) -> bool:
+    if type(data) is np.ndarray and payload.strides == data.strides:
+        return bool(payload.flags.c_contiguous) or _is_dense(data)
+    if type(data) is np.ndarray and _is_dense(data):
+        return all(
+            own == theirs or length == 1
+            for own, theirs, length in zip(payload.strides, data.strides, payload.shape, strict=True)
+        )
+    return bool(payload.flags.c_contiguous)
+
+
+def _is_dense(data: Any) -> bool:
+    """True if the elements fill a stretch of memory without gaps or overlap, in some order of the axes."""
+    if data.flags.c_contiguous or data.flags.f_contiguous:
+        return True
+    expected = data.itemsize
+    for stride, length in sorted(zip(data.strides, data.shape, strict=True)):
+        if length == 1:
+            continue
+        if stride != expected:
+            return False
+        expected *= length
+    return True
+
+
+def _copied_like(payload: Any, data: Any) -> np.ndarray[Any, Any]:
+    """A copy of `payload` with the strides of `data` if that is dense, C-contiguous otherwise."""
+    if type(data) is np.ndarray and data.shape == payload.shape and _is_dense(data):
+        copy = np.empty_like(data, dtype=payload.dtype)
+    else:
+        copy = np.empty(payload.shape, payload.dtype)
+    np.copyto(copy, payload)
+    return copy
+

@@ -1,0 +1,402 @@
+"""`backward` and `grad`: what the arguments mean, and the checks before and after a pass."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._accumulate import as_made_here
+from pullback.autograd._engine import run_pass
+from pullback.autograd._fields import retain_grad
+from pullback.autograd._gradient_edge import GradientEdge
+from pullback.autograd._input_metadata import validate
+from pullback.autograd._node import Node
+from pullback.autograd._sparse import SparseGrad
+from pullback.autograd._variable import edge_of, requires_grad
+from pullback.core.spec import Spec, describe
+from pullback.core.state import change_grad, current
+from pullback.errors import AutogradError
+from pullback.tensors.tensor import Tensor, as_constant, wrap
+from pullback.tensors.views import view_of
+
+Root = Tensor | GradientEdge
+
+
+def backward(
+    tensors: Root | Sequence[Root],
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of `tensors` with respect to the leaves to the leaves' `.grad`.
+
+    `grad_tensors` are the gradients of the tensors themselves, 1 for a scalar; `inputs` limits the leaves;
+    `create_graph` records the pass, so that gradients can be differentiated again.
+
+    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+    >>> pb.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if current().transforms:
+        raise AutogradError(
+            "BACKWARD_IN_TRANSFORM",
+            "backward() called inside a function transform",
+            why="a transform returns its derivatives; accumulating into `.grad` would be a hidden side effect",
+            fix="use pb.autograd.grad, or nest pb.func.grad",
+        )
+    if grad_variables is not None:
+        warnings.warn("grad_variables is deprecated; use grad_tensors", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("backward: give grad_tensors or grad_variables, not both")
+        grad_tensors = grad_variables
+    roots = _as_list(tensors)
+    wanted = None if inputs is None else _as_inputs(inputs)[1]
+    for index, value in enumerate(wanted or ()):
+        if isinstance(value, Tensor) and not requires_grad(value):
+            raise _input_error(index, value)
+    if not roots:
+        return
+    keep = create_graph if retain_graph is None else bool(retain_graph)
+    edges, gradients = _roots_and_gradients(roots, grad_tensors, bool(create_graph), "grad_tensors")
+    # From here on the call is accepted: a refused one must not leave tensors that retain their gradient.
+    accumulate_into = None if wanted is None else {_accumulating_node(value) for value in wanted}
+    run_pass(edges, gradients, keep, bool(create_graph), accumulate_into)
+
+
+def _accumulating_node(value: Any) -> Node:
+    """The node at which `backward(inputs=...)` stores a gradient; an interior tensor retains its own from now on."""
+    if isinstance(value, GradientEdge):
+        return value.node
+    retain_grad(value)
+    return edge_of(value)[0]  # type: ignore[return-value]
+
+
+def _input_error(index: int, value: Any) -> AutogradError:
+    return AutogradError(
+        "INPUT_NO_GRAD",
+        f"inputs[{index}], {describe(value.shape, value.dtype)}, does not require grad",
+        why="there is no gradient with respect to a constant",
+        fix="call requires_grad_() on it before the forward pass",
+    )
+
+
+def grad(
+    outputs: Root | Sequence[Root],
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`.
+
+    Returns a tuple, or for a mapping of inputs a dict with the same keys. An input that the outputs do not depend on
+    is an error, None with `allow_unused=True`, or zeros with `materialize_grads=True`.
+
+    >>> x = pb.tensor(3.0, requires_grad=True)
+    >>> pb.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    if not only_inputs:
+        warnings.warn("only_inputs is deprecated and ignored", FutureWarning, stacklevel=2)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads=True implies allow_unused=True; do not pass allow_unused=False")
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    roots = _as_list(outputs)
+    keys, values = _as_inputs(inputs)
+    targets: list[tuple[Node, int]] = []
+    for index, value in enumerate(values):
+        if isinstance(value, GradientEdge):
+            targets.append((value.node, value.output_nr))
+            continue
+        if not requires_grad(value):
+            raise _input_error(index, value)
+        targets.append(edge_of(value))  # type: ignore[arg-type]
+    keep = create_graph if retain_graph is None else bool(retain_graph)
+    create = bool(create_graph)
+    if is_grads_batched:
+        results = _batched(roots, grad_outputs, keep, create, targets, values, materialize_grads, allow_unused)
+    else:
+        edges, gradients = _roots_and_gradients(roots, grad_outputs, create, "grad_outputs")
+        captured = run_pass(edges, gradients, keep, create, None, targets)
+        results = _results(captured, values, create, materialize_grads, allow_unused, gradients)
+    return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+
+
+def _results(
+    captured: list[Any], values: list[Any], create: bool, materialize: bool, allow_unused: bool, lent: Iterable[Any]
+) -> list[Any]:
+    results: list[Any] = []
+    # What the caller can already see must not be returned again: results are distinct objects on their own memory.
+    seen: list[Any] = [g._data if type(g) is Tensor else g for g in lent]
+    for index, (gradient, value) in enumerate(zip(captured, values, strict=True)):
+        if gradient is None:
+            results.append(_missing(index, value, create, materialize, allow_unused))
+            continue
+        payload = gradient._data if isinstance(gradient, Tensor) else gradient
+        if isinstance(gradient, SparseGrad):
+            results.append(gradient.clone())
+        elif create:
+            if _overlaps(payload, seen) or _borrows(gradient):
+                gradient = _recorded_copy(gradient)
+                payload = gradient._data
+            results.append(gradient)
+        else:
+            if not isinstance(payload, np.ndarray):
+                results.append(wrap(np.asarray(payload) if isinstance(payload, np.generic) else payload))
+                continue
+            if _overlaps(payload, seen) or not payload.flags.writeable or payload.base is not None:
+                payload = np.array(payload, order="K")
+            results.append(as_made_here(wrap(payload)))
+        seen.append(payload)
+    return results
+
+
+def _borrows(gradient: Tensor) -> bool:
+    """Is the gradient a view of something that only the engine knows, or without memory of its own to write to?"""
+    payload = gradient._data
+    return view_of(gradient) is not None or (isinstance(payload, np.ndarray) and not payload.flags.writeable)
+
+
+def _recorded_copy(gradient: Tensor) -> Tensor:
+    """A copy that is part of the recorded pass, whatever the caller's grad mode."""
+    previous = change_grad(True)
+    try:
+        return gradient.clone()
+    finally:
+        change_grad(previous)
+
+
+def _overlaps(payload: Any, seen: list[Any]) -> bool:
+    return any(
+        payload is other
+        or (isinstance(payload, np.ndarray) and isinstance(other, np.ndarray) and np.may_share_memory(payload, other))
+        for other in seen
+    )
+
+
+def _missing(index: int, value: Any, create: bool, materialize: bool, allow_unused: bool) -> Any:
+    if materialize:
+        if isinstance(value, GradientEdge):
+            raise AutogradError(
+                "EDGE_MATERIALIZE",
+                f"inputs[{index}] is a GradientEdge that was not used, and its zeros can not be made",
+                why="an edge does not hold the tensor whose shape the zeros would have",
+                fix="pass the tensor, or use allow_unused=True",
+            )
+        zeros = as_made_here(wrap(np.zeros(value.shape, value.dtype)))
+        return zeros.requires_grad_() if create else zeros
+    if allow_unused:
+        return None
+    raise AutogradError(
+        "UNUSED_INPUT",
+        f"inputs[{index}] was not used to compute the outputs, or a formula returned None for it",
+        why="it has no gradient, and reporting zeros could hide a broken connection",
+        fix="use allow_unused=True to get None, or materialize_grads=True to get zeros",
+    )
+
+
+def _batched(
+    roots: list[Any], grad_outputs: Any, keep: bool, create: bool, targets: Any, values: list[Any],
+    materialize: bool, allow_unused: bool,
+) -> list[Any]:  # fmt: skip
+    """One pass per row of the batched gradients, the results stacked."""
+    for root in roots:
+        if isinstance(root, GradientEdge):
+            raise AutogradError(
+                "EDGE_BATCHED",
+                "is_grads_batched does not work with a GradientEdge as output",
+                why="the batch axis is checked against the output's shape",
+                fix="pass the tensor itself",
+            )
+    given: list[Any] = [None] * len(roots) if grad_outputs is None else _as_list(grad_outputs)
+    _check_count(given, roots, "grad_outputs")
+    for index, (root, gradient) in enumerate(zip(roots, given, strict=True)):
+        if gradient is None:
+            raise AutogradError(
+                "GRADOUT_NONE",
+                f"grad_outputs[{index}] is None: with is_grads_batched every grad_output must be given",
+                why="the batch size is read from it",
+                fix="pass a tensor whose first axis is the batch",
+            )
+        if tuple(gradient.shape[1:]) != root.shape or gradient.ndim == 0:
+            raise AutogradError(
+                "GRADOUT_SHAPE",
+                f"grad_output {index} has shape {list(gradient.shape)}, but the output has shape {list(root.shape)}",
+                why="a batched grad_output has the output's shape with one axis in front",
+                fix=f"pass shape [batch, {', '.join(map(str, root.shape))}]",
+            )
+    count = given[0].shape[0]
+    rows: list[list[Any]] = []
+    for row in range(count):
+        edges, gradients = _roots_and_gradients(roots, [g[row] for g in given], create, "grad_outputs")
+        last = row == count - 1
+        captured = run_pass(edges, gradients, keep or not last, create, None, targets)
+        rows.append(_results(captured, values, create, materialize, allow_unused, gradients))
+    if not rows:
+        return [wrap(np.zeros((0, *value.shape), value.dtype)) for value in values]
+    return [_stacked([row[index] for row in rows]) for index in range(len(values))]
+
+
+def _stacked(parts: list[Any]) -> Any:
+    """Rows of results as one result; None counts as zeros unless all are None."""
+    dense = [wrap(part.to_dense()) if isinstance(part, SparseGrad) else part for part in parts]
+    present = [part for part in dense if part is not None]
+    if not present:
+        return None
+    total = wrap(np.zeros((len(dense), *present[0].shape), present[0].dtype))
+    for position, part in enumerate(dense):
+        if part is not None:
+            total[position] = part
+    return total
+
+
+def _as_list(values: Any) -> list[Any]:
+    if isinstance(values, (Tensor, GradientEdge, np.ndarray, SparseGrad)):
+        return [values]
+    return list(values)
+
+
+def _as_inputs(inputs: Any) -> tuple[list[Any] | None, list[Any]]:
+    keys: list[Any] | None = None
+    if isinstance(inputs, (Tensor, GradientEdge)):
+        values = [inputs]
+    elif isinstance(inputs, Mapping):
+        keys, values = list(inputs.keys()), list(inputs.values())
+    else:
+        values = list(inputs)
+    if not values:
+        raise AutogradError(
+            "INPUTS_EMPTY",
+            "inputs is empty",
+            why="there is nothing to differentiate with respect to",
+            fix="leave inputs out to mean all leaves, or name at least one",
+        )
+    for value in values:
+        if not isinstance(value, (Tensor, GradientEdge)):
+            raise TypeError(f"inputs must be Tensors or GradientEdges, got {type(value).__name__}")
+        if isinstance(value, GradientEdge):
+            value.check()
+    return keys, values
+
+
+def _check_count(given: list[Any], roots: list[Any], name: str) -> None:
+    if len(given) != len(roots):
+        raise AutogradError(
+            "GRADOUT_COUNT",
+            f"got {len(given)} {name} for {len(roots)} outputs: one grad_output belongs to each",
+            why="a missing or surplus gradient would be ignored silently",
+            fix="use None for an output whose gradient is 1",
+        )
+
+
+def _roots_and_gradients(
+    roots: list[Any], given: Any, create: bool, name: str
+) -> tuple[list[tuple[Node, int]], list[Any]]:
+    gradients = [None] * len(roots) if given is None else _as_list(given)
+    _check_count(gradients, roots, name)
+    edges: list[tuple[Node, int]] = []
+    values: list[Any] = []
+    for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
+        if type(root) is Tensor and type(gradient) is Tensor and root._spec is gradient._spec and not create:
+            # The usual call needs none of the checks below: a result that requires grad and a gradient like it.
+            node = root._node
+            if root._extra is None and gradient._extra is None and isinstance(node, Node):
+                edges.append((node, 0))
+                values.append(gradient._data)
+                continue
+        edge, spec = _root_edge(index, root, gradient)
+        value = _root_gradient(index, root, edge, spec, gradient)
+        if edge[0] is None:
+            raise _root_error(index, root)
+        value = validate(
+            value, spec.shape, spec.dtype, edge[0].grad_dtype_of(edge[1]), index, ""
+        )
+        if not create and isinstance(value, Tensor):
+            value = value._data
+        edges.append(edge)  # type: ignore[arg-type]
+        values.append(value)
+    return edges, values
+
+
+def _root_error(index: int, root: Any) -> AutogradError:
+    return AutogradError(
+        "ROOT_NO_GRAD",
+        f"output {index}, {describe(root.shape, root.dtype)}, does not require grad and has no grad_fn",
+        why="nothing that it was computed from requires grad, or it was computed under no_grad",
+        fix="call requires_grad_() on the inputs before computing it",
+    )
+
+
+def _root_edge(index: int, root: Any, gradient: Any) -> tuple[tuple[Node | None, int], Spec]:
+    if isinstance(root, GradientEdge):
+        root.check()
+        spec = root.node.specs[root.output_nr]
+        if spec is None:
+            raise _root_error(index, wrap(np.zeros(())))
+        return (root.node, root.output_nr), spec
+    if not isinstance(root, Tensor):
+        raise TypeError(f"outputs must be Tensors or GradientEdges, got {type(root).__name__}")
+    return (edge_of(root) if requires_grad(root) else (None, 0)), root._spec
+
+
+def _root_gradient(index: int, root: Any, edge: tuple[Node | None, int], spec: Spec, gradient: Any) -> Any:
+    if gradient is None:
+        if edge[0] is None:
+            raise _root_error(index, root)
+        if spec.size != 1:
+            raise AutogradError(
+                "IMPLICIT_NONSCALAR",
+                f"the gradient of output {index} was left out, but it is {spec!r} and not a scalar",
+                why="only the derivative of a single number is a gradient without further choice",
+                fix="reduce it, for example with .sum(), or pass the gradient of the output",
+            )
+        if spec.is_complex:
+            raise AutogradError(
+                "IMPLICIT_COMPLEX",
+                f"the gradient of output {index} was left out, but it is complex: only a real scalar has one",
+                why="there is no canonical direction in the complex plane",
+                fix="differentiate its real part or absolute value, or pass the gradient of the output",
+            )
+        return wrap(np.ones(spec.shape, spec.dtype))
+    if not isinstance(gradient, (Tensor, np.ndarray, SparseGrad)):
+        raise TypeError(f"gradients must be Tensors, ndarrays or None, got {type(gradient).__name__}")
+    value = gradient if isinstance(gradient, SparseGrad) else as_constant(gradient)
+    if tuple(value.shape) != spec.shape:
+        raise AutogradError(
+            "GRADOUT_SHAPE",
+            f"grad_output {index} has shape {list(value.shape)}, but the output has shape {list(spec.shape)}",
+            why="the gradient of an output has exactly its shape",
+            fix="reshape or broadcast it yourself",
+        )
+    if (value.dtype.kind == "c") != spec.is_complex:
+        raise AutogradError(
+            "GRADOUT_COMPLEX",
+            f"grad_output {index} has dtype {value.dtype}, but the output has dtype {spec.dtype}",
+            why="a complex output has a complex gradient, and a real output a real one",
+            fix="convert the grad_output",
+        )
+    return value
+
+
+def tensor_backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this tensor with respect to the leaves to the leaves' `.grad`; see `autograd.backward`."""
+    backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs=inputs)
+
+
+setattr(Tensor, "backward", tensor_backward)  # noqa: B010  (a plain assignment is an unknown attribute to mypy)

@@ -1,0 +1,395 @@
+"""The engine: one backward pass from start to end.
+
+Read from top to bottom: `run_pass` prepares the pass, `_prepare` finds what has to run, `_loop` visits nodes from
+the newest to the oldest, `_visit` is what happens at one node. Accumulators run as soon as their last gradient is in.
+
+Gradients are payloads while nobody differentiates the pass itself, and Tensors with `create_graph`; the formulas
+are the same. Nodes of the elementwise fast path have a formula of their own shape (`pull`), which the loop calls
+directly; whatever is unusual about a node sends it through `_visit`, which alone defines what a visit means.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import heapq
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._accumulate import AccumulateGrad
+from pullback.autograd._anomaly import check_nan, warn_about_origin
+from pullback.autograd._hook_calls import (
+    run_node_post_hooks,
+    run_node_pre_hooks,
+    run_post_accumulate_hooks,
+    run_tensor_hooks,
+)
+from pullback.autograd._input_metadata import conform, validate
+from pullback.autograd._node import Node
+from pullback.autograd._task import GraphTask, task_variable
+from pullback.core.state import change, current, next_stamp, observers
+from pullback.errors import AutogradError
+from pullback.tensors.tensor import Tensor, wrap
+
+ndarray = np.ndarray
+getrefcount = sys.getrefcount
+
+# Nested passes use the interpreter's stack; after this many on one thread the next one gets a thread of its own.
+_MOST_NESTED = 30
+
+
+def _references_of_a_local() -> int:
+    value = np.zeros(1)
+    return getrefcount(value)
+
+
+# The reference count of an array that one local variable holds and nobody else.
+_EXCLUSIVE = _references_of_a_local()
+
+
+def run_pass(
+    roots: list[tuple[Node, int]],
+    gradients: list[Any],
+    keep_graph: bool,
+    create_graph: bool,
+    accumulate_into: set[Node] | None = None,
+    targets: list[tuple[Node, int]] | None = None,
+) -> list[Any]:
+    """Send `gradients` from `roots` through the graph and return what arrived at `targets`.
+
+    Without targets and `accumulate_into` every reachable leaf accumulates; with `accumulate_into` only those nodes.
+    """
+    task = GraphTask(roots, keep_graph, create_graph)
+    if task.depth and task.depth % _MOST_NESTED == 0:
+        return _on_new_thread(task, gradients, accumulate_into, targets)
+    return _run(task, gradients, accumulate_into, targets)
+
+
+def _run(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: Any) -> list[Any]:
+    token = task_variable.set(task)
+    try:
+        entries = _prepare(task, accumulate_into, targets)
+        previous = change(grad=True) if task.create_graph and not current().grad else {}
+        try:
+            with np.errstate(all="ignore"):
+                _loop(task, gradients, entries)
+        finally:
+            if previous:
+                change(**previous)
+        if task.callbacks:
+            _run_callbacks(task)
+    finally:
+        task_variable.reset(token)
+    return task.captured
+
+
+def _run_callbacks(task: GraphTask) -> None:
+    task.current_node = None
+    previous = change(grad=task.create_graph)
+    try:
+        for callback in task.callbacks:  # the list may grow while it is read
+            callback()
+    finally:
+        change(**previous)
+
+
+def _on_new_thread(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: Any) -> list[Any]:
+    outcome: list[Any] = []
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            outcome.append((context.run(_run, task, gradients, accumulate_into, targets), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, name="pullback-backward")
+    thread.start()
+    thread.join()
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result
+
+
+# What a pass knows of a node it will visit: how many gradients are still to come, what has arrived, and how that is
+# held: one gradient; one that is a sum made here and may be written; or a list with one entry per output.
+_ONE, _OWN_SUM, _LIST = range(3)
+Entry = list[Any]  # [remaining, gradient, kind]
+
+
+def _prepare(task: GraphTask, accumulate_into: set[Node] | None, targets: Any) -> dict[Node | None, Entry]:
+    """Decide which nodes run, and count for each node how many gradients it has to wait for."""
+    if targets is not None or accumulate_into is not None:
+        _restrict(task, accumulate_into or set(), targets or [])
+    execute, visit = task.execute, task.visit
+    entries: dict[Node | None, Entry] = {}
+    pending: list[Node] = []
+    for root, _ in task.roots:
+        if root in entries:
+            entries[root][0] += 1
+        elif visit is None or root in visit:
+            entries[root] = [1, None, _ONE if root.num_outputs == 1 else _LIST]
+            pending.append(root)
+    while pending:
+        node = pending.pop()
+        if execute is not None and node not in execute:
+            continue
+        for successor in node.next:
+            if successor is not None:
+                if successor in entries:
+                    entries[successor][0] += 1
+                elif visit is None or successor in visit:
+                    entries[successor] = [1, None, _ONE if successor.num_outputs == 1 else _LIST]
+                    pending.append(successor)
+    return entries
+
+
+def _restrict(task: GraphTask, accumulate_into: set[Node], targets: list[tuple[Node, int]]) -> None:
+    """Only nodes on a path to a target run. A node that is itself the last target is visited but does not run; an
+    accumulator that is asked for does."""
+    for index, (node, number) in enumerate(targets):
+        task.targets.setdefault(node, []).append((number, index))
+    task.captured = [None] * len(targets)
+    wanted = accumulate_into | set(task.targets)
+    # An edge leads from a newer node to an older one, so what is older than every target can not lead to any.
+    task.floor = floor = min((node.seq for node in wanted), default=0)
+    leads: dict[Node, bool] = {}  # does the node lead to a target through its edges?
+    for root, _ in task.roots:
+        pending = [root]
+        while pending:
+            node = pending[-1]
+            if node in leads:
+                pending.pop()
+                continue
+            unknown = [n for n in node.next if n is not None and n not in leads and n.seq >= floor]
+            if unknown:
+                pending.extend(unknown)
+                continue
+            leads[node] = any(n in wanted or leads.get(n, False) for n in node.next if n is not None)
+            pending.pop()
+    accumulators = {node for node in accumulate_into if type(node) is AccumulateGrad}
+    task.execute = {node for node, lead in leads.items() if lead or node in accumulators}
+    task.visit = task.execute | {node for node in leads if node in wanted}
+    if len(task.roots) == 1:
+        task.visit.add(task.roots[0][0])  # its gradient is given, so its hooks see it even if it leads to no target
+
+
+def _loop(task: GraphTask, gradients: list[Any], entries: dict[Node | None, Entry]) -> None:
+    keep, create = task.keep_graph, task.create_graph
+    execute, visit, targets = task.execute, task.visit, task.targets
+    plain = not create and not observers and not current().anomaly
+    ready: list[tuple[int, int, Node, Entry]] = []
+    accumulators: list[tuple[AccumulateGrad, Entry]] = []
+    find, push, add = entries.get, heapq.heappush, np.add
+    arrived: Any = gradients
+    successors: tuple[Node | None, ...] = tuple(node for node, _ in task.roots)
+    numbers: tuple[int, ...] | None = tuple(number for _, number in task.roots)
+    while True:
+        # Hand what has arrived to the nodes behind it. The first that becomes ready is kept at hand: in a chain it is
+        # always the next one to run.
+        node: Node | None = None
+        gradient = None
+        position = 0
+        for gradient in arrived:
+            entry = find(successors[position])
+            position += 1
+            if entry is None:
+                continue
+            if gradient is not None:
+                if entry[2] is _OWN_SUM and type(gradient) is ndarray:
+                    add(entry[1], gradient, entry[1])
+                elif entry[1] is None and entry[2] is _ONE:
+                    entry[1] = gradient
+                else:
+                    number = 0 if numbers is None else numbers[position - 1]
+                    _add(entry, successors[position - 1], number, gradient, create)
+            remaining = entry[0] - 1
+            if remaining:
+                entry[0] = remaining
+                continue
+            successor = successors[position - 1]
+            if type(successor) is AccumulateGrad:
+                accumulators.append((successor, entry))
+            elif node is None:
+                node, at_hand = successor, entry
+            else:
+                push(ready, (-successor.seq, next_stamp(), successor, entry))  # type: ignore[union-attr, misc]
+        arrived = gradient = None
+        if accumulators:
+            for accumulator, entry in accumulators:
+                gradient, entry[1] = entry[1], None
+                if (
+                    plain
+                    and accumulator.rare is None
+                    and type(gradient) is ndarray
+                    and (execute is None or accumulator in execute)
+                    and _is_bare(accumulator)
+                ):
+                    is_ours = getrefcount(gradient) == _EXCLUSIVE
+                    accumulator.accumulate(gradient, False, is_ours)
+                else:
+                    _visit(task, accumulator, gradient)
+                gradient = None
+            accumulators.clear()
+        if ready:
+            if node is None:
+                _, _, node, at_hand = heapq.heappop(ready)
+            elif -ready[0][0] > node.seq:
+                _, _, node, at_hand = heapq.heapreplace(ready, (-node.seq, next_stamp(), node, at_hand))
+        elif node is None:
+            return
+        gradient, at_hand[1] = at_hand[1], None
+        if (
+            plain
+            and node.is_fast
+            and node.rare is None
+            and type(gradient) is ndarray
+            and (visit is None or (node not in targets and _leads_nowhere_else(node, visit)))
+        ):
+            arrived = node.pull(gradient, keep)
+        elif plain and node.rare is None and node not in targets and type(gradient) is not Tensor:
+            arrived = _visit_plainly(task, node, gradient)
+        else:
+            arrived = _visit(task, node, gradient)
+        successors, numbers = node.next, node.next_nr
+
+
+def _add(entry: Entry, node: Any, number: int, gradient: Any, create: bool) -> None:
+    """Add a gradient to what has already arrived at a node, not in place: others may hold either of the two."""
+    if entry[2] is _LIST:
+        if entry[1] is None:
+            entry[1] = [None] * node.num_outputs
+        slots = entry[1]
+        slots[number] = gradient if slots[number] is None else _sum(slots[number], gradient)
+        return
+    entry[1] = total = _sum(entry[1], gradient)
+    entry[2] = _OWN_SUM if type(total) is ndarray and not create else _ONE
+
+
+def _sum(first: Any, second: Any) -> Any:
+    """The sum of two gradients. Arrays without axes add up to a NumPy scalar, which formulas could not write to."""
+    total = first + second
+    return np.asarray(total) if isinstance(total, np.generic) else total
+
+
+def _leads_nowhere_else(node: Node, visit: set[Node]) -> bool:
+    """Does this pass want the gradient of every input of the node?"""
+    return all(successor is None or successor in visit for successor in node.next)
+
+
+def _is_bare(accumulator: AccumulateGrad) -> bool:
+    """Nothing but plain accumulation is to happen at this leaf."""
+    meta = accumulator.variable._meta
+    return meta is None or (
+        not meta.hooks and not meta.post_accumulate_hooks and accumulator.grad_dtype_of(0) is accumulator.spec.dtype  # type: ignore[union-attr]
+    )
+
+
+def _visit_plainly(task: GraphTask, node: Node, buffer: Any) -> tuple[Any, ...]:
+    """`_visit` where nobody watches: no hooks, no capture, no anomaly mode, no graph of the pass itself."""
+    if task.execute is not None and node not in task.execute:
+        return (None,) * len(node.next)
+    task.current_node = node
+    if node.num_outputs == 1:
+        gradients: tuple[Any, ...] = (buffer,)
+    else:
+        gradients = (None,) * node.num_outputs if buffer is None else tuple(buffer)
+    visit = task.visit
+    if visit is None:
+        wanted = tuple([successor is not None for successor in node.next])
+    else:
+        wanted = tuple([successor is not None and successor in visit for successor in node.next])
+    results = _validated(node, node.evaluate(gradients, False, wanted), False, wanted)
+    if not task.keep_graph:
+        node.release()
+    return results
+
+
+def _visit(task: GraphTask, node: Node, buffer: Any) -> tuple[Any, ...]:
+    """One node: hooks of its outputs, captures, its formula, its own hooks. Returns what goes to the next nodes."""
+    create = task.create_graph
+    task.current_node = node
+    gradients: tuple[Any, ...] = tuple(buffer) if isinstance(buffer, list) else (buffer,)
+    if len(gradients) != node.num_outputs:
+        gradients = (None,) * node.num_outputs
+    if isinstance(node, AccumulateGrad) and gradients[0] is not None:
+        gradients = (conform(gradients[0], node.spec.shape, node.grad_dtype_of(0)),)  # type: ignore[union-attr]
+    gradients = run_tensor_hooks(node, gradients, create)
+    for number, index in task.targets.get(node, ()):
+        task.captured[index] = gradients[number]
+    nothing = (None,) * len(node.next)
+    if task.execute is not None and node not in task.execute:
+        return nothing
+    gradients = run_node_pre_hooks(node, gradients, create)
+    if isinstance(node, AccumulateGrad):
+        if node.accumulate(gradients[0], create, False):
+            run_post_accumulate_hooks(node, create)
+        run_node_post_hooks(node, (), gradients, create)
+        return nothing
+    wanted = tuple(task.visits(successor) for successor in node.next)
+    modes = current()
+    try:
+        results = node.evaluate(gradients, create, wanted)
+        results = _validated(node, results, create, wanted)
+    except BaseException:
+        if modes.anomaly:
+            warn_about_origin(node)
+        raise
+    results = run_node_post_hooks(node, results, gradients, create)
+    if not task.keep_graph:
+        node.release()
+    if modes.anomaly and modes.check_nan:
+        check_nan(node, results)
+    if observers:
+        for observer in tuple(observers):
+            observer("backward", node.name(), node.seq, threading.get_ident())
+    return results
+
+
+def _validated(node: Node, results: tuple[Any, ...], create: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+    if len(results) != len(node.next):
+        raise AutogradError(
+            "NUM_GRADS",
+            f"the formula of {node.name()} returned a wrong number of gradients: expected {len(node.next)}, got "
+            f"{len(results)}",
+            where=node.name(),
+            why="there is one gradient per input of the forward operation",
+            fix="return None for inputs that have no gradient",
+        )
+    checked: list[Any] = []
+    numbers = node.next_nr
+    for index, successor in enumerate(node.next):
+        gradient = results[index]
+        if gradient is None or successor is None or not wanted[index]:
+            checked.append(None)
+            continue
+        number = 0 if numbers is None else numbers[index]
+        spec = successor.spec if number == 0 else successor.specs[number]
+        if spec is None:
+            checked.append(None)
+            continue
+        if (
+            type(gradient) is ndarray
+            and not create
+            and gradient.dtype is spec.dtype
+            and gradient.shape == spec.shape
+            and (type(successor) is not AccumulateGrad or successor.variable._meta is None)
+        ):
+            checked.append(gradient)
+            continue
+        if create and isinstance(gradient, (ndarray, np.generic)):
+            gradient = wrap(np.asarray(gradient))
+        elif isinstance(gradient, np.generic):
+            gradient = np.asarray(gradient)
+        dtype = successor.grad_dtype_of(number)
+        if node.is_strict:
+            gradient = validate(gradient, spec.shape, spec.dtype, dtype, index, node.name())
+            if not create and type(gradient) is Tensor:
+                gradient = gradient._data
+        elif gradient.shape != spec.shape or gradient.dtype != dtype:
+            gradient = conform(gradient, spec.shape, dtype)
+        checked.append(gradient)
+    return tuple(checked)

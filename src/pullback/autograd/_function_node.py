@@ -1,0 +1,310 @@
+"""`FunctionNode`: the node of a custom Function's call, which is also the `ctx` its methods receive.
+
+While `forward` runs, what the author says about the call (saved, dirty, not differentiable) is collected in a
+`Forward` record, which `_function_apply` reads and drops; so the node never keeps an output, nor an input that was not
+saved. Attributes that the author sets live in the node's dictionary and stay as long as the node.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextvars import ContextVar
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pullback.autograd._function_rules import Statics, backward_of
+from pullback.autograd._hook_calls import call_user, lend, taken_back
+from pullback.autograd._node import Node, NodeRare
+from pullback.autograd._saved import SavedVariable
+from pullback.autograd._sparse import SparseGrad
+from pullback.autograd._variable import check_tracked_write, requires_grad
+from pullback.core.spec import Spec, describe
+from pullback.core.state import current, next_stamp
+from pullback.errors import AutogradError
+from pullback.tensors.tensor import Leaf, Tensor, wrap
+from pullback.tensors.views import view_of
+
+store = object.__setattr__
+
+
+class Forward:
+    """What is known of a call only while its `forward` and `setup_context` run."""
+
+    __slots__ = ("dirty", "inputs", "is_recorded", "is_tracking", "non_differentiable", "to_save", "to_save_forward")
+
+    def __init__(self, inputs: tuple[Any, ...], is_recorded: bool, is_tracking: bool) -> None:
+        self.inputs = inputs
+        self.is_recorded = is_recorded
+        self.is_tracking = is_tracking  # grad mode is on at the call, whether or not anything requires grad
+        self.to_save: tuple[Tensor | None, ...] = ()
+        self.to_save_forward: tuple[Tensor | None, ...] = ()
+        self.dirty: list[Tensor] = []
+        self.non_differentiable: list[Tensor] = []
+
+
+class Call:
+    """What the node of a call remembers of it."""
+
+    __slots__ = ("forward", "is_tensor", "materialize", "needs", "output_specs", "saved", "value_specs", "was_read")
+
+    def __init__(self, forward: Forward, is_tensor: tuple[bool, ...], needs: tuple[bool, ...]) -> None:
+        self.forward: Forward | None = forward
+        self.is_tensor = is_tensor  # by argument
+        self.needs = needs  # by argument: does it require grad?
+        self.materialize = True
+        self.saved: tuple[SavedVariable, ...] = ()
+        self.was_read = False  # by a Function that frees its saved tensors on access
+        self.output_specs: tuple[Spec | None, ...] = ()  # by output: None if it takes no gradient
+        self.value_specs: tuple[Spec | None, ...] = ()  # by output: what zeros for it look like, None if no tensor
+
+
+# The context whose backward is running here with the gradients it should compute, and the one whose jvp is running.
+_in_backward: ContextVar[tuple[Any, tuple[bool, ...]] | None] = ContextVar("pullback_in_backward", default=None)
+_in_jvp: ContextVar[Any] = ContextVar("pullback_in_jvp", default=None)
+
+
+class FunctionNode(Node):
+    """The node of one call of a custom Function, and the `ctx` of its methods.
+
+    Any attribute may be set on it, except the names that the graph itself uses.
+    """
+
+    __slots__ = ("__dict__", "_call", "next_nr", "num_outputs")
+
+    is_strict = True
+    _function: ClassVar[type[Statics]]
+    _call: Call
+
+    @classmethod
+    def _begin(cls, call: Call, edges: list[tuple[Node | None, int]]) -> FunctionNode:
+        """The node of a call that is about to run, with edges to what its tensor arguments are now."""
+        node = cls()
+        store(node, "_call", call)
+        store(node, "next", tuple([edge[0] for edge in edges]))
+        store(node, "next_nr", tuple([edge[1] for edge in edges]))
+        store(node, "seq", next_stamp())
+        store(node, "rare", None)
+        store(node, "spec", None)
+        store(node, "num_outputs", 0)
+        return node
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # `rare_of` stores its record through here; authors of Functions store anything else.
+        if name in _RESERVED and not isinstance(value, NodeRare):
+            raise AttributeError(
+                f"ctx.{name} can not be assigned: ctx is the graph node of {self._function.__name__}, which uses that "
+                "name itself; choose another one"
+            )
+        store(self, name, value)
+
+    def _set_sequence_nr(self, number: int) -> None:
+        store(self, "seq", number)
+
+    @property
+    def specs(self) -> tuple[Spec | None, ...]:
+        return self._call.output_specs
+
+    # What forward and setup_context say ------------------------------------------------------------------------------
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep these tensors for `backward`, where `ctx.saved_tensors` returns them. The last call counts."""
+        self._call_in_progress("save_for_backward").to_save = _tensors("save_for_backward", tensors, allow_none=True)
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep these tensors for `jvp`, where `ctx.saved_tensors` returns them. The last call counts."""
+        forward = self._call_in_progress("save_for_forward")
+        forward.to_save_forward = _tensors("save_for_forward", tensors, allow_none=True)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say that `forward` writes these arguments in place. Each must be returned."""
+        forward = self._call_in_progress("mark_dirty")
+        for tensor in _tensors("mark_dirty", tensors):
+            if not any(tensor is value for value in forward.inputs):
+                self._check_not_a_view(tensor, forward)
+                warnings.warn(
+                    "mark_dirty got a tensor that is no argument of the Function; it is ignored", stacklevel=2
+                )
+            elif not any(tensor is other for other in forward.dirty):
+                self._check_may_be_dirty(tensor, forward)
+                forward.dirty.append(tensor)
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say that these outputs have no gradient."""
+        forward = self._call_in_progress("mark_non_differentiable")
+        forward.non_differentiable.extend(_tensors("mark_non_differentiable", tensors))
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """True, the default: undefined gradients and tangents arrive as zeros. False: as None."""
+        if not isinstance(value, bool):
+            raise TypeError(f"set_materialize_grads takes a bool, got {type(value).__name__}")
+        self._call.materialize = value
+
+    def _call_in_progress(self, method: str) -> Forward:
+        forward = self._call.forward
+        if forward is None:
+            raise RuntimeError(f"ctx.{method} is for forward and setup_context; the call of {self.name()} is over")
+        return forward
+
+    def _check_may_be_dirty(self, tensor: Tensor, forward: Forward) -> None:
+        info = view_of(tensor)
+        tracked = forward.is_recorded or (forward.is_tracking and info is not None and requires_grad(info.base))
+        if not tracked or not tensor._spec.is_differentiable:
+            return
+        if info is None and type(tensor._node) is Leaf:
+            raise AutogradError(
+                "DIRTY_LEAF",
+                f"a leaf {describe(tensor.shape, tensor.dtype)} that requires grad is marked dirty, to be written "
+                "in-place",
+                where=f"forward of {self._function.__name__}",
+                why="the leaf would no longer hold the value that its gradient is taken at",
+                fix="call the Function on a clone of the leaf, or under `pb.no_grad()` if this is an update",
+            )
+        check_tracked_write(tensor)
+
+    def _check_not_a_view(self, tensor: Tensor, forward: Forward) -> None:
+        if forward.is_recorded and view_of(tensor) is not None:
+            raise AutogradError(
+                "DIRTY_NOT_INPUT",
+                "mark_dirty got a view of an intermediate value, which is no argument of the Function",
+                where=f"forward of {self._function.__name__}",
+                why="an in-place write to it can not be given a history",
+                fix="mark and return the argument itself, or return a fresh tensor without marking it",
+            )
+
+    # What backward and jvp ask ---------------------------------------------------------------------------------------
+
+    @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        """By argument, whether its gradient is wanted; in `backward`, by the pass that is running."""
+        running = _in_backward.get()
+        return running[1] if running is not None and running[0] is self else self._call.needs
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved: in `backward` by `save_for_backward`, in `jvp` by `save_for_forward`."""
+        call = self._call
+        if call.forward is not None:
+            return call.forward.to_save_forward if _in_jvp.get() is self else ()
+        if call.was_read:
+            raise AutogradError(
+                "SAVED_ONCE",
+                f"the saved tensors of {self.name()} were read a second time",
+                where=self.name(),
+                why="clear_saved_tensors_on_access=True frees them with the first read",
+                fix="read ctx.saved_tensors once and keep the result, or leave the flag off",
+            )
+        values = tuple(saved.unpack(self, True) for saved in call.saved)
+        if values and self._function.clear_saved_tensors_on_access:
+            self.release()
+            call.was_read = True
+        return values
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedVariable, ...]:
+        return self._call.saved
+
+    def release(self) -> None:
+        for saved in self._call.saved:
+            saved.release()
+        self._call.was_read = False
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        formula = backward_of(self._function)
+        gradients = tuple(self._filled(gradient, number, as_tensors) for number, gradient in enumerate(grads))
+        lent: list[Any] = [lend(gradient) for gradient in gradients]
+        arguments = [list(lent)] if self._function.boxed_grads_call else lent
+        edge_wanted = iter(wanted)
+        needs = tuple(next(edge_wanted) if is_tensor else False for is_tensor in self._call.is_tensor)
+        token = _in_backward.set((self, needs))
+        try:
+            results = call_user(as_tensors and current().grad, formula, self, *arguments)
+        finally:
+            _in_backward.reset(token)
+        entries = self._entries(results)
+        return tuple(
+            self._gradient(entry, gradients, lent, as_tensors) if needed else None
+            for entry, is_tensor, needed in zip(entries, self._call.is_tensor, needs, strict=True)
+            if is_tensor
+        )
+
+    def _filled(self, gradient: Any, number: int, as_tensors: bool) -> Any:
+        spec = self._call.value_specs[number]
+        if gradient is not None or spec is None or not self._call.materialize:
+            return gradient
+        zeros = np.zeros(spec.shape, spec.dtype)
+        return wrap(zeros) if as_tensors else zeros
+
+    def _entries(self, results: Any) -> tuple[Any, ...]:
+        """What backward returned, one entry per argument of forward."""
+        entries: tuple[Any, ...] = results if isinstance(results, tuple) else (results,)
+        count = len(self._call.is_tensor)
+        while len(entries) > count and entries[-1] is None:
+            entries = entries[:-1]
+        if len(entries) != count:
+            raise AutogradError(
+                "NUM_GRADS",
+                f"backward of {self._function.__name__} returned a wrong number of gradients: expected {count}, "
+                f"got {len(entries)}",
+                where=self.name(),
+                why="there is one gradient per argument of forward, in its order",
+                fix="return None for arguments that have no gradient",
+            )
+        for position, (entry, is_tensor) in enumerate(zip(entries, self._call.is_tensor, strict=True)):
+            if entry is not None and not is_tensor:
+                raise AutogradError(
+                    "GRAD_FOR_NONTENSOR",
+                    f"backward of {self._function.__name__} returned a gradient at position {position}, where the "
+                    "argument of forward was no Tensor",
+                    where=self.name(),
+                    why="only Tensors have gradients",
+                    fix=f"return None at position {position}",
+                )
+        return entries
+
+    def _gradient(self, entry: Any, gradients: tuple[Any, ...], lent: list[Any], as_tensors: bool) -> Any:
+        for original, given in zip(gradients, lent, strict=True):
+            if entry is given:
+                return original  # passed on as it came
+        if entry is not None and not isinstance(entry, (Tensor, SparseGrad)):
+            raise TypeError(
+                f"backward of {self._function.__name__} returned a {type(entry).__name__}, expected a Tensor or None"
+            )
+        return taken_back(entry, as_tensors)
+
+
+_RESERVED = frozenset(name for name in dir(FunctionNode) if not name.startswith("__")) | {"_function"}
+
+
+def _tensors(method: str, values: tuple[Any, ...], allow_none: bool = False) -> tuple[Any, ...]:
+    for value in values:
+        if not isinstance(value, Tensor) and not (allow_none and value is None):
+            raise TypeError(f"ctx.{method} takes Tensors{' or None' * allow_none}, got {type(value).__name__}")
+    return values
+
+
+def call_jvp(node: FunctionNode, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tangents that the author's `jvp` computes, one per output. Forward mode calls this once per level.
+
+    `tangents` has one entry per argument, None where there is none; they are filled with zeros if the author wants
+    that. It has to happen while the call is in progress: then `ctx.saved_tensors` is what `save_for_forward` kept.
+    """
+    forward = node._call_in_progress("jvp")
+    filled = tuple(
+        wrap(np.zeros(value.shape, value.dtype))
+        if tangent is None and node._call.materialize and isinstance(value, Tensor) and value._spec.is_differentiable
+        else tangent
+        for tangent, value in zip(tangents, forward.inputs, strict=True)
+    )
+    token = _in_jvp.set(node)
+    try:
+        results = node._function.jvp(node, *filled)
+    finally:
+        _in_jvp.reset(token)
+    results = results if isinstance(results, tuple) else (results,)
+    if len(results) != node.num_outputs:
+        raise RuntimeError(
+            f"jvp of {node._function.__name__} returned an invalid number of forward gradients: expected "
+            f"{node.num_outputs}, got {len(results)}"
+        )
+    return results

@@ -1,0 +1,150 @@
+"""The outputs of a custom Function: which of them get its history, and in which form they are returned.
+
+| what forward returned            | what the caller gets                                                       |
+|----------------------------------|----------------------------------------------------------------------------|
+| something that is no Tensor      | the same                                                                   |
+| a new tensor                     | the same, made by the Function                                             |
+| a view                           | the same, made by the Function, which writes through it can not follow     |
+| an argument as it is             | a view of it; a detached alias if nothing is recorded and it requires grad |
+| an argument marked dirty         | the same object, its history continued by the Function                     |
+| a tensor marked non-differentiable, or of a dtype without derivative | a constant                             |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pullback.autograd._function_node import Forward, FunctionNode, store
+from pullback.autograd._variable import bump_version, move_retained, rebase_history, requires_grad
+from pullback.core.spec import Spec, describe
+from pullback.errors import AutogradError
+from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, is_inference, version_of
+from pullback.tensors.views import CreationMeta, ViewInfo, propagated_meta, view_of
+
+
+def process_outputs(node: FunctionNode, forward: Forward, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What `apply` returns for what `forward` returned, with the histories set."""
+    if forward.dirty:
+        _finish_dirty(node, forward, outputs)
+    value_specs = [out._spec if isinstance(out, Tensor) else None for out in outputs]
+    output_specs = [
+        spec if spec is not None and _takes_gradient(out, spec, forward) else None
+        for out, spec in zip(outputs, value_specs, strict=True)
+    ]
+    node._call.value_specs, node._call.output_specs = tuple(value_specs), tuple(output_specs)
+    store(node, "num_outputs", len(outputs))
+    store(node, "spec", output_specs[0] if outputs else None)
+    meta = CreationMeta.MULTI if len(outputs) - output_specs.count(None) > 1 else CreationMeta.CUSTOM
+    results = []
+    for number, out in enumerate(outputs):
+        if output_specs[number] is not None:
+            out = _with_history(node, forward, out, number, meta)
+        elif value_specs[number] is not None:
+            out = _as_constant(forward, out)
+        results.append(out)
+    return tuple(results)
+
+
+def _is_in(tensor: Tensor, values: Iterable[Any]) -> bool:
+    for value in values:  # noqa: SIM110 -- any() with a generator costs three times as much
+        if value is tensor:
+            return True
+    return False
+
+
+def _takes_gradient(out: Tensor, spec: Spec, forward: Forward) -> bool:
+    return forward.is_recorded and spec.is_differentiable and not _is_in(out, forward.non_differentiable)
+
+
+def _finish_dirty(node: FunctionNode, forward: Forward, outputs: tuple[Any, ...]) -> None:
+    for tensor in forward.dirty:
+        if not _is_in(tensor, outputs):
+            raise AutogradError(
+                "DIRTY_NOT_RETURNED",
+                f"an argument {describe(tensor.shape, tensor.dtype)} was marked dirty but not returned",
+                where=f"forward of {node._function.__name__}",
+                why="its new value has a history only as an output",
+                fix="return every tensor that is marked dirty",
+            )
+        bump_version(tensor, tensor._data)
+
+
+def _with_history(node: FunctionNode, forward: Forward, out: Tensor, number: int, meta: CreationMeta) -> Tensor:
+    """A differentiable output as the node's output `number`."""
+    if _is_in(out, forward.dirty):
+        _continue_history(node, forward, out, number)
+        return out
+    if _is_in(out, forward.inputs) or type(out._node) is Leaf:
+        # A leaf from elsewhere stays a leaf, like an argument.
+        out = _view_of_all(out, meta)
+    elif view_of(out) is not None:
+        _claim_view(node, out, meta)
+    out._node, out._nr = node, number
+    return out
+
+
+def _as_constant(forward: Forward, out: Tensor) -> Tensor:
+    """An output without gradient."""
+    if _is_in(out, forward.inputs):
+        if _is_in(out, forward.dirty) and not _is_in(out, forward.non_differentiable):
+            return out
+        if requires_grad(out) or _is_in(out, forward.non_differentiable):
+            return alias(out)
+        return _view_of_all(out, CreationMeta.CUSTOM)
+    if type(out._node) is Leaf:
+        return alias(out)
+    info = view_of(out)
+    if info is not None:
+        info.creation_meta = propagated_meta(CreationMeta.CUSTOM, info.creation_meta)
+    out._node, out._nr = None, 0  # whatever forward recorded under enable_grad
+    return out
+
+
+def _view_of_all(source: Tensor, meta: CreationMeta) -> Tensor:
+    """A view of the whole of `source`: another object on the same memory."""
+    view = alias(source)
+    if not is_inference(source):
+        info = view_of(source)
+        base, steps = (source, ()) if info is None else (info.base, info.steps)
+        parent = None if info is None else info.creation_meta
+        extra_of(view).view = ViewInfo(base, steps, propagated_meta(meta, parent), version_of(source))
+    return view
+
+
+def _claim_view(node: FunctionNode, out: Tensor, meta: CreationMeta) -> None:
+    """Note in a view's record that a Function made it, so that writes through it are refused or understood."""
+    info: ViewInfo = view_of(out)  # type: ignore[assignment]
+    info.attr_version = version_of(out)
+    if getattr(node, "_is_pure_view", False) and sum(node._call.is_tensor) == 1 and node.num_outputs == 1:
+        source = node._call.forward.inputs[node._call.is_tensor.index(True)]  # type: ignore[union-attr]
+        parent = view_of(source)
+        if info.base is (source if parent is None else parent.base):
+            # The author promises that the view's steps say all: writes go to the base, and replay replaces backward.
+            info.creation_meta = CreationMeta.DEFAULT if parent is None else parent.creation_meta
+            return
+    info.creation_meta = propagated_meta(meta, info.creation_meta)
+
+
+def _continue_history(node: FunctionNode, forward: Forward, tensor: Tensor, number: int) -> None:
+    """Make the node the history of an argument that it has overwritten."""
+    if tensor._meta is not None:
+        # They were about the old value.
+        tensor._meta.grad = tensor._meta.hooks = tensor._meta.post_accumulate_hooks = None
+    if view_of(tensor) is None:
+        previous, previous_nr = tensor._node, tensor._nr
+        tensor._node, tensor._nr = node, number
+        if previous is not node:
+            move_retained(tensor, previous, previous_nr)
+        return
+    if node.num_outputs > 1:
+        raise AutogradError(
+            "DIRTY_VIEW_MULTI",
+            f"a view marked dirty is one of {node.num_outputs} outputs",
+            where=f"forward of {node._function.__name__}",
+            why="the history of an in-place write to a view goes through its base, which follows a single output",
+            fix="return only the view, or call the Function on a clone of it",
+        )
+    arguments = [value for value in forward.inputs if isinstance(value, Tensor)]
+    position = next(index for index, value in enumerate(arguments) if value is tensor)
+    rebase_history(tensor, node, position)

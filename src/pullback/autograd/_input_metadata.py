@@ -1,0 +1,157 @@
+"""What a node remembers of each value whose gradient it will receive, and what it does with that gradient.
+
+`conform` is the one place where gradients are reduced over broadcast axes and cast, so no derivative rule does
+either. Gradients may be payloads or Tensors; only methods that both have are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._sparse import SparseGrad
+from pullback.core.spec import Spec, describe, is_complex_dtype, is_differentiable_dtype
+from pullback.errors import AutogradError
+from pullback.tensors.tensor import Tensor, wrap
+
+
+@dataclass(frozen=True, slots=True)
+class InputMetadata:
+    """The record of one forward output, which is an input of the backward node."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    grad_dtype: Any  # the dtype that gradients are cast to; None accepts any
+    was_default_constructed: bool = False  # stands for an output that takes no gradient
+    device: str = "cpu"
+    layout: str = "dense"
+    is_tensor_subclass: bool = False
+    is_nested: bool = False
+    stream: None = None
+
+    @classmethod
+    def from_spec(cls, spec: Spec | None) -> InputMetadata:
+        """The record of a value with this spec; None stands for an output that takes no gradient."""
+        if spec is None:
+            return cls((), np.dtype(np.float64), None, was_default_constructed=True)
+        return cls(spec.shape, spec.dtype, spec.dtype)
+
+    def zeros_like(self) -> Tensor:
+        """Zeros of the value's own shape and dtype."""
+        return wrap(np.zeros(self.shape, self.dtype))
+
+    def is_same_shape(self, gradient: Any) -> bool:
+        """True if the gradient has exactly the value's shape."""
+        return tuple(gradient.shape) == self.shape
+
+    def is_expandable_to_shape(self, gradient: Any) -> bool:
+        """True if the value broadcasts to the gradient's shape, so that the gradient can be summed down to it."""
+        return is_expandable(self.shape, tuple(gradient.shape))
+
+    def reduce_grad(self, gradient: Any) -> Any:
+        """The gradient summed over the axes along which the value was broadcast."""
+        return reduce_gradient(gradient, self.shape)
+
+    def maybe_reduce(self, index: int, gradient: Any) -> Any:
+        """The gradient as it is, or summed, or `!GRAD_SHAPE`."""
+        if self.is_same_shape(gradient):
+            return gradient
+        if self.is_expandable_to_shape(gradient):
+            return self.reduce_grad(gradient)
+        raise self.shape_error(index, gradient)
+
+    def shape_error(self, index: int, gradient: Any) -> AutogradError:
+        """The error for a gradient whose shape can not be summed to the value's."""
+        return _shape_error(index, tuple(gradient.shape), self.shape, "")
+
+    def validate(self, gradient: Any, index: int = 0) -> Any:
+        """The gradient in the shape and dtype this record asks for, or an error. None stays None."""
+        if gradient is None:
+            return None
+        return validate(gradient, self.shape, self.dtype, self.grad_dtype, index, "")
+
+    def set_grad_dtype(self, dtype: Any) -> None:
+        """Ask for gradients of another dtype; only a leaf's accumulator does this."""
+        object.__setattr__(self, "grad_dtype", dtype)
+
+
+def is_expandable(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """True if an array of `shape` broadcasts to `target`."""
+    if len(shape) > len(target):
+        return False
+    tail = target[len(target) - len(shape) :]
+    return all(own in (1, length) for own, length in zip(shape, tail, strict=True))
+
+
+def reduce_gradient(gradient: Any, shape: tuple[int, ...]) -> Any:
+    """`gradient` summed over the axes along which a value of `shape` was broadcast."""
+    lengths = gradient.shape
+    extra = len(lengths) - len(shape)
+    if extra:
+        axes = tuple(range(extra))
+        gradient = np.add.reduce(gradient, axes) if type(gradient) is np.ndarray else gradient.sum(axis=axes)
+        lengths = lengths[extra:]
+    axes = tuple([axis for axis, length in enumerate(shape) if length == 1 and lengths[axis] != 1])
+    return gradient.sum(axis=axes, keepdims=True) if axes else gradient
+
+
+def conform(gradient: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A declared operator's gradient in the shape and dtype of the operand; `dtype` None keeps the gradient's own.
+
+    The rules of declared operators are right by construction up to broadcasting, promotion, and the imaginary part
+    that a real operand of a complex operation can not have.
+    """
+    if isinstance(gradient, SparseGrad):
+        return gradient if dtype is None or gradient.dtype == dtype else gradient.astype(dtype)
+    if dtype is not None and is_complex_dtype(gradient.dtype) and not is_complex_dtype(dtype):
+        gradient = gradient.real
+    if gradient.shape != shape:
+        if not is_expandable(shape, gradient.shape):
+            raise _shape_error(0, tuple(gradient.shape), shape, "")
+        gradient = reduce_gradient(gradient, shape)
+    if dtype is not None and gradient.dtype != dtype:
+        gradient = gradient.astype(dtype)
+    return gradient
+
+
+def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any, index: int, node: str) -> Any:
+    """A user's gradient in the shape and dtype asked for, after the checks of the specification, in its order."""
+    got = tuple(gradient.shape)
+    if got != shape:
+        if isinstance(gradient, SparseGrad) or not is_expandable(shape, got):
+            raise _shape_error(index, got, shape, node)
+        gradient = reduce_gradient(gradient, shape)
+    given, is_complex = gradient.dtype, is_complex_dtype(gradient.dtype)
+    is_real_float = is_differentiable_dtype(given) and not is_complex
+    if not (is_real_float or is_complex == is_complex_dtype(dtype)):
+        raise AutogradError(
+            "GRAD_COMPLEX",
+            f"gradient {index} has dtype {given}, but the value is {describe(shape, dtype)}",
+            where=node,
+            why="a complex gradient belongs to a complex value; dropping its imaginary part would hide a mistake",
+            fix="return the real part if that is what the mathematics says, or a floating point gradient",
+        )
+    if grad_dtype is not None and given != grad_dtype:
+        gradient = gradient.astype(grad_dtype)
+    if not is_differentiable_dtype(gradient.dtype):
+        raise AutogradError(
+            "GRAD_DTYPE",
+            f"gradient {index} has dtype {gradient.dtype}, which can not carry a gradient",
+            where=node,
+            why="gradients are real or complex floating point numbers",
+            fix=f"return a gradient of dtype {dtype}",
+        )
+    return gradient
+
+
+def _shape_error(index: int, got: tuple[int, ...], expected: tuple[int, ...], node: str) -> AutogradError:
+    where = f"the formula of {node}" if node else ""
+    return AutogradError(
+        "GRAD_SHAPE",
+        f"gradient {index} has shape {list(got)}, but the value has shape {list(expected)}",
+        where=where,
+        why="a gradient has its value's shape, or a shape that the value broadcasts to; it is summed, never expanded",
+        fix=f"return a gradient of shape {list(expected)}",
+    )

@@ -1,0 +1,71 @@
+"""Axis and shape arguments in canonical form: tuples of non-negative integers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+__all__ = [
+    "inverse_permutation",
+    "merge_spellings",
+    "normalize_axes",
+    "normalize_axis_index",
+    "normalize_axis_tuple",
+    "normalize_shape",
+    "resolve_shape",
+]
+
+
+def normalize_axes(axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
+    """`axis` as a sorted tuple of non-negative axes; None means all of them."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+
+
+def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes `axes`."""
+    inverse = [0] * len(axes)
+    for position, axis in enumerate(axes):
+        inverse[axis] = position
+    return tuple(inverse)
+
+
+def normalize_shape(shape: Any) -> tuple[int, ...]:
+    """`shape` as a tuple of ints; a lone int is a shape of one axis."""
+    if isinstance(shape, (int, np.integer)):
+        return (int(shape),)
+    return tuple(operator.index(length) for length in shape)
+
+
+def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
+    """`shape` with a single -1 replaced by what `size` leaves for it."""
+    lengths = normalize_shape(shape)
+    unknown = [position for position, length in enumerate(lengths) if length == -1]
+    if not unknown:
+        return lengths
+    if len(unknown) > 1:
+        raise ValueError(f"reshape: only one length may be -1, got shape {lengths}")
+    known = 1
+    for length in lengths:
+        known *= length if length != -1 else 1
+    if known == 0 or size % known:
+        raise ValueError(f"reshape: cannot fit {size} elements into shape {lengths}")
+    position = unknown[0]
+    return (*lengths[:position], size // known, *lengths[position + 1 :])
+
+
+_MISSING: Any = object()
+
+
+def merge_spellings(name: str, first: Any, second: Any, missing: Any = None) -> Any:
+    """The value given under one of two spellings of a parameter; giving both is a TypeError."""
+    if second is missing:
+        return first
+    if first is not missing:
+        raise TypeError(f"{name}: two spellings of one argument were given; keep one of them")
+    return second

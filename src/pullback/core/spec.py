@@ -1,0 +1,108 @@
+"""`Spec`: the shape and dtype of an array without its data.
+
+Specs are interned, so two arrays of one shape and dtype usually share one object and hot code compares them by
+identity. Identity is a shortcut only: nothing may be wrong when two equal specs are different objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_FLOATING = frozenset("efdg")
+_COMPLEX = frozenset("FDG")
+
+
+class Spec:
+    """Shape and dtype of a value. `is_differentiable` says whether gradients may flow through it, `is_real` also
+    that it is not complex."""
+
+    __slots__ = ("__weakref__", "dtype", "is_complex", "is_differentiable", "is_real", "ndim", "numbers", "shape")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    ndim: int
+    is_complex: bool
+    is_differentiable: bool
+    is_real: bool
+    numbers: dict[Any, Any]
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.ndim = len(shape)
+        self.is_complex = dtype.char in _COMPLEX
+        self.is_real = dtype.char in _FLOATING
+        self.is_differentiable = self.is_real or self.is_complex
+        self.numbers = {}
+
+    def number(self, value: float) -> Any:
+        """A Python number as NumPy would promote it against this dtype, ready made: that halves a ufunc's overhead.
+
+        Zero is left alone, because 0.0 and -0.0 are one key, and so is what does not fit the dtype.
+        """
+        if not value or len(self.numbers) >= _MOST_NUMBERS:
+            return value
+        array = np.asarray(value, self.dtype)
+        if not np.isfinite(array):
+            return value
+        array.flags.writeable = False
+        self.numbers[value] = array
+        return array
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for length in self.shape:
+            count *= length
+        return count
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Spec) and self.shape == other.shape and self.dtype == other.dtype
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
+_MOST_NUMBERS = 64
+_interned: dict[tuple[tuple[int, ...], np.dtype[Any]], Spec] = {}
+# A program that makes new shapes forever must not grow this table forever.
+_MOST_INTERNED = 8192
+
+
+def spec_for(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Spec:
+    """The interned spec of this shape and dtype."""
+    key = (shape, dtype)
+    spec = _interned.get(key)
+    if spec is None:
+        if len(_interned) >= _MOST_INTERNED:
+            _interned.clear()
+        spec = _interned[key] = Spec(shape, dtype)
+    return spec
+
+
+def spec_of(array: Any) -> Spec:
+    """The spec of an array or of any payload."""
+    return spec_for(array.shape, array.dtype)
+
+
+def is_differentiable_dtype(dtype: np.dtype[Any]) -> bool:
+    """True for real and complex floating dtypes."""
+    return dtype.char in _FLOATING or dtype.char in _COMPLEX
+
+
+def is_complex_dtype(dtype: np.dtype[Any]) -> bool:
+    """True for complex dtypes."""
+    return dtype.char in _COMPLEX
+
+
+def describe(shape: tuple[int, ...], dtype: Any) -> str:
+    """How error messages write a value's shape and dtype: `float64[2, 3]`."""
+    return f"{np.dtype(dtype)}{list(shape)}"

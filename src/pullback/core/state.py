@@ -1,0 +1,157 @@
+"""The modes of the running thread or task, and the process-wide clock.
+
+All modes live in one immutable record held by a context variable, so they are separate per thread and per async
+task, and code that runs in the normal modes finds that out with one identity test: `current() is switch.normal`.
+Fast paths make that test and nothing else; whatever it does not cover goes through the general path.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+next_stamp: Callable[[], int] = itertools.count(1).__next__
+"""The process-wide clock: nodes, levels and tokens get their number from it, and later means larger."""
+
+
+class Modes:
+    """What the running code has switched on. Immutable; `replace` makes the changed copy."""
+
+    __slots__ = (
+        "_variants",
+        "anomaly",
+        "check_nan",
+        "forward_mask",
+        "grad",
+        "hooks_disabled",
+        "inference",
+        "interceptors",
+        "layout_policy",
+        "multithreading",
+        "mutation_guard",
+        "saved_hooks",
+        "transforms",
+    )
+
+    grad: bool  # operations are recorded
+    inference: bool  # new tensors carry no version counter
+    anomaly: bool  # nodes remember where they were made
+    check_nan: bool  # anomaly mode looks for NaN after every node
+    layout_policy: bool  # a leaf's gradient gets the leaf's strides
+    multithreading: bool  # accepted for compatibility, without effect
+    saved_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...]  # innermost pair last
+    hooks_disabled: str | None  # message of the innermost disable_saved_tensors_hooks
+    mutation_guard: Any  # the allow_mutation_on_saved_tensors context, or None
+    interceptors: tuple[Callable[..., Any], ...]  # see every primitive before it runs, innermost last
+    transforms: tuple[Any, ...]  # function transforms whose body is running, innermost last
+    forward_mask: Any  # forward levels that are switched off
+
+    def __init__(self) -> None:
+        self.grad = True
+        self.inference = False
+        self.anomaly = False
+        self.check_nan = True
+        self.layout_policy = True
+        self.multithreading = True
+        self.saved_hooks = ()
+        self.hooks_disabled = None
+        self.mutation_guard = None
+        self.interceptors = ()
+        self.transforms = ()
+        self.forward_mask = None
+        self._variants: dict[bool, Modes] = {}  # this record with another grad mode, the change made most often
+
+    def replace(self, **changes: Any) -> Modes:
+        """A copy with these fields changed; the one `NORMAL` record if that makes everything normal."""
+        if len(changes) == 1 and "grad" in changes:
+            variant = self._variants.get(changes["grad"])
+            if variant is None:
+                variant = self._variants[changes["grad"]] = self._copy(changes)
+            return variant
+        return self._copy(changes)
+
+    def _copy(self, changes: dict[str, Any]) -> Modes:
+        copy = object.__new__(Modes)
+        for name in _FIELDS:
+            setattr(copy, name, changes[name] if name in changes else getattr(self, name))
+        copy._variants = {}
+        return NORMAL if all(getattr(copy, name) == getattr(NORMAL, name) for name in _FIELDS) else copy
+
+
+_FIELDS = tuple(name for name in Modes.__slots__ if name != "_variants")
+
+
+NORMAL = Modes()
+
+_modes: ContextVar[Modes] = ContextVar("pullback_modes", default=NORMAL)
+
+current: Callable[[], Modes] = _modes.get
+"""The modes in force here."""
+
+
+class _Switch:
+    """The records under which fast paths may run; None sends every operation down the general path."""
+
+    __slots__ = ("no_grad", "normal")
+
+    def __init__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Allow fast paths in the normal modes, and where they differ in grad mode only."""
+        self.normal: Modes | None = NORMAL
+        self.no_grad: Modes | None = NORMAL.replace(grad=False)
+
+    def open(self) -> None:
+        """Send every operation down the general path."""
+        self.normal = self.no_grad = None
+
+
+switch = _Switch()
+
+
+def change(**changes: Any) -> dict[str, Any]:
+    """Put these modes in force and return the values they had, which `change(**previous)` restores."""
+    modes = current()
+    previous = {name: getattr(modes, name) for name in changes}
+    _modes.set(modes.replace(**changes))
+    return previous
+
+
+def change_grad(enabled: bool) -> bool:
+    """Set the grad mode and return what it was. This is the change made most often, so it has a way of its own."""
+    modes = current()
+    previous = modes.grad
+    if previous is not enabled:
+        _modes.set(modes._variants.get(enabled) or modes.replace(grad=enabled))
+    return previous
+
+
+@contextmanager
+def changed(**changes: Any) -> Iterator[None]:
+    """These modes inside the block, the previous ones after it."""
+    previous = change(**changes)
+    try:
+        yield
+    finally:
+        change(**previous)
+
+
+Observer = Callable[[str, str, int, int], None]
+observers: list[Observer] = []
+
+
+def add_observer(observer: Observer) -> None:
+    """Call `observer(kind, name, sequence_nr, thread_id)` around every primitive and every executed node."""
+    observers.append(observer)
+    switch.open()
+
+
+def remove_observer(observer: Observer) -> None:
+    """Stop calling `observer`."""
+    observers.remove(observer)
+    if not observers:
+        switch.close()

@@ -1,0 +1,42 @@
+"""Composite functions: ordinary Python on operators. They need no rules, and are listed here to be found.
+
+A composite works on whatever its operators work on, so derivative rules may use it too. What users call is a thin
+wrapper that first turns arrays and lists in the leading `arrays` arguments into Tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+composites: dict[str, Composite] = {}
+"""Every composite function by name, in the order of declaration."""
+
+
+@dataclass(frozen=True)
+class Composite:
+    """A public function made of operators."""
+
+    name: str
+    function: Callable[..., Any]
+    arrays: int
+    aliases: tuple[str, ...]
+    is_method: bool
+
+
+def composite(
+    fn: Callable[..., Any] | None = None, *, arrays: int = 1, aliases: tuple[str, ...] = (), method: bool = True,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Make a function public under its name and `aliases`, and a Tensor method unless `method=False`.
+
+    `arrays` says how many leading positional arguments are arrays; 0 is for creation functions.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        public = name or function.__name__
+        composites[public] = Composite(public, function, arrays, aliases, method and arrays > 0)
+        return function
+
+    return declare if fn is None else declare(fn)

@@ -1,0 +1,331 @@
+"""`Op`: everything anybody needs to know of one primitive, declared once.
+
+A declaration is data. Rules attach to it after it exists (`@sum.transpose`, `@eigh.vjp`), each derives what it can
+from the family, and `eager` builds the fast functions from the finished declarations. Nothing here evaluates,
+differentiates or compiles.
+
+A rule is a plain function whose parameter names say what it reads:
+
+    g, g_<output>      gradient of the only output, or of a named one; `gs` is the tuple of all of them
+    x, y, ...          an operand's value (in a `transpose`: the `Spec` of the operand it is linear in)
+    out, <output>      an output's value
+    t_x, t_y, ...      the tangent of an operand (jvp rules)
+    needs              which operands need a gradient
+    any other name     a static parameter
+
+Operands and outputs that a rule names are saved for backward; nothing else is kept alive.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pullback.core.spec import Spec
+from pullback.errors import InternalError
+
+registry: dict[str, Op] = {}
+"""Every declared operator by name, in the order of declaration."""
+
+# What one argument of a rule is taken from.
+GRADIENT, OPERAND, SPEC, OUTPUT, PARAM, NEEDS, TANGENT, OPERANDS, SPECS, TANGENTS, GRADIENTS = range(11)
+
+
+class Rule:
+    """A derivative rule together with the plan of where its arguments come from."""
+
+    __slots__ = ("constant", "fn", "is_partial", "plan", "reads_all_operands", "reads_operands", "reads_outputs")
+
+    def __init__(self, op: Op, fn: Any, *, specs: Iterable[int] = (), is_partial: bool = False) -> None:
+        self.is_partial = is_partial
+        self.constant: Any = None
+        self.fn: Callable[..., Any] = fn
+        self.plan: tuple[tuple[int, Any], ...] = ()
+        if not callable(fn):
+            self.constant = fn
+            self.fn = lambda: fn
+        else:
+            code = fn.__code__
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            self.plan = tuple(op.source_of(name, frozenset(specs)) for name in names)
+        self.reads_operands = tuple(sorted({key for kind, key in self.plan if kind == OPERAND}))
+        self.reads_outputs = tuple(sorted({key for kind, key in self.plan if kind == OUTPUT}))
+        self.reads_all_operands = any(kind == OPERANDS for kind, _ in self.plan)
+
+
+class Op:
+    """One primitive. Call it with arrays to evaluate, with Tensors to differentiate.
+
+    A dot in the name puts it into a namespace (`linalg.solve`), an underscore at the start keeps it out of all of them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kernel: Callable[..., Any],
+        operands: tuple[str, ...],
+        *,
+        params: tuple[str, ...] = (),
+        outputs: tuple[str, ...] = ("out",),
+        family: str = "general",
+        doc: str = "",
+        aliases: tuple[str, ...] = (),
+        torch: str | None = None,
+    ) -> None:
+        if name in registry:
+            raise InternalError(f"operator {name} is declared twice")
+        self.name = name
+        self.kernel = kernel
+        self.operands = operands
+        self.params = params
+        self.outputs = outputs
+        self.family = family
+        self.doc = doc or (kernel.__doc__ or "" if hasattr(kernel, "__code__") else "")
+        self.aliases = aliases  # other public names of the same function
+        self.grad_name = f"{camel_case(torch or name)}Backward0"
+        self.is_public = not name.startswith("_")
+        self.saved_aliases: dict[str, str] = {}
+        # A last operand written with a star stands for any number of them.
+        self.variadic_from = len(operands) - 1 if operands and operands[-1].startswith("*") else -1
+        self.num_outputs: int | None = len(outputs)  # None: as many as the kernel returns
+        # rules
+        self.partials: tuple[Rule, ...] | None = None
+        self.gradients: dict[int, Rule] = {}  # by operand
+        self.joint: Rule | None = None  # one rule for all operands
+        self.jvp_rule: Rule | None = None
+        self.linear_in: frozenset[int] | None = None  # operands in which the op is (jointly) linear
+        self.multilinear = False
+        self.not_differentiable_because: str | None = None
+        # structure
+        self.is_view = False
+        self.may_copy = False  # a view that NumPy sometimes has to copy
+        self.inplace_kernel: Callable[..., Any] | None = None
+        self.has_inplace_twin = False
+        self.adapt_output: Callable[..., Any] | None = None
+        self.restore_output: Callable[..., Any] | None = None
+        # derived or attached
+        self.spec_rule: Callable[..., Any] | None = None
+        self.batch_rule: Callable[..., Any] | None = None
+        self.lower_rule: Any = None
+        self.sample_rule: Callable[..., Any] | None = None
+        self.door_rule: Callable[..., Any] | None = None
+        # filled by eager.build
+        self.is_built = False
+        self.fast_nodes: Any = None
+        self.call: Callable[..., Any] = self._not_built
+        self.function: Callable[..., Any] = self._not_built
+        registry[name] = self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate on arrays, differentiate on Tensors."""
+        return self.call(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def _not_built(self, *args: Any, **kwargs: Any) -> Any:
+        raise InternalError(f"operator {self.name} is used before pullback.ops was imported")
+
+    # Attaching rules. Every method returns the function it was given, so it serves as a decorator.
+
+    def vjp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """One rule for all operands: returns a gradient, or a tuple with one per operand."""
+        self.joint = Rule(self, rule)
+        return rule
+
+    def vjp_of(self, operand: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A rule for one operand."""
+
+        def attach(rule: Callable[..., Any]) -> Callable[..., Any]:
+            self.gradients[self.operands.index(operand)] = Rule(self, rule)
+            return rule
+
+        return attach
+
+    def transpose(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The op is linear in all operands together: the rule sees their Specs and returns their gradients."""
+        positions = range(len(self.operands))
+        self.joint = Rule(self, rule, specs=positions)
+        self.linear_in = frozenset(positions)
+        return rule
+
+    def transpose_of(self, operand: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """The op is linear in this operand for fixed others: the rule sees its Spec and the others' values."""
+
+        def attach(rule: Callable[..., Any]) -> Callable[..., Any]:
+            position = self.operands.index(operand)
+            self.gradients[position] = Rule(self, rule, specs=(position,))
+            self.linear_in = (self.linear_in or frozenset()) | {position}
+            self.multilinear = True
+            return rule
+
+        return attach
+
+    def jvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The forward rule: tangents of the outputs from tangents of the operands."""
+        self.jvp_rule = Rule(self, rule)
+        return rule
+
+    def batch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The op on operands that all have one more axis in front."""
+        self.batch_rule = rule
+        return rule
+
+    def spec(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Specs of the outputs from Specs of the operands."""
+        self.spec_rule = rule
+        return rule
+
+    def lower(self, rule: Any) -> Any:
+        """How the compiler emits the op."""
+        self.lower_rule = rule
+        return rule
+
+    def samples(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Inputs for the systematic tests."""
+        self.sample_rule = rule
+        return rule
+
+    def door(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The signature users see: turns their arguments into `(operands, params)` in canonical form."""
+        self.door_rule = rule
+        return rule
+
+    def inplace(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """A kernel that writes its result into the first operand."""
+        self.inplace_kernel = kernel
+        self.has_inplace_twin = True
+        return kernel
+
+    def not_differentiable(self, reason: str) -> Op:
+        """Say why this op has no derivative; its results never require grad."""
+        self.not_differentiable_because = reason
+        return self
+
+    # What others ask.
+
+    @functools.cached_property
+    def is_differentiable(self) -> bool:
+        """True if there is a reverse rule for some operand. Asked for only when the declaration is complete."""
+        return bool(self.joint or self.gradients or self.partials)
+
+    def operand_index(self, position: int) -> int:
+        """The declared operand that the argument at `position` belongs to."""
+        return self.variadic_from if 0 <= self.variadic_from <= position else position
+
+    @functools.cached_property
+    def _reads_cache(self) -> dict[tuple[bool, ...], tuple[tuple[int, ...], tuple[int, ...]]]:
+        return {}
+
+    def reads(self, needs: tuple[bool, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The operands and outputs that the rules for the needed gradients read."""
+        cached = self._reads_cache.get(needs)
+        if cached is None:
+            rules = [self.joint] if self.joint is not None else [
+                self.rule_for(position) for position, needed in enumerate(needs) if needed
+            ]
+            operands = {k for rule in rules if rule is not None for k in rule.reads_operands}
+            if any(rule is not None and rule.reads_all_operands for rule in rules):
+                operands |= set(range(self.variadic_from, len(needs)))
+            outputs = {k for rule in rules if rule is not None for k in rule.reads_outputs}
+            cached = self._reads_cache[needs] = (tuple(sorted(operands)), tuple(sorted(outputs)))
+        return cached
+
+    @functools.cached_property
+    def fast_rules(self) -> tuple[Rule, ...] | None:
+        """The rules of an elementwise op that read nothing but `g`, operands and the result; None if there are others.
+
+        Fast paths are made from these. Asked for only when the declaration is complete.
+        """
+        if self.family != "elementwise" or self.joint is not None or self.door_rule is not None or self.params:
+            return None
+        rules = [self.rule_for(position) for position in range(len(self.operands))]
+        if not 1 <= len(rules) <= 2 or self.operands != ("x", "y")[: len(rules)]:
+            return None
+        for rule in rules:
+            if rule is None or any(kind not in (GRADIENT, OPERAND, OUTPUT) for kind, _ in rule.plan):
+                return None
+        return tuple(rule for rule in rules if rule is not None)
+
+    def rule_for(self, position: int) -> Rule | None:
+        """The reverse rule of one operand, where rules are given one by one."""
+        if self.partials is not None:
+            return self.partials[position]
+        return self.gradients.get(self.operand_index(position))
+
+    def source_of(self, name: str, specs: frozenset[int]) -> tuple[int, Any]:
+        """Where a rule's parameter of this name comes from."""
+        starred = f"*{name}"
+        if name == "g":
+            return GRADIENT, 0
+        if name == "gs":
+            return GRADIENTS, None
+        if name == "needs":
+            return NEEDS, None
+        if name.startswith("g_") and name[2:] in self.outputs:
+            return GRADIENT, self.outputs.index(name[2:])
+        if name in self.operands:
+            position = self.operands.index(name)
+            return (SPEC if position in specs else OPERAND), position
+        if starred in self.operands:
+            return (SPECS if self.operands.index(starred) in specs else OPERANDS), self.variadic_from
+        if name in self.outputs:
+            return OUTPUT, self.outputs.index(name)
+        if name.startswith("t_") and name[2:] in self.operands:
+            return TANGENT, self.operands.index(name[2:])
+        if name.startswith("t_") and f"*{name[2:]}" in self.operands:
+            return TANGENTS, self.variadic_from
+        if name in self.params:
+            return PARAM, name
+        raise InternalError(f"a rule of {self.name} reads {name!r}, which is neither operand, output nor parameter")
+
+    def specs_of(self, *operands: Spec, **params: Any) -> Any:
+        """Shape and dtype of the result, without running the kernel on data."""
+        if self.spec_rule is None:
+            raise InternalError(f"operator {self.name} has no shape rule")
+        return self.spec_rule(*operands, **params)
+
+
+def camel_case(name: str) -> str:
+    """`log_sigmoid` as `LogSigmoid`, `linalg.solve` as `LinalgSolve`."""
+    return "".join(part[:1].upper() + part[1:] for part in name.replace(".", "_").split("_"))
+
+
+def run_rule(
+    rule: Rule,
+    gradients: Any,
+    operand: Callable[[int], Any],
+    operand_spec: Callable[[int], Any],
+    output: Callable[[int], Any],
+    params: dict[str, Any],
+    needs: Any,
+    tangents: Any,
+    count: int,
+) -> Any:
+    """Call a rule with what its parameter names ask for. The accessors are called only for what is read."""
+    arguments: list[Any] = []
+    for kind, key in rule.plan:
+        if kind == GRADIENT:
+            arguments.append(gradients[key])
+        elif kind == OPERAND:
+            arguments.append(operand(key))
+        elif kind == SPEC:
+            arguments.append(operand_spec(key))
+        elif kind == OUTPUT:
+            arguments.append(output(key))
+        elif kind == PARAM:
+            arguments.append(params[key])
+        elif kind == NEEDS:
+            arguments.append(needs)
+        elif kind == GRADIENTS:
+            arguments.append(gradients)
+        elif kind == TANGENT:
+            arguments.append(tangents[key])
+        elif kind == OPERANDS:
+            arguments.append(tuple(operand(k) for k in range(key, count)))
+        elif kind == SPECS:
+            arguments.append(tuple(operand_spec(k) for k in range(key, count)))
+        else:
+            arguments.append(tuple(tangents[key:count]))
+    return rule.fn(*arguments)

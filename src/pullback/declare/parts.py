@@ -1,0 +1,39 @@
+"""`part`: one output of a view operator that has several, as a view operator of its own.
+
+A piece of a split must be replayed alone when its base was written, without its siblings.
+"""
+
+from __future__ import annotations
+
+from pullback.declare.derive import pull
+from pullback.declare.families import view
+from pullback.declare.op import registry
+from pullback.declare.samples import Sample
+
+
+@view(name="_part")
+def part(x, *, whole, params, index):
+    """Output `index` of the operator `whole`."""
+    return whole.kernel(x, **params)[index]
+
+
+@part.transpose
+def part_transpose(g, x, whole, params, index):
+    gradients = [None] * len(whole.specs_of(x, **params))
+    gradients[index] = g
+    return pull(whole, tuple(gradients), (True,), lambda _: None, lambda _: x, lambda _: None, params)[0]
+
+
+@part.batch
+def part_batch(x, *, whole, params, index):
+    return whole.batch_rule(x, **params)[index]
+
+
+@part.samples
+def part_samples(make):
+    for op in list(registry.values()):
+        if op.is_view and op.num_outputs is None and op.sample_rule is not None:
+            for sample in op.sample_rule(make):
+                for index in range(min(2, len(op.kernel(*sample.operands, **sample.params)))):
+                    label = f"{op.name}-{sample.label}-{index}"
+                    yield Sample(sample.operands, {"whole": op, "params": sample.params, "index": index}, label)

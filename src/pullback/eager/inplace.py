@@ -1,0 +1,175 @@
+"""Writing in place: check, evaluate, write, count the write, rebase the history. In that order, so that a refused
+write leaves data, version and history as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._copy_slices import CopySlices
+from pullback.autograd._variable import (
+    bump_version,
+    check_tracked_write,
+    rebase_history,
+    refresh_view,
+    requires_grad,
+)
+from pullback.core.spec import describe
+from pullback.core.state import Modes, current, observers
+from pullback.declare.op import Op
+from pullback.eager.record import make_node, save_outputs, tell_observers
+from pullback.errors import AutogradError
+from pullback.payloads.evaluate import evaluate
+from pullback.tensors.tensor import Tensor
+from pullback.tensors.views import view_of
+
+
+def write(op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any], overwrites: bool = False) -> Tensor:
+    """`target = op(target, *others)`, written into the target's memory. Returns the target.
+
+    `overwrites` says that nothing of the old value is left in the new one: the target's old history is dropped.
+    """
+    modes = current()
+    if modes.interceptors:
+        modes.interceptors[-1](
+            op, (target, *others), params, lambda *_: _write(op, target, others, params, overwrites, modes)
+        )
+    else:
+        _write(op, target, others, params, overwrites, modes)
+    return target
+
+
+def _write(
+    op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any], overwrites: bool, modes: Modes
+) -> Tensor:
+    check_writable(target, modes)
+    operands = (target, *others)
+    needs: tuple[bool, ...] = ()
+    if modes.grad and not modes.inference and target._spec.is_differentiable:
+        needs = tuple(isinstance(x, Tensor) and x._spec.is_differentiable and requires_grad(x) for x in operands)
+        info = view_of(target)
+        if info is not None and not needs[0] and requires_grad(info.base):
+            needs = (True, *needs[1:])
+    if True in needs:
+        check_tracked_write(target)
+        if overwrites:
+            needs = (False, *needs[1:])
+        _tracked_write(op, target, operands, params, needs, modes)
+    else:
+        _write_payload(op, target, operands, params, modes)
+    if observers:
+        tell_observers(op, target)
+    return target
+
+
+def check_writable(target: Tensor, modes: Modes) -> None:
+    """Raise if the memory behind `target` must not be written, whatever the operation."""
+    extra = target._extra
+    if extra is not None:
+        if extra.readonly:
+            raise AutogradError(
+                "READONLY_GRAD",
+                f"a gradient {describe(target.shape, target.dtype)} given to a hook or a custom backward is read-only",
+                why="the engine and the caller still use it",
+                fix="return a new gradient instead of changing this one",
+            )
+        if extra.inference and not modes.inference:
+            raise AutogradError(
+                "INFERENCE_INPLACE",
+                "an inference tensor is being written in place outside of inference mode",
+                why="it carries no version counter, so the write could not be noticed by others",
+                fix="make a normal copy with clone() and write to that",
+            )
+    data = target._data
+    if type(data) is np.ndarray and 0 in data.strides and data.size and any(
+        stride == 0 and length > 1 for stride, length in zip(data.strides, data.shape, strict=True)
+    ):
+        raise AutogradError(
+            "OVERLAP_WRITE",
+            f"an expanded tensor {describe(target.shape, target.dtype)} is being written in place, and more than one "
+            "of its elements refers to a single memory location",
+            why="the result would depend on the order of the writes",
+            fix="write to a clone() of it",
+        )
+
+
+def _write_payload(op: Op, target: Tensor, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> None:
+    if modes.mutation_guard is not None:
+        modes.mutation_guard.before_write(target)
+    payloads = [x._data if isinstance(x, Tensor) else x for x in operands]
+    written = payloads[0]
+    if op.inplace_kernel is not None and all(type(x) is np.ndarray or not hasattr(x, "evaluate_op") for x in payloads):
+        op.inplace_kernel(*payloads, **params)
+    elif isinstance(op.kernel, np.ufunc) and all(not hasattr(x, "evaluate_op") for x in payloads):
+        op.kernel(*payloads, out=written, casting="same_kind")
+    else:
+        _copy_result(op, target, evaluate(op, payloads, params))
+    bump_version(target, written)
+
+
+def _copy_result(op: Op, target: Tensor, result: Any) -> None:
+    if result.shape != target.shape:
+        raise ValueError(
+            f"{op.name}_: the result has shape {list(result.shape)} and can not be written into a tensor of shape "
+            f"{list(target.shape)}"
+        )
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise TypeError(f"{op.name}_: the result has dtype {result.dtype}, which can not be stored as {target.dtype}")
+    target._data[...] = result
+
+
+def _tracked_write(
+    op: Op, target: Tensor, operands: tuple[Any, ...], params: dict[str, Any], needs: tuple[bool, ...], modes: Modes
+) -> Tensor:
+    reads, _ = op.reads(needs)
+    for x in operands:
+        if isinstance(x, Tensor) and view_of(x) is not None:
+            refresh_view(x)
+    to_save = tuple(
+        _before_the_write(x, target) if position in reads and isinstance(x, Tensor) else x
+        for position, x in enumerate(operands)
+    )
+    node = make_node(op, operands, params, needs, modes, to_save)
+    node.output_specs = (target._spec,)
+    node.num_outputs = 1
+    node.spec = target._spec
+    _write_payload(op, target, operands, params, modes)
+    rebase_history(target, node)
+    _save_written_output(node, target, needs)
+    return target
+
+
+def _before_the_write(operand: Tensor, target: Tensor) -> Tensor:
+    """An operand as the rules must see it: a copy if the write is about to change it, with the history it has now."""
+    payload, written = operand._data, target._data
+    if operand is not target and not (
+        type(payload) is np.ndarray and type(written) is np.ndarray and np.may_share_memory(payload, written)
+    ):
+        return operand
+    kept = Tensor()
+    kept._data = payload.copy()
+    kept._spec = operand._spec
+    kept._counter = kept._extra = kept._meta = None
+    kept._node, kept._nr = operand._node, operand._nr
+    return kept
+
+
+def _save_written_output(node: Any, target: Tensor, needs: tuple[bool, ...]) -> None:
+    if not node.op.reads(needs)[1]:
+        return
+    info = view_of(target)
+    if info is None:
+        save_outputs(node, [target], needs)
+        return
+    copy_slices = info.base._node
+    # The record must not own the view, whose base owns the history that owns the record.
+    stand_in = Tensor()
+    stand_in._data = target._data
+    stand_in._spec = target._spec
+    stand_in._counter = target._counter
+    stand_in._extra = stand_in._meta = None
+    stand_in._node, stand_in._nr = node, 0
+    save_outputs(node, [stand_in], needs)
+    if isinstance(copy_slices, CopySlices):
+        node.saved_outputs[0].attach_output_to(copy_slices, info.steps)

@@ -1,0 +1,243 @@
+"""The nodes that declared operators record: `OpNode` for any call, `FastNode` for the elementwise fast paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._node import Node, rare_of, released_error
+from pullback.autograd._saved import SavedVariable
+from pullback.core.spec import Spec
+from pullback.declare.derive import pull
+from pullback.declare.op import Op
+
+RELEASED: Any = object()
+
+
+class OpNode(Node):
+    """The node of a declared operator: the declaration, its static parameters, and what its rules read."""
+
+    __slots__ = ("next_nr", "num_outputs", "op", "operand_specs", "output_specs", "params", "saved_operands",
+                 "saved_outputs", "statics")  # fmt: skip
+
+    op: Op
+    params: dict[str, Any]
+    operand_specs: tuple[Spec | None, ...]
+    output_specs: tuple[Spec | None, ...]
+    saved_operands: tuple[SavedVariable | None, ...]
+    saved_outputs: tuple[SavedVariable | None, ...]
+    statics: tuple[Any, ...]  # operands that are not tensors, by position
+
+    def name(self) -> str:
+        return self.op.grad_name
+
+    @property
+    def specs(self) -> tuple[Spec | None, ...]:
+        return self.output_specs
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        if True not in wanted or (grads[0] is None and all(g is None for g in grads)):
+            return (None,) * len(self.next)
+        operand, output = (
+            (self.operand_tensor, self.output_tensor) if as_tensors else (self.operand_payload, self.output_payload)
+        )
+        return tuple(pull(self.op, grads, wanted, operand, self.operand_specs.__getitem__, output, self.params))
+
+    def operand_payload(self, position: int) -> Any:
+        """A saved operand as the rules of a plain pass see it."""
+        saved = self.saved_operands[position]
+        return self.statics[position] if saved is None else saved.unpack(self, False)
+
+    def operand_tensor(self, position: int) -> Any:
+        """A saved operand with its history, for a pass that is recorded."""
+        saved = self.saved_operands[position]
+        return self.statics[position] if saved is None else saved.unpack(self, True)
+
+    def output_payload(self, position: int) -> Any:
+        """A saved output as the rules of a plain pass see it."""
+        saved = self.saved_outputs[position]
+        return None if saved is None else saved.unpack(self, False)
+
+    def output_tensor(self, position: int) -> Any:
+        """A saved output with its history, for a pass that is recorded."""
+        saved = self.saved_outputs[position]
+        return None if saved is None else saved.unpack(self, True)
+
+    def release(self) -> None:
+        for saved in (*self.saved_operands, *self.saved_outputs):
+            if saved is not None:
+                saved.release()
+
+    def raw_saved(self, name: str) -> tuple[bool, Any]:
+        """Whether the op has something of this name, and the handle or static value behind it."""
+        kind, position = locate_saved(self.op, name)
+        if kind == "operand" and position < len(self.saved_operands):
+            handle = self.saved_operands[position]
+            if handle is None and self.statics and self.statics[position] is not None:
+                return True, self.statics[position]
+            return True, SavedVariable(None) if handle is None else handle
+        if kind == "output" and position < len(self.saved_outputs):
+            handle = self.saved_outputs[position]
+            return True, SavedVariable(None) if handle is None else handle
+        if name in self.params:
+            return True, self.params[name]
+        return False, None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_raw_saved_"):
+            found, handle = self.raw_saved(name.removeprefix("_raw_saved_"))
+            if found:
+                return handle
+        elif name.startswith("_saved_"):
+            found, handle = self.raw_saved(name.removeprefix("_saved_"))
+            if found:
+                return handle.unpack(self, True) if isinstance(handle, SavedVariable) else handle
+        raise AttributeError(f"{self.name()} has no attribute {name!r}")
+
+
+def locate_saved(op: Op, name: str) -> tuple[str, int]:
+    """Which operand or output `_saved_<name>` means; torch's names `self`, `other` and `result` are understood."""
+    name = op.saved_aliases.get(name, name)
+    if name in op.operands:
+        return "operand", op.operands.index(name)
+    if name in op.outputs:
+        return "output", op.outputs.index(name)
+    if name == "self":
+        return "operand", 0
+    if name == "other" and len(op.operands) > 1:
+        return "operand", 1
+    if name == "result":
+        return "output", 0
+    return "", 0
+
+
+class FastNode(Node):
+    """The node of an elementwise call on plain tensors of one shape and dtype.
+
+    Saved values sit in slots instead of SavedVariables: the operand, its payload, and its version when saved; a
+    number operand is a payload without tensor. It means what the same `OpNode` would mean, and a test compares them.
+    """
+
+    __slots__ = ()
+
+    op: Op
+    # Slots in the subclass that `fast_node_class` makes for the op; an operand that no rule reads has none.
+    x: Any = None
+    x_data: Any = None
+    x_version: int = 0
+    y: Any = None
+    y_data: Any = None
+    y_version: int = 0
+    out_data: Any = None
+    out_counter: Any = None
+
+    is_fast = True
+
+    def name(self) -> str:
+        return self.op.grad_name
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        if grads[0] is None:
+            return (None,) * len(self.next)
+        if not as_tensors and self.rare is None and type(grads[0]) is np.ndarray:
+            return self.pull(grads[0], True)
+        return tuple(
+            pull(
+                self.op,
+                grads,
+                wanted,
+                lambda position: self.operand_value(position, as_tensors),
+                lambda position: self.spec,
+                lambda position: self.saved_handle("output", 0).unpack(self, as_tensors),
+                {},
+            )
+        )
+
+    def operand_value(self, position: int, as_tensor: bool) -> Any:
+        """A saved operand."""
+        handle = self.saved_handle("operand", position)
+        return handle.unpack(self, as_tensor) if isinstance(handle, SavedVariable) else handle
+
+    def saved_handle(self, kind: str, position: int) -> Any:
+        """The SavedVariable that this slot stands for; one made before, if it was given hooks. A number as it is."""
+        key = f"{kind}{position}"
+        if self.rare is not None and key in self.rare.saved:
+            return self.rare.saved[key]
+        if kind == "output":
+            handle = SavedVariable.restored(self.spec, self.out_data, None, 0, self.out_counter, None, 0)
+            released = self.out_data is None and self.out_counter is RELEASED
+        else:
+            tensor, data = (self.x, self.x_data) if position == 0 else (self.y, self.y_data)
+            if tensor is None:
+                return data.item() if isinstance(data, np.ndarray) else data
+            version = self.x_version if position == 0 else self.y_version
+            released = tensor is RELEASED
+            node = None if released else self.next[position]
+            numbers = self.next_nr
+            handle = SavedVariable.restored(
+                self.spec if released else tensor._spec, data, None if released else tensor, version, None, node,
+                numbers[position] if numbers else 0,
+            )  # fmt: skip
+        if released:
+            handle.release()
+        return handle
+
+    def release(self) -> None:
+        if self.x is not None:
+            self.x, self.x_data = RELEASED, None
+        if self.y is not None:
+            self.y, self.y_data = RELEASED, None
+        if self.out_data is not None:
+            self.out_counter, self.out_data = RELEASED, None
+        if self.rare is not None:
+            for handle in self.rare.saved.values():
+                handle.release()
+
+    def check(self, position: int) -> None:
+        """Make the checks that the fast pull found reason for; raise, or return if the value is still good."""
+        self.operand_value(position, False)
+
+    def raw_saved(self, name: str) -> tuple[bool, Any]:
+        """Whether the op has something of this name, and the handle or number behind it."""
+        kind, position = locate_saved(self.op, name)
+        if not kind or position >= (len(self.next) if kind == "operand" else 1):
+            return False, None
+        missing = self.out_data is None and self.out_counter is not RELEASED
+        if kind == "output" and missing:
+            return True, SavedVariable(None)
+        handle = self.saved_handle(kind, position)
+        if handle is None:
+            return True, SavedVariable(None)
+        if isinstance(handle, SavedVariable):
+            # A handle that users hold is the one later reads go through, so that hooks given to it count.
+            rare_of(self).saved[f"{kind}{position}"] = handle
+        return True, handle
+
+    __getattr__ = OpNode.__getattr__
+
+
+def fast_node_classes(
+    op: Op, make_pull: Callable[[Op], Any], names: list[str]
+) -> tuple[type[FastNode], type[FastNode]]:
+    """The FastNodes of `op`, with room for these saved values: any of "x", "y" and "out".
+
+    The first is for operands and result of one spec; its `pull` is made by `make_pull` when the op is differentiated
+    for the first time. The second is for broadcast operands and is visited like any other node.
+    """
+
+    def pull(self: FastNode, gradient: Any, keep: bool) -> tuple[Any, ...]:
+        exact.pull = loose.pull = make_pull(op)
+        return self.pull(gradient, keep)
+
+    slots = [f"{name}{part}" for name in names if name != "out" for part in ("", "_data", "_version")]
+    slots += ["out_data", "out_counter"] if "out" in names else []
+    exact: Any = type("FastNode", (FastNode,), {"__slots__": tuple(slots), "op": op, "pull": pull})
+    loose: Any = type("LooseNode", (FastNode,), {"__slots__": tuple(slots), "op": op, "pull": pull, "is_fast": False})
+    return exact, loose
+
+
+def released(node: Node) -> Exception:
+    """The error for reading what a pass has released."""
+    return released_error(node.name())

@@ -1,0 +1,214 @@
+"""The general path of every operator call. It alone defines what a call means; fast paths are shortcuts of it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from pullback.autograd._accumulate import accumulator_of
+from pullback.autograd._anomaly import remember_place
+from pullback.autograd._node import Node
+from pullback.autograd._saved import SavedVariable
+from pullback.autograd._variable import refresh_view, requires_grad
+from pullback.core.spec import spec_for, spec_of
+from pullback.core.state import Modes, current, next_stamp, observers
+from pullback.declare.op import Op
+from pullback.declare.parts import part
+from pullback.eager.nodes import OpNode
+from pullback.payloads.evaluate import evaluate
+from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of, shared_counter, version_of
+from pullback.tensors.views import CreationMeta, ViewInfo, ViewStep, propagated_meta, root_and_steps, view_of
+
+
+def apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Evaluate `op`, at least one of whose operands is a Tensor, and record it if somebody wants its derivative."""
+    modes = current()
+    if modes.interceptors:
+        return modes.interceptors[-1](op, operands, params, _proceed)
+    return _proceed(op, operands, params) if observers else _apply(op, operands, params, modes)
+
+
+def _proceed(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """What an interceptor calls to let the operation happen."""
+    out = _apply(op, operands, params, current())
+    if observers:
+        tell_observers(op, out[0] if isinstance(out, tuple) else out)
+    return out
+
+
+def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> Any:
+    # One loop over the operands and one call for each stage: this is what views, reductions and products pay.
+    tracks = modes.grad and not modes.inference and op.is_differentiable
+    payloads: list[Any] = []
+    needs: list[bool] = []
+    for x in operands:
+        if isinstance(x, Tensor):
+            payloads.append(x._data)
+            needs.append(
+                tracks
+                and (x._node is not None or (x._extra is not None and requires_grad(x)))
+                and x._spec.is_differentiable
+            )
+        else:
+            payloads.append(x)
+            needs.append(False)
+    payload = evaluate(op, payloads, params)
+    outputs = [new_tensor(each, modes) for each in payload] if type(payload) is tuple else [new_tensor(payload, modes)]
+    if op.is_view:
+        _make_views(op, operands[0], params, outputs, type(payload) is tuple, modes)
+    if True in needs:
+        record(op, operands, params, outputs, tuple(needs), modes)
+    return tuple(outputs) if type(payload) is tuple else outputs[0]
+
+
+def new_tensor(payload: Any, modes: Modes) -> Tensor:
+    """A Tensor on an evaluated payload: an inference tensor in inference mode."""
+    tensor = Tensor()
+    tensor._data = payload
+    tensor._spec = spec_for(payload.shape, payload.dtype)
+    tensor._node = tensor._counter = tensor._meta = tensor._extra = None
+    if modes.inference:
+        tensor._extra = Extra()
+        tensor._extra.inference = True
+    return tensor
+
+
+def record(
+    op: Op,
+    operands: tuple[Any, ...],
+    params: dict[str, Any],
+    outputs: list[Tensor],
+    needs: tuple[bool, ...],
+    modes: Modes,
+) -> OpNode:
+    """Make the node of a call and set it as the history of its differentiable outputs."""
+    node = make_node(op, operands, params, needs, modes)
+    specs: list[Any] = []
+    for number, out in enumerate(outputs):
+        spec = out._spec
+        if not spec.is_differentiable:
+            specs.append(None)
+            continue
+        specs.append(spec)
+        out._node = node
+        extra = out._extra
+        if number or extra is not None:
+            out._nr = number
+            if extra is not None and extra.view is not None:
+                extra.view.attr_version = version_of(out)
+    node.output_specs = tuple(specs)
+    node.num_outputs = len(specs)
+    node.spec = specs[0]
+    save_outputs(node, outputs, needs)
+    return node
+
+
+def make_node(
+    op: Op,
+    operands: tuple[Any, ...],
+    params: dict[str, Any],
+    needs: tuple[bool, ...],
+    modes: Modes,
+    to_save: tuple[Any, ...] | None = None,
+) -> OpNode:
+    """The node of a call, with the operands saved that its rules read; outputs are still to come.
+
+    `to_save` has the operands as they are to be saved, where that differs: copies of what is about to be written.
+    """
+    behind: list[Node | None] = []
+    numbers: list[int] = []
+    specs: list[Any] = []
+    for x, needed in zip(operands, needs, strict=True):
+        number = 0
+        found: Any = None
+        if isinstance(x, Tensor):
+            specs.append(x._spec)
+            if needed:
+                extra = x._extra
+                if extra is not None:
+                    if extra.view is not None:
+                        refresh_view(x)
+                    number = extra.output_nr
+                found = x._node
+                if type(found) is Leaf:
+                    found = accumulator_of(x)
+        else:
+            specs.append(spec_of(x) if hasattr(x, "shape") and hasattr(x, "dtype") else None)
+        behind.append(found)
+        numbers.append(number)
+    node = OpNode()
+    node.op = op
+    node.params = params
+    node.rare = None
+    node.next = tuple(behind)
+    node.next_nr = tuple(numbers) if any(numbers) else None
+    node.operand_specs = tuple(specs)
+    node.saved_operands = node.saved_outputs = node.statics = ()
+    reads, _ = op.reads(needs)
+    if reads:
+        source = operands if to_save is None else to_save
+        node.saved_operands = tuple(
+            [SavedVariable(x) if k in reads and isinstance(x, Tensor) else None for k, x in enumerate(source)]
+        )
+        if len(reads) != len(operands) - node.saved_operands.count(None):
+            node.statics = tuple([None if isinstance(x, Tensor) else x for x in operands])
+    node.seq = next_stamp()
+    if modes.anomaly:
+        remember_place(node)
+    return node
+
+
+def save_outputs(node: OpNode, outputs: list[Tensor], needs: tuple[bool, ...]) -> None:
+    """Save the outputs that the rules read."""
+    _, reads = node.op.reads(needs)
+    if reads:
+        node.saved_outputs = tuple(
+            SavedVariable(out, is_output=out._node is node) if position in reads else None
+            for position, out in enumerate(outputs)
+        )
+
+
+def _make_views(
+    op: Op, source: Any, params: dict[str, Any], outputs: list[Tensor], several: bool, modes: Modes
+) -> None:
+    if not isinstance(source, Tensor):
+        return
+    if source._extra is not None and source._extra.inference:
+        for out in outputs:
+            extra_of(out).inference = True
+        return
+    parent = view_of(source)
+    if modes.inference:
+        meta = CreationMeta.INFERENCE
+    elif modes.grad:
+        meta = CreationMeta.DEFAULT
+    else:
+        meta = CreationMeta.NO_GRAD
+    if parent is not None:
+        meta = propagated_meta(meta, parent.creation_meta)
+    counter = shared_counter(source)
+    version = version_of(source)
+    for number, out in enumerate(outputs):
+        if op.may_copy and not aliases(out._data, source._data):
+            continue
+        step = ViewStep(part, {"whole": op, "params": params, "index": number}) if several else ViewStep(op, params)
+        base, steps = root_and_steps(source, step)
+        out._counter = counter
+        out._extra = Extra()
+        out._extra.view = ViewInfo(base, steps, meta, version)
+
+
+def aliases(result: Any, source: Any) -> bool:
+    """Did a view operation return a view, or did it have to copy?"""
+    test = getattr(type(result), "aliases_payload", None)
+    if test is not None:
+        return bool(test(result, source))
+    owner = source if source.base is None else source.base
+    return result is source or result.base is source or result.base is owner
+
+
+def tell_observers(op: Op, out: Tensor) -> None:
+    """Report a forward call, with the number of the node it recorded, or -1."""
+    number = out._node.seq if isinstance(out._node, Node) else -1
+    for observer in tuple(observers):
+        observer("forward", op.name, number, threading.get_ident())

@@ -1,0 +1,291 @@
+"""`__array_function__`: NumPy's other functions on tensors.
+
+`np.sum(x)` becomes `pb.sum(x)`: a function of NumPy goes to the Pullback function of its name, with the arguments read
+by NumPy's signature, so that NumPy's positional calls and names (`ddof`, `a_min`) are understood. Where Pullback has
+no such function, NumPy computes on plain arrays if no derivative is asked for; otherwise the call is refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._variable import bump_version
+from pullback.declare.composite import composites
+from pullback.interop._conversion import payload_of
+from pullback.interop._numpy import (
+    Function,
+    cast,
+    prepare_write,
+    refuse_attached,
+    refuse_attached_out,
+    tensors_in,
+    with_payloads,
+    with_tensors,
+)
+from pullback.ops import functions
+from pullback.tensors.tensor import Tensor, as_constant
+
+# Names that differ, and parameters that do.
+RENAMED = {"concatenate": "concat", "amax": "max", "amin": "min", "around": "round", "copy": "clone"}
+SYNONYMS = {"a_min": "min", "a_max": "max", "ddof": "correction", "newshape": "shape"}
+# What changes how NumPy computes and not what.
+IGNORED = {"order", "subok", "kind", "casting"}
+
+# Answered from shape and dtype, or meant for the eye: no derivative is lost, and the answer is not an array.
+ABOUT_THE_ARRAY = {
+    "shape", "ndim", "size", "result_type", "can_cast", "common_type", "min_scalar_type", "iscomplexobj", "isrealobj",
+    "may_share_memory", "shares_memory", "array2string", "array_repr", "array_str",
+}  # fmt: skip
+
+
+def array_function(
+    tensor: Tensor, function: Function, types: Sequence[type], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What NumPy calls when an argument of one of its functions is a Tensor."""
+    if not all(issubclass(kind, (Tensor, np.ndarray)) for kind in types):
+        return NotImplemented
+    name = function.__name__
+    if name in ABOUT_THE_ARRAY:
+        return function(*with_payloads(args), **with_payloads(kwargs))
+    if name in MUTATIONS and is_toplevel(function):
+        return mutate(name, function, args, kwargs)
+    if next(tensors_in((args, kwargs)), None) is None:
+        return with_tensors(function(*args, **kwargs), ())  # a creation function with like=
+    result = call_twin(function, args, kwargs)
+    return compute_with_numpy(function, args, kwargs) if result is NotImplemented else result
+
+
+def is_toplevel(function: Function) -> bool:
+    """Is this `np.name`, and not a function of that name in `np.linalg` or another namespace?"""
+    return getattr(np, function.__name__, None) is function
+
+
+def full_name(function: Function) -> str:
+    """How users write the function: `np.linalg.norm`."""
+    namespace = "np" if is_toplevel(function) else function.__module__.replace("numpy", "np", 1)
+    return f"{namespace}.{function.__name__}"
+
+
+def compute_with_numpy(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function that Pullback does not have, where no derivative would be lost."""
+    out = kwargs.get("out")
+    targets = [target for target in (out if isinstance(out, tuple) else (out,)) if isinstance(target, Tensor)]
+    if targets:
+        refuse_attached_out(full_name(function), (args, kwargs), targets)
+    refuse_attached(full_name(function), (args, kwargs))
+    for target in targets:
+        prepare_write(target)
+    sources = [payload_of(tensor) for tensor in tensors_in((args, kwargs))]
+    result = function(*with_payloads(args), **with_payloads(kwargs))
+    for target in targets:
+        bump_version(target, target._data)
+    return out if targets else with_tensors(result, sources)
+
+
+def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The Pullback function of this name on these arguments; NotImplemented if there is none that takes them."""
+    name = function.__name__
+    twin = functions.get(name) or functions.get(RENAMED.get(name, ""))
+    if twin is None or not (is_toplevel(function) or function.__module__ == "numpy.lib.stride_tricks"):
+        return NotImplemented
+    if name == "where" and len(args) == 1:
+        return functions["nonzero"](*args)
+    leading, _, names, _ = accepted_by(twin, name)
+    if len(args) <= leading and kwargs.keys() <= names:
+        return twin(*args, **kwargs)  # the common call, such as np.sum(x, axis=0), needs no translation
+    given, rest = given_arguments(function, args, kwargs)
+    out = given.pop("out", None)
+    arguments = place_arguments(twin, function, given)
+    if arguments is None:
+        return NotImplemented
+    positional, named = arguments
+    result = twin(*positional, *rest, **named)
+    return result if out is None else store(full_name(function), result, out, (args, kwargs))
+
+
+def given_arguments(
+    function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """The arguments by NumPy's names, without those that are at their default, and those of a starred parameter."""
+    parameters = parameters_of(function)
+    bound = signature_of(function).bind(*args, **kwargs).arguments
+    given: dict[str, Any] = {}
+    rest: tuple[Any, ...] = ()
+    for name, value in bound.items():
+        parameter = parameters[name]
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            rest = tuple(value)
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            given.update(value)
+        elif value is not parameter.default:
+            given[name] = value
+    return given, rest
+
+
+@lru_cache(maxsize=1024)
+def signature_of(function: Function) -> inspect.Signature:
+    """How a function is called."""
+    return inspect.signature(function)
+
+
+def parameters_of(function: Function) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function by name."""
+    return signature_of(function).parameters
+
+
+def place_arguments(
+    twin: Function, function: Function, given: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """NumPy's arguments as the twin takes them: positional ones and named ones. None if it does not take them all."""
+    leading, places, names, has_star = accepted_by(twin, function.__name__)
+    numpy_names = list(parameters_of(function))
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    dtype = None
+    for index, (numpy_name, value) in enumerate(given.items()):
+        name = numpy_name if numpy_name in names else SYNONYMS.get(numpy_name, numpy_name)
+        is_next = index == len(positional) and not named
+        place = places[index] if index < len(places) else ""
+        # The same place under another name, such as `indices_or_sections`.
+        is_same_place = numpy_names.index(numpy_name) == index and (
+            place not in numpy_names if place else has_star
+        )
+        if is_next and (index < leading or place == name):
+            positional.append(value)
+        elif name in names:
+            named[name] = value
+        elif name == "dtype":
+            dtype = value
+        elif is_next and is_same_place:
+            positional.append(value)
+        elif name not in IGNORED:
+            return None
+    if dtype is not None:
+        positional = [cast(x, dtype) if isinstance(x, Tensor) else x for x in positional]
+    return positional, named
+
+
+@lru_cache(maxsize=1024)
+def accepted_by(twin: Function, name: str) -> tuple[int, tuple[str, ...], frozenset[str], bool]:
+    """How many arrays a public function takes, its positional parameters, all names, and whether it has a star."""
+    op = getattr(twin, "op", None)
+    if op is not None and op.door_rule is None:
+        return len(op.operands), op.operands, frozenset(op.params), False
+    kinds = inspect.Parameter
+    parameters = parameters_of(twin).values()
+    places = tuple(p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD))
+    names = frozenset(p.name for p in parameters if p.kind in (kinds.KEYWORD_ONLY, kinds.POSITIONAL_OR_KEYWORD))
+    takes_any = any(p.kind is kinds.VAR_POSITIONAL for p in parameters)
+    if op is not None:
+        return 1, places, names | frozenset(op.params), takes_any
+    composite = composites.get(name) or composites.get(RENAMED.get(name, ""))
+    return max(1, min(composite.arrays, len(places)) if composite else 1), places, names, takes_any
+
+
+def store(name: str, result: Any, out: Any, arguments: Any) -> Any:
+    """Write a result into `out=`, which is only allowed where nobody differentiates."""
+    if isinstance(out, tuple):
+        (out,) = out
+    refuse_attached_out(name, arguments, (out,))
+    value = payload_of(result)
+    target = out
+    if isinstance(out, Tensor):
+        prepare_write(out)
+        target = out._data
+    if target.shape != value.shape:
+        raise ValueError(f"{name}: out= has shape {list(target.shape)}, but the result has {list(value.shape)}")
+    np.copyto(target, value, casting="same_kind")
+    if isinstance(out, Tensor):
+        bump_version(out, out._data)
+    return out
+
+
+# Functions that write into their first argument -----------------------------------------------------------------------
+
+
+def mutate(name: str, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """`np.copyto(target, value)` and its like: an assignment to the tensor, or NumPy's own work on an array."""
+    given, _ = given_arguments(function, args, kwargs)
+    target, *others = given.values()
+    if not isinstance(target, Tensor):
+        refuse_attached_out(full_name(function), others, (target,))
+        function(*with_payloads(args), **with_payloads(kwargs))
+        return
+    given.pop(next(iter(given)))
+    given.pop("casting", None)
+    MUTATIONS[name](target, **given)
+
+
+def copyto(dst: Tensor, src: Any, where: Any = True) -> None:
+    """Assign `src`, where `where` is true."""
+    dst[...] = src if where is True else functions["where"](where, src, dst)
+
+
+def put(a: Tensor, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Assign to positions in the flattened tensor."""
+    places = np.asarray(with_payloads(ind))
+    if mode == "raise" and places.size and not -a.size <= places.min() <= places.max() < a.size:
+        raise IndexError(f"np.put: an index is out of range for {a.size} elements")
+    places = np.clip(places, 0, a.size - 1) if mode == "clip" else places % max(a.size, 1)
+    _assign_cyclically(a, np.unravel_index(places.reshape(-1), a.shape), places.size, v)
+
+
+def place(arr: Tensor, mask: Any, vals: Any) -> None:
+    """Assign the first values to the elements where `mask` is true."""
+    places = np.nonzero(np.asarray(with_payloads(mask)))
+    _assign_cyclically(arr, places, len(places[0]) if places else 0, vals)
+
+
+def _assign_cyclically(target: Tensor, index: Any, count: int, values: Any) -> None:
+    """Assign to `count` elements; values that are too few are repeated, too many are cut."""
+    if count:
+        values = as_constant(values).reshape(-1)
+        target[tuple(index)] = values[np.arange(count) % values.size]
+
+
+def putmask(a: Tensor, mask: Any, values: Any) -> None:
+    """Assign where `mask` is true; values that are too few are repeated along the flattened tensor."""
+    values = as_constant(values)
+    if values.shape != a.shape:
+        values = values.reshape(-1)[(np.arange(a.size) % max(values.size, 1)).reshape(a.shape)]
+    copyto(a, values, with_payloads(mask))
+
+
+def put_along_axis(arr: Tensor, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """Assign to the elements that `take_along_axis` reads."""
+    places = np.asarray(with_payloads(indices))
+    if axis is None:
+        put(arr, places, values)
+        return
+    axis = range(arr.ndim)[axis]
+    shape = [1] * arr.ndim
+    grid = []
+    for other, length in enumerate(arr.shape):
+        form = shape[:other] + [length] + shape[other + 1 :]
+        grid.append(places if other == axis else np.arange(length).reshape(form))
+    arr[tuple(grid)] = values
+
+
+def fill_diagonal(a: Tensor, val: Any, wrap: bool = False) -> None:
+    """Assign to the main diagonal."""
+    if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) != 1):
+        raise ValueError(f"np.fill_diagonal: shape {list(a.shape)} has no main diagonal")
+    step = a.shape[1] + 1 if a.ndim == 2 else sum(np.cumprod(a.shape[:-1]).tolist()) + 1
+    end = a.size if wrap or a.ndim > 2 else min(a.size, a.shape[1] * a.shape[1])
+    places = np.unravel_index(np.arange(0, end, step), a.shape)
+    _assign_cyclically(a, places, len(places[0]), val)
+
+
+MUTATIONS: dict[str, Callable[..., None]] = {
+    "copyto": copyto,
+    "put": put,
+    "place": place,
+    "putmask": putmask,
+    "put_along_axis": put_along_axis,
+    "fill_diagonal": fill_diagonal,
+}

@@ -1,0 +1,330 @@
+"""`__array_ufunc__`: NumPy's universal functions on tensors.
+
+`np.sin(x)`, `array + x`, `np.float64(2) * x` and `array @ x` all arrive here, and become the Pullback function that the
+ufunc stands for: the operator whose kernel it is, or the public function with one of its names. A ufunc that Pullback
+does not know is computed by NumPy where no derivative is asked for, and refused where one would be lost.
+
+Results are Tensors. With `out=` NumPy writes by itself, which is only allowed where nobody differentiates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._variable import bump_version
+from pullback.core.state import current
+from pullback.declare.op import registry
+from pullback.eager.build import as_operand
+from pullback.eager.inplace import check_writable, write
+from pullback.errors import AutogradError
+from pullback.interop._conversion import is_attached, payload_of
+from pullback.ops import functions
+from pullback.ops.index_operators import basic_view, index_put_arrays
+from pullback.ops.indexing import as_basic, resolve
+from pullback.tensors.tensor import Tensor, as_constant, wrap
+
+Function = Callable[..., Any]
+
+
+def ufunc_twins() -> dict[np.ufunc, Function]:
+    """The Pullback function behind every ufunc: by kernel, then by any of the names that NumPy has for it."""
+    twins: dict[np.ufunc, Function] = {}
+    for op in registry.values():
+        if op.is_public and isinstance(op.kernel, np.ufunc):
+            twins.setdefault(op.kernel, functions[op.name])
+    for name, ufunc in sorted(vars(np).items()):  # not dir(np), which would load numpy's lazy subpackages
+        if isinstance(ufunc, np.ufunc) and name in functions:
+            twins.setdefault(ufunc, functions[name])
+    return twins
+
+
+def _composed() -> dict[np.ufunc, Function]:
+    """Ufuncs that are two or three operators."""
+    floor_divide, remainder, trunc, logaddexp = (
+        functions[name] for name in ("floor_divide", "remainder", "trunc", "logaddexp")
+    )
+    log2, degree = math.log(2), math.pi / 180
+    return {
+        np.divmod: lambda x, y: (floor_divide(x, y), remainder(x, y)),
+        np.modf: lambda x: (x - trunc(x), trunc(x)),
+        np.ldexp: lambda x, y: x * 2.0**y,
+        np.logaddexp2: lambda x, y: logaddexp(x * log2, y * log2) / log2,
+        np.radians: lambda x: x * degree,
+        np.deg2rad: lambda x: x * degree,
+        np.degrees: lambda x: x / degree,
+        np.rad2deg: lambda x: x / degree,
+    }
+
+
+TWINS = {**_composed(), **ufunc_twins()}
+
+
+def twin_of(ufunc: np.ufunc) -> Function | None:
+    """The Pullback function behind a ufunc, or None."""
+    twin = TWINS.get(ufunc)
+    if twin is None and ufunc.__name__ == "clip" and ufunc.nin == 3:
+        return functions["clip"]  # what `array.clip(x, y)` calls, and what NumPy has no public name for
+    return twin
+
+# Where a ufunc method is a function of its own.
+REDUCTIONS: dict[np.ufunc, str] = {
+    np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_and: "all",
+    np.logical_or: "any", np.logaddexp: "logsumexp",
+}  # fmt: skip
+SCANS: dict[np.ufunc, str] = {
+    np.add: "cumsum", np.multiply: "cumprod", np.maximum: "cummax", np.minimum: "cummin",
+    np.logaddexp: "logcumsumexp",
+}  # fmt: skip
+
+
+def array_ufunc(tensor: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+    """What NumPy calls when an operand or an output of a ufunc is a Tensor."""
+    if any(is_foreign(type(x)) for x in (*inputs, *(out or ()))):
+        return NotImplemented
+    for name in ("signature", "sig", "extobj"):
+        if name in options:
+            raise TypeError(f"np.{ufunc.__name__}({name}=...) is not supported on Tensors")
+    if method == "at":
+        return add_at(ufunc, *inputs)
+    if out is not None and any(target is not None for target in out):
+        return write_into(ufunc, method, inputs, out, options)
+    options.pop("order", None), options.pop("subok", None)
+    result = METHODS[method](ufunc, inputs, dict(options))
+    return compute_with_numpy(ufunc, method, inputs, options) if result is NotImplemented else result
+
+
+def is_foreign(kind: type) -> bool:
+    """Does this type bring an `__array_ufunc__` of its own, which must be asked too?"""
+    protocol = getattr(kind, "__array_ufunc__", None)
+    return protocol is not np.ndarray.__array_ufunc__ and protocol is not None and not issubclass(kind, Tensor)
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """The tensors in an argument, also inside of lists, tuples and dictionaries."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from tensors_in(part)
+    elif isinstance(value, dict):
+        yield from tensors_in(tuple(value.values()))
+
+
+def with_payloads(value: Any) -> Any:
+    """An argument with arrays in the place of tensors."""
+    if isinstance(value, Tensor):
+        return payload_of(value)
+    if type(value) in (list, tuple):
+        return type(value)(with_payloads(part) for part in value)
+    if type(value) is dict:
+        return {name: with_payloads(part) for name, part in value.items()}
+    return value
+
+
+def with_tensors(value: Any, sources: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """A result of NumPy with constant Tensors in the place of arrays, none of which shares memory with `sources`."""
+    if isinstance(value, np.ndarray):
+        # A view would have to share its version counter with the tensor it is a view of.
+        shared = any(np.may_share_memory(value, source) for source in sources)
+        return wrap(np.array(value) if shared or type(value) is not np.ndarray else value)
+    if isinstance(value, np.generic):
+        return wrap(np.asarray(value))
+    if isinstance(value, tuple):
+        parts = [with_tensors(part, sources) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return [with_tensors(part, sources) for part in value] if type(value) is list else value
+
+
+def compute_with_numpy(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """A call that Pullback has no function for, where no derivative would be lost."""
+    name = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
+    refuse_attached(name, (inputs, options))
+    sources = [payload_of(tensor) for tensor in tensors_in(inputs)]
+    return with_tensors(getattr(ufunc, method)(*with_payloads(tuple(inputs)), **with_payloads(options)), sources)
+
+
+def refuse_attached(name: str, arguments: Any) -> None:
+    """Raise if a tensor among the arguments of a NumPy function is attached."""
+    if any(is_attached(tensor) for tensor in tensors_in(arguments)):
+        raise TypeError(
+            f"{name} is not a function that Pullback can differentiate, and an argument requires grad; write it with "
+            "pb functions, call it on x.detach() if no gradient is needed, or give it a derivative with "
+            "pb.library.custom_op"
+        )
+
+
+def write_into(ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: tuple[Any, ...], options: Any) -> Any:
+    """A call with `out=`: NumPy computes into the memory of the targets."""
+    refuse_attached_out(f"np.{ufunc.__name__}", (inputs, out, options), out)
+    targets = [target for target in out if isinstance(target, Tensor)]
+    for target in targets:
+        prepare_write(target)
+    getattr(ufunc, method)(*with_payloads(tuple(inputs)), out=with_payloads(tuple(out)), **with_payloads(options))
+    for target in targets:
+        bump_version(target, target._data)
+    return out[0] if len(out) == 1 else out
+
+
+def refuse_attached_out(name: str, arguments: Any, targets: Sequence[Any]) -> None:
+    """Raise if a result that somebody could differentiate is about to be written into `targets`."""
+    if not any(is_attached(tensor) for tensor in tensors_in(arguments)):
+        return
+    if any(isinstance(target, np.ndarray) for target in targets):
+        raise TypeError(
+            f"{name}: the result would be stored in a NumPy array and lose its gradient; make the target a Tensor, "
+            "assign the result instead, or detach() the operands"
+        )
+    raise AutogradError(
+        "OUT_GRAD",
+        f"{name}: out= can not be used when an input or the out= tensor requires grad",
+        why="writing into it would replace a value without a history",
+        fix="assign the result instead, or work under pb.no_grad()",
+    )
+
+
+def prepare_write(target: Tensor) -> None:
+    """Check that the memory of `target` may be written, and tell whoever keeps old values."""
+    modes = current()
+    check_writable(target, modes)
+    if modes.mutation_guard is not None:
+        modes.mutation_guard.before_write(target)
+    payload_of(target)
+
+
+def call(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """`ufunc(*inputs)`."""
+    function = twin_of(ufunc)
+    if function is None:
+        return NotImplemented
+    mask, casting = options.pop("where", True), options.pop("casting", "same_kind")
+    if (dtype := options.pop("dtype", None)) is not None and np.dtype(dtype) != np.bool_:
+        inputs = [cast(x, dtype, casting) for x in inputs]
+    axes = options.pop("axes", None)
+    if axes is not None:
+        inputs = [_core_axes_last(x, own) for x, own in zip(inputs, axes, strict=False)]
+    result = function(*inputs, **options)
+    if axes is not None and len(axes) > len(inputs):
+        result = _core_axes_back(result, axes[-1])
+    if mask is True:
+        return result
+    where = functions["where"]
+    if isinstance(result, tuple):
+        return tuple(where(mask, part, 0) for part in result)
+    return where(mask, result, False if result.dtype == np.bool_ else 0)
+
+
+def cast(x: Any, dtype: Any, casting: str = "unsafe") -> Any:
+    """An operand in the dtype that `dtype=` asks the computation to be done in."""
+    if not isinstance(x, Tensor):
+        x = as_constant(np.asarray(x)) if not isinstance(x, (int, float, complex)) else x
+    if not isinstance(x, Tensor) or x.dtype == dtype:
+        return x
+    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(f"can not cast an operand from {x.dtype} to {np.dtype(dtype)} with casting={casting!r}")
+    return x.astype(dtype)
+
+
+def _core_axes_last(x: Any, axes: Any) -> Any:
+    axes = axes if isinstance(axes, tuple) else (axes,)
+    return functions["moveaxis"](x, axes, tuple(range(-len(axes), 0)))
+
+
+def _core_axes_back(x: Any, axes: Any) -> Any:
+    axes = axes if isinstance(axes, tuple) else (axes,)
+    return functions["moveaxis"](x, tuple(range(-len(axes), 0)), axes)
+
+
+def reduce(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """`ufunc.reduce(x, axis=0)`."""
+    function = functions.get(REDUCTIONS.get(ufunc, ""))
+    if function is None:
+        return NotImplemented
+    x, axis, keepdims = inputs[0], options.pop("axis", 0), options.pop("keepdims", False)
+    x = _cast_from(options, x)
+    mask, initial = options.pop("where", True), options.pop("initial", None)
+    if mask is not True:
+        if ufunc.identity is None:
+            return NotImplemented
+        x = functions["where"](mask, x, ufunc.identity)
+    result = function(x, axis=axis, keepdims=keepdims)
+    return result if initial is None else TWINS[ufunc](result, initial)
+
+
+def accumulate(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """`ufunc.accumulate(x, axis=0)`."""
+    function = functions.get(SCANS.get(ufunc, ""))
+    if function is None:
+        return NotImplemented
+    axis = options.pop("axis", 0)
+    result = function(_cast_from(options, inputs[0]), axis=axis)
+    return result[0] if isinstance(result, tuple) else result
+
+
+def _cast_from(options: dict[str, Any], x: Any) -> Any:
+    dtype = options.pop("dtype", None)
+    return x if dtype is None else cast(x, dtype)
+
+
+def outer(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """`ufunc.outer(x, y)`: the ufunc of every element of `x` with every element of `y`."""
+    if ufunc not in TWINS:
+        return NotImplemented
+    x, y = (as_constant(value) for value in inputs)
+    return call(ufunc, (x.reshape((*x.shape, *(1,) * y.ndim)), y), options)
+
+
+def reduceat(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """`np.add.reduceat(x, indices)`: sums of the slices between neighbouring indices."""
+    if ufunc is not np.add or "sum" not in functions or "stack" not in functions:
+        return NotImplemented
+    x, indices = as_constant(inputs[0]), [int(index) for index in with_payloads(inputs[1])]
+    axis = range(x.ndim)[options.pop("axis", 0)]
+    x = _cast_from(options, x)
+    ends = [*indices[1:], x.shape[axis]]
+    # An index that is not below the next one stands for its own element.
+    parts = [slice(start, end if start < end else start + 1) for start, end in zip(indices, ends, strict=True)]
+    before = (slice(None),) * axis
+    return functions["stack"]([functions["sum"](x[(*before, part)], axis=axis) for part in parts], axis=axis)
+
+
+def add_at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
+    """`ufunc.at(target, index, value)`: in place, and once for every time an index occurs."""
+    attached = any(is_attached(tensor) for tensor in tensors_in((target, values)))
+    if not isinstance(target, Tensor):
+        refuse_attached_out(f"np.{ufunc.__name__}.at", values, (target,))
+        ufunc.at(target, *with_payloads((index, *values)))
+    elif not attached:
+        prepare_write(target)
+        ufunc.at(target._data, *with_payloads((index, *values)))
+        bump_version(target, target._data)
+    elif ufunc in (np.add, np.subtract):
+        (value,) = values
+        _add_recorded(target, index, as_operand(value if ufunc is np.add else -value))
+    else:
+        raise TypeError(
+            f"np.{ufunc.__name__}.at can not be differentiated; np.add.at can, and so can an assignment x[index] = ... "
+            "where no index occurs twice"
+        )
+
+
+def _add_recorded(target: Tensor, index: Any, value: Any) -> None:
+    basic = as_basic(index)
+    if basic is not None:
+        basic_view(target, index=basic).add_(value)
+        return
+    target, arrays, template, distinct = resolve(target, index)
+    params = {"template": template, "accumulate": True, "distinct": distinct}
+    write(index_put_arrays, target, (value, *arrays), params)
+
+
+METHODS: dict[str, Callable[[np.ufunc, Sequence[Any], dict[str, Any]], Any]] = {
+    "__call__": call,
+    "reduce": reduce,
+    "accumulate": accumulate,
+    "outer": outer,
+    "reduceat": reduceat,
+}

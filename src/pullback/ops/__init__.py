@@ -1,0 +1,44 @@
+"""Every operator, declared once, by family. Importing this package builds their functions and binds Tensor methods."""
+
+from pullback.declare.composite import composites
+from pullback.declare.op import registry
+from pullback.eager.build import build_all
+from pullback.ops import (
+    casting,
+    comparison,
+    complex_numbers,
+    contraction,
+    creation,
+    elementwise,
+    extremes,
+    index_operators,
+    indexing,
+    inplace_views,
+    joining,
+    movement,
+    padding,
+    random,
+    rearranging,
+    reduction,
+    reshaping,
+    scan,
+    scatter,
+    sorting,
+    strided,
+)
+from pullback.ops.methods import bind_methods, public_functions
+
+_MODULES = (
+    casting, comparison, complex_numbers, contraction, creation, elementwise, extremes, index_operators, indexing,
+    inplace_views, joining, movement, padding, random, rearranging, reduction, reshaping, scan, scatter, sorting,
+    strided,
+)  # fmt: skip
+
+LATER: tuple[str, ...] = ()
+"""Families that are namespaces of their own, `pullback.linalg` and so on; they are loaded when first asked for."""
+
+build_all()
+functions = public_functions()
+bind_methods(functions, _MODULES)
+
+__all__ = ["LATER", "composites", "functions", "registry"]

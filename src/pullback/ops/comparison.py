@@ -1,0 +1,310 @@
+"""Comparing elements, and choosing between them by the outcome.
+
+Predicates have no derivative and their results never require grad. The operators that choose (`where`, `maximum`,
+`clip`, ...) send the gradient to the element that was chosen; where two are equally good it is shared evenly. They
+do so with `where` and never by multiplying with a mask, so an infinite gradient elsewhere does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.declare.composite import composite
+from pullback.declare.families import binary, elementwise, predicate, unary
+from pullback.declare.op import Op
+from pullback.declare.samples import Maker, Sample
+from pullback.eager.build import as_operand
+
+_TRUTH = "its results are truth values"
+_WHOLE = "it works on integers and truth values"
+
+
+def _compare(name: str, kernel: np.ufunc, doc: str, short: str) -> Op:
+    return predicate(name, kernel, ("x", "y"), _TRUTH, doc=doc, aliases=(short,), lower=short)
+
+
+equal = _compare("equal", np.equal, "`x == y`, element by element.", "eq")
+not_equal = _compare("not_equal", np.not_equal, "`x != y`, element by element.", "ne")
+less = _compare("less", np.less, "`x < y`, element by element.", "lt")
+less_equal = _compare("less_equal", np.less_equal, "`x <= y`, element by element.", "le")
+greater = _compare("greater", np.greater, "`x > y`, element by element.", "gt")
+greater_equal = _compare("greater_equal", np.greater_equal, "`x >= y`, element by element.", "ge")
+
+
+def _test(name: str, kernel: Callable[..., Any], doc: str) -> Op:
+    return predicate(name, kernel, ("x",), _TRUTH, doc=doc)
+
+
+isnan = _test("isnan", np.isnan, "True where an element is not a number.")
+isinf = _test("isinf", np.isinf, "True where an element is infinite, with either sign.")
+isfinite = _test("isfinite", np.isfinite, "True where an element is neither infinite nor NaN.")
+isposinf = _test("isposinf", np.isposinf, "True where an element is positive infinity.")
+isneginf = _test("isneginf", np.isneginf, "True where an element is negative infinity.")
+isreal = _test("isreal", np.isreal, "True where an element has no imaginary part.")
+iscomplex = _test("iscomplex", np.iscomplex, "True where an element has an imaginary part other than zero.")
+signbit = _test("signbit", np.signbit, "True where the sign bit is set: for negative numbers and for -0.0.")
+
+
+def _logical(name: str, kernel: np.ufunc, operands: tuple[str, ...], doc: str) -> Op:
+    return elementwise(name, kernel, operands, None, doc=doc).not_differentiable(_TRUTH)
+
+
+logical_and = _logical("logical_and", np.logical_and, ("x", "y"), "True where both elements are nonzero.")
+logical_or = _logical("logical_or", np.logical_or, ("x", "y"), "True where at least one element is nonzero.")
+logical_xor = _logical("logical_xor", np.logical_xor, ("x", "y"), "True where exactly one element is nonzero.")
+logical_not = _logical("logical_not", np.logical_not, ("x",), "True where an element is zero.")
+
+
+def _bitwise(name: str, kernel: np.ufunc, operands: tuple[str, ...], doc: str, *aliases: str) -> Op:
+    op = elementwise(name, kernel, operands, None, doc=doc, aliases=aliases).not_differentiable(_WHOLE)
+
+    @op.samples
+    def samples(make: Maker) -> Iterator[Sample]:
+        count = len(operands)
+        yield Sample(tuple(make.integers(0, 9, (3, 4)) for _ in range(count)), label="integers")
+        yield Sample(tuple(make.integers(0, 9, (4, 1)[axis:]) for axis in range(count)), label="broadcast")
+        if kernel not in (np.left_shift, np.right_shift):
+            yield Sample(tuple(make.booleans((5,)) for _ in range(count)), label="booleans")
+
+    return op
+
+
+bitwise_and = _bitwise("bitwise_and", np.bitwise_and, ("x", "y"), "`x & y` on every pair of bits.")
+bitwise_or = _bitwise("bitwise_or", np.bitwise_or, ("x", "y"), "`x | y` on every pair of bits.")
+bitwise_xor = _bitwise("bitwise_xor", np.bitwise_xor, ("x", "y"), "`x ^ y` on every pair of bits.")
+bitwise_invert = _bitwise(
+    "bitwise_invert", np.bitwise_invert, ("x",), "Every bit of `x` turned over.", "bitwise_not", "invert"
+)
+bitwise_left_shift = _bitwise(
+    "bitwise_left_shift", np.left_shift, ("x", "y"), "The bits of `x` moved `y` places up.", "left_shift"
+)
+bitwise_right_shift = _bitwise(
+    "bitwise_right_shift", np.right_shift, ("x", "y"), "The bits of `x` moved `y` places down.", "right_shift"
+)
+
+
+def _isclose(x: Any, y: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """True where `abs(x - y) <= atol + rtol * abs(y)`; infinities of one sign are close to each other."""
+    return np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+isclose = predicate(
+    "isclose", _isclose, ("x", "y"), _TRUTH, params=("rtol", "atol", "equal_nan"), doc=_isclose.__doc__ or ""
+)
+
+
+@isclose.door
+def isclose_door(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    return (x, y), {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+
+
+@composite(arrays=2)
+def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """True if `isclose` holds for every pair of elements."""
+    return bool(isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan).all())
+
+
+@composite(arrays=2)
+def array_equal(x: Any, y: Any) -> bool:
+    """True if both have one shape and the same elements."""
+    return x.shape == y.shape and bool(equal(x, y).all())
+
+
+# Choosing
+
+where = elementwise(
+    "where", np.where, ("condition", "x", "y"), None, inplace=False, lower="select",
+    doc="The elements of `x` where `condition` holds and those of `y` elsewhere.",
+)  # fmt: skip
+
+
+@where.vjp_of("condition")
+def where_vjp_condition(g):
+    return None  # a condition given as numbers has no derivative
+
+
+@where.vjp_of("x")
+def where_vjp_x(g, condition):
+    return where(condition, g, 0)
+
+
+@where.vjp_of("y")
+def where_vjp_y(g, condition):
+    return where(condition, 0, g)
+
+
+@where.jvp
+def where_jvp(condition, t_x, t_y):
+    return where(condition, 0 if t_x is None else t_x, 0 if t_y is None else t_y)
+
+
+@where.samples
+def where_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make.booleans((3, 4)), make((3, 4)), make((3, 4))), label="matrix")
+    yield Sample((make.booleans((4, 1)), make((3,)), make(())), label="broadcast")
+    yield Sample((make.booleans(), make(()), make((2, 3))), label="scalar-condition")
+    yield Sample((make.booleans((3,)), make((3,), np.float32), make((3,), np.float32)), label="float32")
+    yield Sample((make.booleans((3,)), make((3,)), make((3,), np.complex128)), label="complex")
+    yield Sample((make.booleans((3,)), make((3,)), 0), label="number")
+    yield Sample((make.booleans((0, 2)), make((0, 2)), make((2,))), label="empty")
+
+
+def where_method(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor's elements where `condition` holds and those of `other` elsewhere."""
+    return where(as_operand(condition), self, as_operand(other))
+
+
+members = {"where": where_method}
+
+
+def _share(g: Any, chosen: Any, other_chosen: Any) -> Any:
+    """`g` where an operand was chosen, half of it where the other one was as well, 0 elsewhere."""
+    return where(chosen, where(other_chosen, g * 0.5, g), 0)
+
+
+def _extremum(name: str, kernel: np.ufunc, beats: Op, nan_wins: bool, doc: str) -> Op:
+    op = binary(name, kernel, doc=doc, lower=name)
+
+    def chosen(x: Any, y: Any) -> Any:
+        """Is `x` the result? Both may be."""
+        return beats(x, y) | isnan(x if nan_wins else y)
+
+    @op.vjp_of("x")
+    def vjp_x(g, x, y):
+        return _share(g, chosen(x, y), chosen(y, x))
+
+    @op.vjp_of("y")
+    def vjp_y(g, x, y):
+        return _share(g, chosen(y, x), chosen(x, y))
+
+    @op.jvp
+    def jvp(x, y, t_x, t_y):
+        of_x, of_y = chosen(x, y), chosen(y, x)
+        if t_y is None:
+            return _share(t_x, of_x, of_y)
+        if t_x is None:
+            return _share(t_y, of_y, of_x)
+        return _share(t_x, of_x, of_y) + _share(t_y, of_y, of_x)
+
+    return op
+
+
+maximum = _extremum("maximum", np.maximum, greater_equal, True, "The larger of two elements; NaN if one is NaN.")
+minimum = _extremum("minimum", np.minimum, less_equal, True, "The smaller of two elements; NaN if one is NaN.")
+fmax = _extremum("fmax", np.fmax, greater_equal, False, "The larger of two elements; a NaN loses to a number.")
+fmin = _extremum("fmin", np.fmin, less_equal, False, "The smaller of two elements; a NaN loses to a number.")
+
+
+def _clip(x: Any, min: Any, max: Any) -> Any:
+    out = x if min is None else np.maximum(x, min)
+    out = out if max is None else np.minimum(out, max)
+    if np.asarray(out).dtype.kind == "c":
+        raise TypeError("clip: complex numbers have no order")
+    return np.array(out) if out is x else out
+
+
+clip = elementwise(
+    "clip", _clip, ("x", "min", "max"), None, aliases=("clamp",), torch="clamp",
+    doc="`x` limited to the interval from `min` to `max`, each of which may be left out or be an array.",
+)  # fmt: skip
+
+
+@clip.door
+def clip_door(x: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Any:
+    return (x, min if a_min is None else a_min, max if a_max is None else a_max), {}
+
+
+@clip.vjp_of("x")
+def clip_vjp_x(g, x, min, max):
+    if min is not None:
+        g = where(greater_equal(x, min), g, 0)
+    return g if max is None else where(less_equal(x, max), g, 0)
+
+
+@clip.vjp_of("min")
+def clip_vjp_min(g, x, min, max):
+    g = where(less(x, min), g, 0)
+    return g if max is None else where(less_equal(min, max), g, 0)
+
+
+@clip.vjp_of("max")
+def clip_vjp_max(g, x, min, max):
+    above = greater(x, max)
+    return where(above if min is None else above | greater(min, max), g, 0)
+
+
+@clip.jvp
+def clip_jvp(x, min, max, t_x, t_min, t_max):
+    parts = (
+        None if t_x is None else clip_vjp_x(t_x, x, min, max),
+        None if t_min is None else clip_vjp_min(t_min, x, min, max),
+        None if t_max is None else clip_vjp_max(t_max, x, min, max),
+    )
+    present = [part for part in parts if part is not None]
+    total = present[0]
+    for part in present[1:]:
+        total = total + part
+    return total
+
+
+@clip.samples
+def clip_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((3, 4)), -0.5, 0.5), label="numbers")
+    yield Sample((make((3, 4)), None, 0.5), label="above")
+    yield Sample((make((3, 4)), -0.5, None), label="below")
+    yield Sample((make((3, 4)), make((4,)), make((3, 1))), label="arrays")
+    yield Sample((make((3, 4), np.float32), -0.5, 0.5), label="float32")
+    yield Sample((make(()), make((3,)), None), label="broadcast")
+    yield Sample((make((0, 2)), 0.0, 1.0), label="empty")
+
+
+@composite
+def clamp_min(x: Any, min: Any) -> Any:
+    """`x`, but nowhere below `min`."""
+    return clip(x, min, None)
+
+
+@composite
+def clamp_max(x: Any, max: Any) -> Any:
+    """`x`, but nowhere above `max`."""
+    return clip(x, None, max)
+
+
+relu = unary("relu", lambda x: np.maximum(x, 0), lower="relu", doc="`x` where it is positive and 0 elsewhere.")
+
+
+@relu.inplace
+def relu_inplace(x: Any) -> None:
+    np.maximum(x, 0, out=x)
+
+
+@relu.vjp_of("x")
+def relu_vjp(g, out):
+    # Asked this way round, a NaN keeps its gradient and is noticed.
+    return where(less_equal(out, 0), 0, g)
+
+
+@relu.jvp
+def relu_jvp(t_x, out):
+    return where(less_equal(out, 0), 0, t_x)
+
+
+heaviside = binary("heaviside", np.heaviside, doc="0 where `x` is negative, 1 where it is positive, `y` where it is 0.")
+
+
+@heaviside.vjp_of("x")
+def heaviside_vjp_x(g):
+    return np.zeros(g.shape, g.dtype)
+
+
+@heaviside.vjp_of("y")
+def heaviside_vjp_y(g, x):
+    return where(equal(x, 0), g, 0)
+
+
+@heaviside.jvp
+def heaviside_jvp(x, t_x, t_y):
+    return np.zeros(t_x.shape, t_x.dtype) if t_y is None else where(equal(x, 0), t_y, 0)

@@ -1,0 +1,399 @@
+"""Tensors made from data, shapes and numbers.
+
+Every function takes `dtype`, `device` (which can only be "cpu") and `requires_grad`. The flag is honoured whatever the
+grad mode, since a new tensor is a leaf; in inference mode a new tensor is an inference tensor. Where a function is
+given Tensors (`asarray` of a list of them, `full`, `linspace`), the result is differentiable in them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._fields import requires_grad_
+from pullback.autograd._variable import requires_grad as is_recorded
+from pullback.core.axes import normalize_axis_index, normalize_shape
+from pullback.core.spec import is_complex_dtype, is_differentiable_dtype
+from pullback.core.state import current
+from pullback.declare.composite import composite
+from pullback.eager.record import new_tensor
+from pullback.ops.arguments import ANY_NUMBER, as_array, called_as
+from pullback.ops.casting import check_device
+from pullback.ops.joining import stack
+from pullback.ops.movement import broadcast_to, moveaxis
+from pullback.ops.reshaping import reshape
+from pullback.tensors.tensor import Tensor, as_constant, meta_of
+
+Array = np.ndarray[Any, Any]
+
+
+class _Defaults:
+    """The dtype of new real numbers, for the whole process."""
+
+    real = np.dtype(np.float64)
+
+
+@composite(arrays=0)
+def get_default_dtype() -> np.dtype[Any]:
+    """The dtype of real numbers that come without one."""
+    return _Defaults.real
+
+
+@composite(arrays=0)
+def set_default_dtype(dtype: Any) -> None:
+    """Set the dtype of real numbers that come without one."""
+    dtype = np.dtype(dtype)
+    if not is_differentiable_dtype(dtype) or is_complex_dtype(dtype):
+        raise TypeError(f"set_default_dtype: expected a real floating point dtype, got {dtype}")
+    _Defaults.real = dtype
+
+
+def default_dtype_for(array: Array) -> np.dtype[Any]:
+    """The dtype of an array that was made of Python numbers."""
+    if array.dtype == np.float64:
+        return _Defaults.real
+    return np.result_type(_Defaults.real, np.complex64) if array.dtype == np.complex128 else array.dtype
+
+
+def finished(payload: Array, device: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """A new leaf on `payload`."""
+    check_device("device=", device)
+    tensor = new_tensor(payload, current())
+    if requires_grad is not False:
+        requires_grad_(tensor, requires_grad)
+    if name is not None:
+        meta_of(tensor).name = name
+    return tensor
+
+
+# From data.
+
+
+def _without_tensors(data: Any) -> Any:
+    """Nested lists with the payloads of the Tensors in them."""
+    if isinstance(data, Tensor):
+        return data._data
+    return [_without_tensors(part) for part in data] if isinstance(data, (list, tuple)) else data
+
+
+def _has_tensors(data: Any) -> bool:
+    return isinstance(data, Tensor) or (isinstance(data, (list, tuple)) and any(map(_has_tensors, data)))
+
+
+def _as_ndarray(data: Any, dtype: Any, copy: bool | None) -> Array:
+    """Data without Tensors as an ndarray, numbers in the default dtype."""
+    has_dtype = hasattr(data, "dtype") or hasattr(data, "__array__") or hasattr(data, "__array_interface__")
+    array = np.array(data, dtype, copy=True) if copy else np.asarray(data, dtype)
+    if copy is False and array is not data and not np.may_share_memory(array, data):
+        raise ValueError(f"asarray: {type(data).__name__} can not become an array of {array.dtype} without a copy")
+    return array if has_dtype or dtype is not None else array.astype(default_dtype_for(array), copy=False)
+
+
+@composite(arrays=0)
+def tensor(
+    data: Any, dtype: Any = None, *, device: str | None = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
+    """A new leaf with a copy of `data`: numbers, nested lists, arrays. Tensors among them are copied as constants.
+
+    >>> pb.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    """
+    return finished(_as_ndarray(_without_tensors(data), dtype, True), device, requires_grad, name)
+
+
+@composite(arrays=0, aliases=("as_tensor", "asanyarray"))
+def asarray(
+    data: Any, dtype: Any = None, *, device: str | None = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    """`data` as a Tensor: a Tensor itself, an ndarray's memory shared, a list of Tensors stacked differentiably.
+
+    `copy=True` always copies, and `copy=False` raises where a copy would be needed.
+    """
+    if not _has_tensors(data):
+        return finished(_as_ndarray(data, dtype, copy), device, requires_grad)
+    check_device("asarray", device)
+    if not isinstance(data, Tensor):
+        if copy is False:
+            raise ValueError("asarray: a list of Tensors can not become one Tensor without a copy")
+        data, copy = _stacked(data, np.result_type(*_number_types(data))), None
+    if dtype is not None and np.dtype(dtype) != data.dtype:
+        if copy is False:
+            raise ValueError(f"asarray: {data.dtype} can not become {np.dtype(dtype)} without a copy")
+        data, copy = data.astype(dtype), None
+    data = data.clone() if copy else data
+    return requires_grad_(data) if requires_grad else data
+
+
+def _number_types(data: Any) -> list[Any]:
+    """What decides the dtype of nested lists: the dtypes in them, and Python numbers, which give way to those."""
+    if isinstance(data, (list, tuple)):
+        return [kind for part in data for kind in _number_types(part)]
+    return [data.dtype if hasattr(data, "dtype") else data]
+
+
+def _stacked(data: Any, dtype: np.dtype[Any]) -> Tensor:
+    if isinstance(data, Tensor):
+        return data
+    if isinstance(data, (list, tuple)) and _has_tensors(data):
+        return stack([_stacked(part, dtype) for part in data])
+    return as_constant(np.asarray(data, dtype))
+
+
+@composite(arrays=0)
+def array(
+    data: Any, dtype: Any = None, *, device: str | None = None, copy: bool | None = True, requires_grad: bool = False
+) -> Tensor:
+    """As `asarray`, but a copy unless `copy` says otherwise; of Tensors a differentiable one."""
+    return asarray(data, dtype, device=device, copy=copy, requires_grad=requires_grad)
+
+
+@composite(arrays=0)
+def from_numpy(ndarray: Array) -> Tensor:
+    """A constant Tensor on the memory of an ndarray. A read-only array gives a tensor that can not be written."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"from_numpy: expected an ndarray, got {type(ndarray).__name__}")
+    return finished(ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray)
+
+
+# From a shape.
+
+
+def _shape_and_dtype(
+    name: str, parts: tuple[Any, ...], shape: Any, dtype: Any
+) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Read `zeros(3)`, `zeros(2, 3)`, `zeros((2, 3))`, `zeros(shape=(2, 3))` and NumPy's `zeros((2, 3), dtype)`."""
+    if len(parts) > 1 and isinstance(parts[-1], (np.dtype, type, str)):
+        parts, dtype = parts[:-1], parts[-1]
+    if shape is not None:
+        if parts:
+            raise TypeError(f"{name}: the shape was given twice")
+        parts = (shape,)
+    lengths = normalize_shape(parts[0] if len(parts) == 1 else parts)
+    if min(lengths, default=0) < 0:
+        raise ValueError(f"{name}: lengths can not be negative, got {lengths}")
+    return lengths, _Defaults.real if dtype is None else np.dtype(dtype)
+
+
+def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callable[..., Any], ...]:
+    """The functions `name`, `name_like` and `new_name`."""
+
+    @called_as(lambda shape, *, dtype=None, device=None, requires_grad=False: None)
+    def factory(
+        *lengths: Any, shape: Any = None, dtype: Any = None, device: str | None = None, requires_grad: bool = False
+    ) -> Tensor:
+        lengths, dtype = _shape_and_dtype(name, lengths, shape, dtype)
+        return finished(fill(lengths, dtype), device, requires_grad)
+
+    def like(x: Any, dtype: Any = None, *, device: str | None = None, requires_grad: bool = False) -> Any:
+        return _like(x, fill, dtype, device, requires_grad)
+
+    def new(
+        x: Any, *lengths: Any, shape: Any = None, dtype: Any = None, device: str | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
+        lengths, dtype = _shape_and_dtype(f"new_{name}", lengths, shape, x.dtype if dtype is None else dtype)
+        return finished(fill(lengths, dtype), device, requires_grad)
+
+    factory.__doc__ = f"A tensor of this shape {doc}."
+    like.__doc__ = f"A tensor of the shape and dtype of `x` {doc}; it never inherits requires_grad."
+    new.__doc__ = f"A tensor of the dtype of `x` {doc}."
+    for function, public in ((factory, name), (like, f"{name}_like"), (new, f"new_{name}")):
+        function.__name__ = function.__qualname__ = public
+    return composite(factory, arrays=0), composite(like, method=False), composite(new)
+
+
+def _like(x: Any, fill: Callable[..., Array], dtype: Any, device: Any, requires_grad: bool) -> Any:
+    """An array like `x` in the same memory order: a Tensor like a Tensor, a plain array like a plain array."""
+    payload = x._data if isinstance(x, Tensor) else x
+    dtype = x.dtype if dtype is None else np.dtype(dtype)
+    if type(payload) is np.ndarray and not payload.flags.c_contiguous and 0 not in payload.strides:
+        made = np.empty_like(payload, dtype)
+        made[...] = fill((), dtype)
+    else:
+        made = fill(x.shape, dtype)
+    return finished(made, device, requires_grad) if isinstance(x, Tensor) else made
+
+
+zeros, zeros_like, new_zeros = _factories("zeros", np.zeros, "full of zeros")
+ones, ones_like, new_ones = _factories("ones", np.ones, "full of ones")
+empty, empty_like, new_empty = _factories("empty", np.empty, "with whatever was in memory")
+
+
+@composite(arrays=0)
+def full(
+    shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of this shape full of one value. Of a Tensor `fill_value` it is a differentiable function."""
+    shape = normalize_shape(shape)
+    if isinstance(fill_value, Tensor):
+        check_device("full", device)
+        value = fill_value if dtype is None else fill_value.astype(dtype, copy=False)
+        out = broadcast_to(value, shape).copy(order="C")
+        return requires_grad_(out) if requires_grad else out
+    value = _as_ndarray(fill_value, dtype, None)
+    return finished(np.full(shape, value, value.dtype), device, requires_grad)
+
+
+@composite(method=False)
+def full_like(
+    x: Any, fill_value: Any, *, dtype: Any = None, device: str | None = None, requires_grad: bool = False
+) -> Any:
+    """A tensor of the shape and dtype of `x` full of one value."""
+    dtype = x.dtype if dtype is None else dtype
+    if isinstance(fill_value, Tensor):
+        return full(x.shape, fill_value, dtype=dtype, device=device, requires_grad=requires_grad)
+    return _like(x, lambda shape, dtype: np.full(shape, fill_value, dtype), dtype, device, requires_grad)
+
+
+@composite
+def new_full(
+    x: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of the dtype of `x` full of one value."""
+    dtype = x.dtype if dtype is None else dtype
+    return full(size, fill_value, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@composite(name="new_tensor")
+def tensor_with_dtype_of(
+    x: Any, data: Any, *, dtype: Any = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A new leaf with a copy of `data`, in the dtype of `x`."""
+    return tensor(data, x.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
+
+
+# From numbers.
+
+
+def as_number(name: str, value: Any) -> Any:
+    """A number, also one in a Tensor. A function of integers of it has no derivative, so it must not ask for one."""
+    if isinstance(value, Tensor):
+        if current().grad and is_recorded(value):
+            raise TypeError(f"{name}: a bound that requires grad; its result has no derivative. Use bound.item()")
+        return value._data.item()
+    return value
+
+
+@composite(arrays=0)
+def arange(
+    start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The numbers from `start` up to and excluding `stop`, `step` apart; of one number, from 0 up to it."""
+    start, stop, step = (as_number("arange", bound) for bound in (start, stop, step))
+    values = np.arange(start, step=step, dtype=dtype) if stop is None else np.arange(start, stop, step, dtype=dtype)
+    if dtype is None:
+        values = values.astype(default_dtype_for(values), copy=False)
+    return finished(values, device, requires_grad)
+
+
+@composite(arrays=0)
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, dtype: Any = None, axis: int = 0,
+    device: str | None = None, requires_grad: bool = False, steps: int | None = None,
+) -> Tensor:  # fmt: skip
+    """`num` numbers at equal distances from `start` to `stop`, with or without the latter: differentiable in both."""
+    count = operator.index(num if steps is None else steps)
+    if not isinstance(start, Tensor) and not isinstance(stop, Tensor):
+        values = np.linspace(start, stop, count, endpoint, dtype=dtype, axis=axis)
+        dtype = default_dtype_for(values) if dtype is None else dtype
+        return finished(values.astype(dtype, copy=False), device, requires_grad)
+    check_device("linspace", device)
+    start, stop = as_array(start), as_array(stop)
+    shape = np.broadcast_shapes(start.shape, stop.shape)
+    weights = np.linspace(0.0, 1.0, count, endpoint).reshape((count,) + (1,) * len(shape))
+    weights = weights.astype(np.result_type(start.dtype, stop.dtype, np.float16), copy=False)
+    out = start * (1 - weights) + stop * weights
+    out = moveaxis(out, 0, normalize_axis_index(axis, out.ndim)) if axis else out
+    out = out if dtype is None else out.astype(dtype)
+    return requires_grad_(out) if requires_grad else out
+
+
+@composite(arrays=0)
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, *, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    """Powers of `base` whose exponents go from `start` to `stop` at equal distances."""
+    out = base ** linspace(start, stop, num, endpoint, axis=axis)
+    return out if dtype is None else out.astype(dtype)
+
+
+@composite(arrays=0)
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    """`num` numbers from `start` to `stop` with equal quotients."""
+    if not isinstance(start, Tensor) and not isinstance(stop, Tensor):
+        values = np.geomspace(start, stop, num, endpoint, dtype=dtype, axis=axis)
+        return finished(values.astype(default_dtype_for(values) if dtype is None else dtype, copy=False))
+    start, stop = as_array(start), as_array(stop)
+    exponents = linspace(0.0, 1.0, num, endpoint)
+    out = start * (stop / start) ** reshape(exponents, (-1,) + (1,) * max(start.ndim, stop.ndim))
+    out = moveaxis(out, 0, normalize_axis_index(axis, out.ndim)) if axis else out
+    return out if dtype is None else out.astype(dtype)
+
+
+@composite(arrays=0)
+def eye(
+    n: int, m: int | None = None, k: int = 0, *, dtype: Any = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A matrix with ones on its `k`-th diagonal and zeros elsewhere."""
+    values = np.eye(n, m, k, dtype=_Defaults.real if dtype is None else dtype)
+    return finished(values, device, requires_grad)
+
+
+@composite(arrays=0)
+def identity(n: int, dtype: Any = None) -> Tensor:
+    """The identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+@composite(arrays=0)
+def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """A matrix with ones on and below its `k`-th diagonal and zeros above."""
+    return finished(np.tri(n, m, k, dtype=_Defaults.real if dtype is None else dtype), None, requires_grad)
+
+
+@composite(arrays=0)
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
+    """The positions on and below the `k`-th diagonal of a matrix."""
+    return tuple(finished(part) for part in np.tril_indices(n, k, m))
+
+
+@composite(arrays=0)
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
+    """The positions on and above the `k`-th diagonal of a matrix."""
+    return tuple(finished(part) for part in np.triu_indices(n, k, m))
+
+
+@composite(arrays=0)
+def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
+    """The positions on the main diagonal of an array with `ndim` axes of length `n`."""
+    return tuple(finished(part) for part in np.diag_indices(n, ndim))
+
+
+@composite(arrays=0)
+def indices(dimensions: Any, dtype: Any = np.int64) -> Tensor:
+    """The positions in an array of this shape, by axis."""
+    return finished(np.indices(normalize_shape(dimensions), dtype))
+
+
+@composite(arrays=ANY_NUMBER, method=False)
+def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Any, ...]:
+    """Coordinate matrices of coordinate vectors: expanded views. `indexing="ij"` keeps the order of the axes."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    count = len(xs)
+    axes = list(range(count))
+    if indexing == "xy" and count > 1:
+        axes[:2] = [1, 0]
+    arrays = map(as_array, xs)
+    spread = [reshape(x, (1,) * axis + (-1,) + (1,) * (count - axis - 1)) for x, axis in zip(arrays, axes, strict=True)]
+    if sparse or not spread:
+        return tuple(spread)
+    shape = np.broadcast_shapes(*(x.shape for x in spread))
+    return tuple(broadcast_to(x, shape) for x in spread)

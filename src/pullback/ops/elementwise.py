@@ -1,0 +1,347 @@
+"""Elementwise operators: one row each, with the partial derivative by each operand.
+
+A row states a holomorphic derivative, so it holds for complex numbers too. Partials must not promote: a float32
+operand has a float32 partial, because fast paths hand the product on as it is. Numbers that a partial makes are
+therefore Python numbers. Operators that compare or choose are in `comparison`, those that conjugate in
+`complex_numbers`, casts and copies in `casting`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from pullback.core.spec import is_complex_dtype
+from pullback.declare.composite import composite
+from pullback.declare.families import binary, elementwise, unary
+from pullback.declare.op import Op
+from pullback.ops.casting import astype, copy
+from pullback.ops.comparison import equal, isinf, isnan, where
+from pullback.ops.complex_numbers import _sign, complex
+
+_NUMBERS = (int, float, builtins.complex)
+_LN2 = math.log(2.0)
+_LN10 = math.log(10.0)
+
+
+def _is_complex(x: Any) -> bool:
+    return isinstance(x, builtins.complex) if isinstance(x, _NUMBERS) else is_complex_dtype(x.dtype)
+
+
+# Arithmetic
+
+add = binary("add", np.add, (1, 1), lower="add", complex_domain=True, doc="`x + y`.")
+subtract = binary(
+    "subtract", np.subtract, (1, -1), lower="sub", complex_domain=True, aliases=("sub",), torch="sub", doc="`x - y`."
+)
+multiply = binary(
+    "multiply", np.multiply, (lambda y: y, lambda x: x), lower="mul", complex_domain=True, aliases=("mul",),
+    torch="mul", doc="`x * y`.",
+)  # fmt: skip
+
+
+def _inverse(y: Any) -> Any:
+    """`1 / y`, infinite for the number 0, for which Python would raise."""
+    return np.divide(1.0, y).item() if isinstance(y, _NUMBERS) else 1 / y
+
+
+divide = binary(
+    "divide", np.divide, (lambda y: _inverse(y), lambda y, out: -out / y), lower="div", complex_domain=True,
+    domain=((-2.0, 2.0), (0.5, 2.0)), aliases=("div", "true_divide"), torch="div", doc="`x / y`.",
+)  # fmt: skip
+negative = unary(
+    "negative", np.negative, -1, lower="neg", complex_domain=True, aliases=("neg",), torch="neg", doc="`-x`."
+)
+positive = unary("positive", np.positive, 1, complex_domain=True, doc="`+x`: a copy of `x`.")
+fabs = unary("fabs", np.fabs, lambda x: _sign(x), lower="abs", doc="The absolute value of a real number.")
+copysign = binary(
+    "copysign", np.copysign, (lambda x, out: _sign(x) * _sign(out), 0), lower="copysign",
+    doc="`abs(x)` with the sign of `y`; -0.0 counts as negative.",
+)  # fmt: skip
+remainder = binary(
+    "remainder", np.remainder, (1, lambda x, y: -floor_divide(x, y)), domain=((-2.0, 2.0), (0.5, 2.0)),
+    aliases=("mod",), doc="`x % y`: what is left of `x` after `floor_divide`, with the sign of `y`.",
+)  # fmt: skip
+fmod = binary(
+    "fmod", np.fmod, (1, lambda x, y: -trunc(x / y)), domain=((-2.0, 2.0), (0.5, 2.0)),
+    doc="What is left of `x` after division rounded towards zero, with the sign of `x`.",
+)  # fmt: skip
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    out = np.floor_divide(x, y)
+    if out.dtype.kind == "f":
+        # NumPy has nan for inf // 2 and -1 for 1 // -inf; the array API standard has inf and -0.0.
+        infinite = np.isinf(x) | np.isinf(y)
+        if infinite.any():
+            out = np.where(infinite, np.floor(np.divide(x, y)), out)
+    return out
+
+
+floor_divide: Op = binary(
+    "floor_divide", _floor_divide, (0, 0), domain=((-2.0, 2.0), (0.5, 2.0)), doc="`x // y`, the quotient rounded down."
+)
+
+# Powers and roots
+
+
+def _slope_in_base(x: Any, y: Any) -> Any:
+    """`y * x ** (y - 1)`, and 0 where y is 0, since `x ** 0` is 1 for every x."""
+    if isinstance(y, _NUMBERS):
+        if y == 2:
+            return 2 * x
+        return y * x ** (y - 1) if y else 0
+    is_one = equal(y, 0)
+    return where(is_one, 0, y * x ** where(is_one, 1, y - 1))
+
+
+def _slope_in_exponent(x: Any, y: Any, out: Any) -> Any:
+    """`out * log(x)`, and 0 where x is 0 and y is not negative, since `0 ** y` does not change there."""
+    if isinstance(x, _NUMBERS) and x != 0:
+        if is_complex_dtype(out.dtype):
+            return out * cmath.log(x)
+        return out * (math.log(x) if x > 0 else math.nan)  # type: ignore[arg-type, operator]
+    flat = (y.real >= 0) & (y.imag == 0) if is_complex_dtype(y.dtype) else y >= 0
+    flat = flat & equal(x, 0)
+    return where(flat, 0, out * log(where(flat, 1, x)))
+
+
+pow = binary(
+    "pow", operator.pow, (lambda x, y: _slope_in_base(x, y), lambda x, y, out: _slope_in_exponent(x, y, out)),
+    lower="pow", complex_domain=True, domain=((0.3, 2.0), (-2.0, 2.0)), aliases=("power",), doc="`x ** y`.",
+)  # fmt: skip
+pow.inplace(operator.ipow)
+pow.saved_aliases = {"exponent": "y"}
+
+
+@composite(arrays=2)
+def float_power(x: Any, y: Any) -> Any:
+    """`x ** y` in double precision, whatever the operands are."""
+    dtype = np.dtype(np.complex128 if _is_complex(x) or _is_complex(y) else np.float64)
+    return pow(*(value if isinstance(value, _NUMBERS) else astype(value, dtype, copy=False) for value in (x, y)))
+
+
+reciprocal = unary(
+    "reciprocal", np.reciprocal, lambda out: -out * out, complex_domain=True, domain=(0.5, 2.0), doc="`1 / x`."
+)
+square = unary("square", np.square, lambda x: 2 * x, complex_domain=True, doc="`x * x`.")
+sqrt = unary(
+    "sqrt", np.sqrt, lambda out: 0.5 / out, lower="sqrt", complex_domain=True, domain=(0.1, 4.0),
+    doc="The square root; the principal one of a complex number.",
+)  # fmt: skip
+rsqrt = unary(
+    "rsqrt", lambda x: 1 / np.sqrt(x), lambda out: -0.5 * out * out * out, complex_domain=True, domain=(0.1, 4.0),
+    doc="`1 / sqrt(x)`.",
+)  # fmt: skip
+cbrt = unary(
+    "cbrt", np.cbrt, lambda out: 1 / (3 * out * out), lower="cbrt", domain=(0.1, 4.0), doc="The real cube root."
+)
+
+# Exponentials and logarithms
+
+
+def _exp2(x: Any) -> Any:
+    return np.exp(x * _LN2) if _is_complex(x) else np.exp2(x)
+
+
+def _expm1(x: Any) -> Any:
+    if not _is_complex(x):
+        return np.expm1(x)
+    with np.errstate(all="ignore"):
+        re, im = np.real(x), np.imag(x)
+        out = np.asarray(np.exp(x) - 1)
+        # The sum has no -0.0: the standard has expm1(-0.0 + 0j) = 0.
+        close = np.expm1(re) * np.cos(im) - 2 * np.sin(im / 2) ** 2 + 0.0
+        out.real = np.where(np.isfinite(x), close, out.real)
+    return out
+
+
+exp = unary("exp", np.exp, lambda out: out, lower="exp", complex_domain=True, doc="`e ** x`.")
+exp2 = unary("exp2", _exp2, lambda out: out * _LN2, lower="exp2", complex_domain=True, doc="`2 ** x`.")
+expm1 = unary(
+    "expm1", _expm1, lambda out: out + 1, lower="expm1", complex_domain=True, doc="`exp(x) - 1`, accurate near 0."
+)
+log = unary(
+    "log", np.log, lambda x: 1 / x, lower="log", complex_domain=True, domain=(0.1, 4.0), doc="The natural logarithm."
+)
+log2 = unary(
+    "log2", np.log2, lambda x: 1 / (x * _LN2), lower="log2", complex_domain=True, domain=(0.1, 4.0),
+    doc="The logarithm to base 2.",
+)  # fmt: skip
+log10 = unary(
+    "log10", np.log10, lambda x: 1 / (x * _LN10), lower="log10", complex_domain=True, domain=(0.1, 4.0),
+    doc="The logarithm to base 10.",
+)  # fmt: skip
+log1p = unary(
+    "log1p", np.log1p, lambda x: 1 / (1 + x), lower="log1p", complex_domain=True, domain=(-0.5, 2.0),
+    doc="`log(1 + x)`, accurate near 0.",
+)  # fmt: skip
+
+
+def _log_weight(x: Any, y: Any) -> Any:
+    """`exp(x) / (exp(x) + exp(y))`: 0 for the logarithm of zero, one half for two infinities."""
+    both_infinite = equal(x, y) & isinf(y)
+    return where(equal(x, -math.inf), 0, sigmoid(where(both_infinite, 0, x - y)))
+
+
+logaddexp = binary(
+    "logaddexp", np.logaddexp, (lambda x, y: _log_weight(x, y), lambda x, y: _log_weight(y, x)),
+    doc="`log(exp(x) + exp(y))`, computed without overflow.",
+)  # fmt: skip
+
+# Trigonometric and hyperbolic functions
+
+sin = unary("sin", np.sin, lambda x: cos(x), lower="sin", complex_domain=True, doc="The sine of `x` in radians.")
+cos: Op = unary("cos", np.cos, lambda x: -sin(x), lower="cos", complex_domain=True, doc="The cosine of `x` in radians.")
+tan = unary(
+    "tan", np.tan, lambda out: 1 + out * out, lower="tan", complex_domain=True, domain=(-1.2, 1.2),
+    doc="The tangent of `x` in radians.",
+)  # fmt: skip
+asin = unary(
+    "asin", np.arcsin, lambda x: 1 / sqrt(1 - x * x), lower="asin", complex_domain=True, domain=(-0.9, 0.9),
+    aliases=("arcsin",), doc="The angle between -pi/2 and pi/2 whose sine is `x`.",
+)  # fmt: skip
+acos = unary(
+    "acos", np.arccos, lambda x: -1 / sqrt(1 - x * x), lower="acos", complex_domain=True, domain=(-0.9, 0.9),
+    aliases=("arccos",), doc="The angle between 0 and pi whose cosine is `x`.",
+)  # fmt: skip
+atan = unary(
+    "atan", np.arctan, lambda x: 1 / (1 + x * x), lower="atan", complex_domain=True, domain=(-0.9, 0.9),
+    aliases=("arctan",), doc="The angle between -pi/2 and pi/2 whose tangent is `x`.",
+)  # fmt: skip
+sinh = unary("sinh", np.sinh, lambda x: cosh(x), lower="sinh", complex_domain=True, doc="The hyperbolic sine.")
+cosh: Op = unary("cosh", np.cosh, lambda x: sinh(x), lower="cosh", complex_domain=True, doc="The hyperbolic cosine.")
+tanh = unary(
+    "tanh", np.tanh, lambda out: 1 - out * out, lower="tanh", complex_domain=True, domain=(-1.2, 1.2),
+    doc="The hyperbolic tangent.",
+)  # fmt: skip
+asinh = unary(
+    "asinh", np.arcsinh, lambda x: 1 / sqrt(x * x + 1), lower="asinh", complex_domain=True, domain=(-0.9, 0.9),
+    aliases=("arcsinh",), doc="The inverse of `sinh`.",
+)  # fmt: skip
+acosh = unary(
+    "acosh", np.arccosh, lambda x: 1 / (sqrt(x - 1) * sqrt(x + 1)), lower="acosh", complex_domain=True,
+    domain=(1.1, 3.0), aliases=("arccosh",), doc="The inverse of `cosh`.",
+)  # fmt: skip
+atanh = unary(
+    "atanh", np.arctanh, lambda x: 1 / (1 - x * x), lower="atanh", complex_domain=True, domain=(-0.9, 0.9),
+    aliases=("arctanh",), doc="The inverse of `tanh`.",
+)  # fmt: skip
+
+
+def _or_one(x: Any) -> Any:
+    """`x`, and 1 where it is 0: a length that a vector of zeros can be divided by."""
+    return where(equal(x, 0), 1, x)
+
+
+def _inverse_square(x: Any, y: Any, part: Any) -> Any:
+    """`part / (x * x + y * y)` without overflow, 0 at the origin."""
+    length = _or_one(hypot(x, y))
+    return part / length / length
+
+
+hypot = binary(
+    "hypot", np.hypot, (lambda x, out: x / _or_one(out), lambda y, out: y / _or_one(out)), lower="hypot",
+    doc="`sqrt(x * x + y * y)` without overflow. The derivatives at the origin are 0.",
+)  # fmt: skip
+atan2 = binary(
+    "atan2", np.arctan2, (lambda x, y: _inverse_square(x, y, y), lambda x, y: _inverse_square(x, y, -x)),
+    lower="atan2", aliases=("arctan2",),
+    doc="The angle of the point with ordinate `x` and abscissa `y`. The derivatives at the origin are 0.",
+)  # fmt: skip
+
+
+@composite(arrays=2)
+def polar(radius: Any, angle: Any) -> Any:
+    """The complex numbers `radius * exp(1j * angle)` of real polar coordinates."""
+    return complex(radius * cos(angle), radius * sin(angle))
+
+
+# Logistic functions
+
+
+def _sigmoid(x: Any) -> Any:
+    # exp(-x) may overflow to infinity, and then 1 / (1 + inf) = 0 is right to the last digit.
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-(x / 1 if np.asarray(x).dtype.kind in "biu" else x)))
+
+
+sigmoid = unary(
+    "sigmoid", _sigmoid, lambda out: out * (1 - out), complex_domain=True, aliases=("expit",),
+    doc="`1 / (1 + exp(-x))`, the logistic function.",
+)  # fmt: skip
+log_sigmoid = unary(
+    "log_sigmoid", lambda x: -np.logaddexp(0, -x), lambda x: sigmoid(-x), aliases=("logsigmoid", "log_expit"),
+    doc="`log(sigmoid(x))`, computed without underflow.",
+)  # fmt: skip
+softplus = unary(
+    "softplus", lambda x: np.logaddexp(x, 0), lambda x: sigmoid(x), doc="`log(1 + exp(x))`, a smooth `relu`."
+)
+_logit = unary(
+    "_logit", lambda x: np.log(x) - np.log1p(-x), lambda x: 1 / (x * (1 - x)), domain=(0.1, 0.9), torch="logit",
+    aliases=("logit",), doc="`log(x / (1 - x))`.",
+)  # fmt: skip
+
+
+@composite
+def logit(x: Any, eps: float | None = None) -> Any:
+    """`log(x / (1 - x))`, the inverse of `sigmoid`; `eps` first moves `x` into the interval from eps to 1 - eps."""
+    return _logit(x if eps is None else x.clip(eps, 1 - eps))
+
+
+# Rounding: the derivative is 0 wherever it exists
+
+floor = unary("floor", np.floor, 0, lower="floor", domain=(0.1, 0.9), doc="`x` rounded down.")
+ceil = unary("ceil", np.ceil, 0, lower="ceil", domain=(0.1, 0.9), doc="`x` rounded up.")
+trunc: Op = unary(
+    "trunc", np.trunc, 0, lower="trunc", domain=(0.1, 0.9), aliases=("fix",), doc="`x` rounded towards zero."
+)
+rint = unary("rint", np.rint, 0, lower="rint", domain=(0.6, 1.4), doc="`x` rounded to integers, ties to even.")
+round = elementwise(
+    "round", lambda x, *, decimals=0: np.round(x, decimals), ("x",), (0,), domain=(0.6, 1.4), params=("decimals",),
+    aliases=("around",), doc="`x` rounded to `decimals` places after the point, ties to even.",
+)  # fmt: skip
+
+
+@round.door
+def round_door(x: Any, decimals: int = 0) -> Any:
+    return (x,), {"decimals": operator.index(decimals)}
+
+
+# Small compositions
+
+
+@composite
+def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """`x` with NaN and the infinities replaced by numbers; infinities become the largest numbers by default."""
+    if _is_complex(x):
+        return complex(nan_to_num(x.real, nan, posinf, neginf), nan_to_num(x.imag, nan, posinf, neginf))
+    if x.dtype.kind != "f":
+        return copy(x)
+    limits = np.finfo(x.dtype)
+    x = where(isnan(x), nan, x)
+    x = where(equal(x, math.inf), float(limits.max) if posinf is None else posinf, x)
+    return where(equal(x, -math.inf), float(limits.min) if neginf is None else neginf, x)
+
+
+@composite(arrays=3)
+def lerp(x: Any, y: Any, weight: Any) -> Any:
+    """`x + weight * (y - x)`: from `x` at weight 0 to `y` at weight 1."""
+    return x + weight * (y - x)
+
+
+@composite(arrays=3)
+def addcmul(x: Any, y: Any, z: Any, *, value: float = 1) -> Any:
+    """`x + value * y * z`."""
+    return x + value * (y * z)
+
+
+@composite(arrays=3)
+def addcdiv(x: Any, y: Any, z: Any, *, value: float = 1) -> Any:
+    """`x + value * y / z`."""
+    return x + value * (y / z)

@@ -1,0 +1,177 @@
+"""Methods that change how a tensor looks at its memory: `swapaxes_`, `squeeze_`, and `resize_`, which moves it.
+
+They are in-place operations in every respect but one: no element changes, so values saved for backward stay good.
+The version counts the change, permissions are those of a write, and the history gets the view operation.
+
+A tensor that others are views of becomes a view itself. Its former look stays behind as their common base, because
+their record of how to find their elements is only right for that.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._variable import bump_version, check_tracked_write, move_retained, requires_grad
+from pullback.core.axes import normalize_axis_index, normalize_shape
+from pullback.core.spec import describe, spec_of
+from pullback.core.state import changed, current
+from pullback.declare.op import Op
+from pullback.errors import AutogradError
+from pullback.ops.arguments import one_sequence
+from pullback.ops.movement import expand_dims, expand_dims_door, permute_dims, permute_dims_door, squeeze, squeeze_door
+from pullback.payloads.evaluate import evaluate
+from pullback.tensors.tensor import Leaf, Tensor, extra_of, is_inference
+from pullback.tensors.views import ViewInfo, ViewStep, view_of
+
+_NOTHING = np.empty(0)
+
+
+def _check_permitted(tensor: Tensor, name: str) -> None:
+    modes = current()
+    if tensor._extra is not None and tensor._extra.readonly:
+        raise AutogradError(
+            "READONLY_GRAD",
+            f"{name}: a gradient {describe(tensor.shape, tensor.dtype)} given to a hook or a custom backward is "
+            "read-only",
+            why="the engine and the caller still use it",
+            fix="return a new gradient instead of changing this one",
+        )
+    if is_inference(tensor) and not modes.inference:
+        raise AutogradError(
+            "INFERENCE_INPLACE",
+            f"{name}: an inference tensor is being changed in place outside of inference mode",
+            why="it carries no version counter, so the change could not be noticed by others",
+            fix="make a normal copy with clone() and change that",
+        )
+    info = view_of(tensor)
+    is_tracked = requires_grad(tensor) or (info is not None and requires_grad(info.base))
+    if is_tracked and modes.grad and not modes.inference and tensor._spec.is_differentiable:
+        check_tracked_write(tensor)
+
+
+def _look_through(tensor: Tensor, op: Op, params: dict[str, Any], name: str) -> Tensor:
+    """Make `tensor` the view `op` of itself."""
+    _check_permitted(tensor, name)
+    payload = evaluate(op, (tensor._data,), params)
+    info = view_of(tensor)
+    if info is not None:
+        # The version is about to change, so the history is rebuilt from the new record when it is next asked for.
+        steps = (*info.steps, ViewStep(op, params))
+        tensor._extra.view = ViewInfo(info.base, steps, info.creation_meta, info.attr_version)  # type: ignore[union-attr]
+    else:
+        _change_root(tensor, op, params, name)
+    if type(tensor._node) is Leaf:
+        tensor._node = Leaf()  # graphs made from now on get an accumulator that knows the new shape
+    tensor._data = payload
+    tensor._spec = spec_of(payload)
+    bump_version(tensor, _NOTHING)
+    return tensor
+
+
+def _change_root(tensor: Tensor, op: Op, params: dict[str, Any], name: str) -> None:
+    """Record `op` in the history of a tensor that is no view, and let its views keep its former look as their base."""
+    views = _views_of(tensor)
+    is_leaf = type(tensor._node) is Leaf
+    if is_leaf and views:
+        raise ValueError(f"{name}: this leaf has {len(views)} views, which would lose their way to its gradient")
+    if is_leaf or (tensor._node is None and not views):
+        return
+    former = Tensor()
+    former._data, former._spec = tensor._data, tensor._spec
+    former._counter, former._extra, former._meta = tensor._counter, None, None
+    former._node, former._nr = tensor._node, tensor._nr
+    with changed(grad=True, inference=False, saved_hooks=(), interceptors=()):
+        looked = op(former, **params)
+    previous, previous_nr = tensor._node, tensor._nr
+    tensor._node, tensor._nr = looked._node, looked._nr
+    move_retained(tensor, previous, previous_nr)
+    if views:
+        for info in views:
+            info.base = former
+        extra_of(tensor).view = looked._extra.view
+
+
+def _views_of(tensor: Tensor) -> list[ViewInfo]:
+    """The records of all living views whose base is `tensor`. A tensor without a counter never had any."""
+    if tensor._counter is None:
+        return []
+    return [info for info in gc.get_referrers(tensor) if isinstance(info, ViewInfo) and info.base is tensor]
+
+
+def permute_(self: Tensor, *axes: Any) -> Tensor:
+    """Put the axes of this tensor in another order; without an order, reverse them."""
+    order = one_sequence("permute_", axes)
+    if order is None or order == ():
+        order = tuple(range(self.ndim))[::-1]
+    (_, params) = permute_dims_door(self, order)
+    return _look_through(self, permute_dims, params, "permute_")
+
+
+def swapaxes_(self: Tensor, axis1: int, axis2: int) -> Tensor:
+    """Exchange two axes of this tensor."""
+    order = list(range(self.ndim))
+    first, second = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
+    order[first], order[second] = second, first
+    return permute_(self, order)
+
+
+def t_(self: Tensor) -> Tensor:
+    """Transpose this matrix; a vector stays a vector."""
+    if self.ndim > 2:
+        raise ValueError(f"t_: expected at most two axes, got {self.ndim}; use swapaxes_")
+    return permute_(self)
+
+
+def squeeze_(self: Tensor, axis: Any = None, *, dim: Any = None) -> Tensor:
+    """Drop axes of length 1 from this tensor."""
+    (_, params) = squeeze_door(self, axis, dim=dim)
+    return _look_through(self, squeeze, params, "squeeze_")
+
+
+def unsqueeze_(self: Tensor, axis: Any = None, *, dim: Any = None) -> Tensor:
+    """Insert axes of length 1 into this tensor."""
+    (_, params) = expand_dims_door(self, axis, dim=dim)
+    return _look_through(self, expand_dims, params, "unsqueeze_")
+
+
+def resize_(self: Tensor, *lengths: Any) -> Tensor:
+    """Give this tensor another shape and memory of its own: first elements are kept, new ones are 0.
+
+    Refused on a tensor that requires grad, and on a view, which has no memory of its own.
+    """
+    shape = normalize_shape(one_sequence("resize_", lengths))
+    if requires_grad(self):
+        raise AutogradError(
+            "RESIZE_GRAD",
+            f"can not resize a tensor {describe(self.shape, self.dtype)} that requires grad",
+            why="elements would appear and vanish without a history",
+            fix="use reshape, or pad and slice it; or resize x.detach()",
+        )
+    _check_permitted(self, "resize_")
+    if view_of(self) is not None:
+        raise ValueError("resize_: a view can not be resized, since its elements belong to its base; use a copy()")
+    payload = np.zeros(math.prod(shape), self.dtype)
+    kept = min(payload.size, self._data.size)
+    payload[:kept] = self._data.reshape(-1)[:kept]
+    self._data = payload.reshape(shape)
+    self._spec = spec_of(self._data)
+    bump_version(self, _NOTHING)
+    return self
+
+
+inplace_methods: dict[str, Callable[..., Any]] = {
+    "permute_": permute_,
+    "resize_": resize_,
+    "squeeze_": squeeze_,
+    "swapaxes_": swapaxes_,
+    "swapdims_": swapaxes_,
+    "t_": t_,
+    "transpose_": permute_,
+    "unsqueeze_": unsqueeze_,
+}
+"""Methods of `Tensor` that change its shape in place."""

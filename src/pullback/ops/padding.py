@@ -1,0 +1,135 @@
+"""Padding: an array with more elements around it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.core.spec import is_complex_dtype, spec_for
+from pullback.declare.composite import composite
+from pullback.declare.families import primitive
+from pullback.declare.samples import Maker, Sample
+from pullback.ops.index_operators import ARRAY, basic_view, index_arrays
+
+Widths = tuple[tuple[int, int], ...]
+_GATHERED = ("edge", "reflect", "symmetric", "wrap")
+
+
+def _interior(shape: tuple[int, ...], widths: Widths) -> tuple[Any, ...]:
+    """Where an array of `shape` lies in its padded form; a negative width cuts elements off instead."""
+    return tuple(
+        slice(max(before, 0), before + length + min(after, 0))
+        for length, (before, after) in zip(shape, widths, strict=True)
+    ) + (...,)
+
+
+def _kept(shape: tuple[int, ...], widths: Widths) -> tuple[Any, ...]:
+    """Which elements of an array of `shape` are in its padded form."""
+    return tuple(
+        slice(max(-before, 0), length + min(after, 0)) for length, (before, after) in zip(shape, widths, strict=True)
+    ) + (...,)
+
+
+@primitive(name="_pad", torch="constant_pad_nd")
+def pad_constant(x, value, *, widths):
+    """`x` with `value` before and after it along every axis."""
+    out = np.empty(_padded(x.shape, widths), x.dtype)
+    out[...] = value
+    out[_interior(x.shape, widths)] = x[_kept(x.shape, widths)]
+    return out
+
+
+def _padded(shape: tuple[int, ...], widths: Widths) -> tuple[int, ...]:
+    lengths = tuple(length + before + after for length, (before, after) in zip(shape, widths, strict=True))
+    if min(lengths, default=0) < 0:
+        raise ValueError(f"pad: widths {widths} cut more off than an array of shape {shape} has")
+    return lengths
+
+
+@pad_constant.spec
+def pad_spec(x, value, *, widths):
+    return spec_for(_padded(x.shape, widths), x.dtype)
+
+
+@pad_constant.vjp
+def pad_vjp(g, widths, needs):
+    crop = tuple((-before, -after) for before, after in widths)
+    g_x = pad_constant(g, 0, widths=crop) if needs[0] else None
+    if not needs[1]:
+        return g_x, None
+    inside = basic_view(g, index=_kept(g.shape, crop))
+    return g_x, g.sum() - inside.sum()
+
+
+@pad_constant.jvp
+def pad_jvp(x, t_x, t_value, widths):
+    t_x = np.zeros(x.shape, x.dtype) if t_x is None else t_x
+    t_value = 0 if t_value is None else t_value
+    if hasattr(t_value, "dtype") and is_complex_dtype(t_value.dtype) and not is_complex_dtype(t_x.dtype):
+        t_value = t_value.real
+    return pad_constant(t_x, t_value, widths=widths)
+
+
+@pad_constant.batch
+def pad_batch(x, value, *, widths):
+    if hasattr(value, "ndim"):
+        value = value.reshape(value.shape + (1,) * (x.ndim - 1))
+    return pad_constant(x, value, widths=((0, 0), *widths))
+
+
+@pad_constant.samples
+def pad_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((2, 3)), make(())), {"widths": ((1, 2), (0, 1))}, "around")
+    yield Sample((make((3,)), 1.5), {"widths": ((2, 0),)}, "number")
+    yield Sample((make((4, 3)), 0.0), {"widths": ((-1, 2), (1, -2))}, "cropped")
+    yield Sample((make((0,)), make(())), {"widths": ((1, 1),)}, "empty")
+    yield Sample((make((2,), np.complex128), make(())), {"widths": ((1, 1),)}, "complex")
+
+
+@composite
+def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
+    """`x` with more elements before and after it along its axes: constants, or repetitions of its own elements.
+
+    Modes are "constant", "edge", "reflect", "symmetric" and "wrap", as in NumPy. A negative width cuts elements off.
+    """
+    widths = _widths(pad_width, x.ndim)
+    if mode == "constant":
+        if getattr(constant_values, "ndim", 0) == 0 and not isinstance(constant_values, (list, tuple)):
+            return pad_constant(x, constant_values, widths=widths)
+        return _padded_by_sides(x, widths, constant_values)
+    if mode not in _GATHERED:
+        raise ValueError(f"pad: mode must be 'constant', {', '.join(map(repr, _GATHERED))}, got {mode!r}")
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            order = np.pad(np.arange(x.shape[axis]), (max(before, 0), max(after, 0)), mode)  # type: ignore[call-overload]
+            order = order[max(-before, 0) : len(order) + min(after, 0)]
+            x = index_arrays(x, order, template=(slice(None),) * axis + (ARRAY,), distinct=False)
+    return x
+
+
+def _padded_by_sides(x: Any, widths: Widths, constant_values: Any) -> Any:
+    values = np.broadcast_to(np.asarray(constant_values), (x.ndim, 2))
+    for axis, ((before, after), (low, high)) in enumerate(zip(widths, values.tolist(), strict=True)):
+        only_here = tuple((0, 0) if k != axis else (before, 0) for k in range(x.ndim))
+        x = pad_constant(x, low, widths=only_here)
+        only_here = tuple((0, 0) if k != axis else (0, after) for k in range(x.ndim))
+        x = pad_constant(x, high, widths=only_here)
+    return x
+
+
+def _widths(pad_width: Any, ndim: int) -> Widths:
+    """NumPy's spellings of widths as one pair per axis."""
+    if isinstance(pad_width, dict):
+        pairs: list[Any] = [(0, 0)] * ndim
+        for axis, width in pad_width.items():
+            pairs[axis] = np.broadcast_to(np.asarray(width), (2,)).tolist()
+        pad_width = pairs
+    widths = np.asarray(pad_width)
+    if widths.dtype.kind not in "iu":
+        raise TypeError(f"pad: widths are integers, got {widths.dtype}")
+    return tuple(
+        (operator.index(before), operator.index(after)) for before, after in np.broadcast_to(widths, (ndim, 2)).tolist()
+    )

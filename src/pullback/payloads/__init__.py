@@ -1,0 +1,1 @@
+"""Downstairs: how a primitive is evaluated, chosen by the type of its payloads. No gradients here. Internal."""

@@ -1,0 +1,4 @@
+"""Random numbers from a seedable generator; where a distribution allows it, with gradients by its parameters."""
+
+from pullback.ops.random import *  # noqa: F403
+from pullback.ops.random import __all__ as __all__

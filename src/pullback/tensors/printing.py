@@ -1,0 +1,75 @@
+"""How tensors are written: `tensor([1., 2.], requires_grad=True)`.
+
+The numbers are NumPy's, under NumPy's print options, so large arrays are summarised. The dtype is written where the
+numbers do not tell it. Writing a tensor never fails: a view whose history is lost says `grad_fn=<Invalid>`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback.errors import AutogradError
+from pullback.tensors.tensor import Tensor
+
+_OPENING = "tensor("
+_TOLD_BY_THE_NUMBERS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+
+
+def to_text(tensor: Tensor) -> str:
+    """The tensor as `repr` and `str` show it."""
+    payload = tensor._data
+    if type(payload) is not np.ndarray:
+        return f"{_OPENING}{', '.join([repr(payload), *_history(tensor)])})"
+    extras = [*_kind(tensor), *_history(tensor)]
+    numbers = np.array2string(payload, separator=", ", prefix=_OPENING, suffix="," if extras else ")")
+    text = _OPENING + numbers
+    for extra in extras:
+        last_line = text[text.rfind("\n") + 1 :]
+        fits = len(last_line) + len(extra) + 3 <= np.get_printoptions()["linewidth"]
+        text += f", {extra}" if fits else f",\n{' ' * len(_OPENING)}{extra}"
+    return f"{text})"
+
+
+def _kind(tensor: Tensor) -> list[str]:
+    """Shape and dtype, where the numbers leave them open."""
+    shape, dtype = tensor.shape, tensor.dtype
+    parts = []
+    if 0 in shape and shape != (0,):
+        parts.append(f"shape={shape}")
+    is_told = dtype in _TOLD_BY_THE_NUMBERS if tensor.size else dtype == np.float64
+    if not is_told:
+        parts.append(f"dtype={dtype}")
+    return parts
+
+
+def _history(tensor: Tensor) -> list[str]:
+    """What autograd knows of the tensor."""
+    try:
+        node = tensor.grad_fn
+    except AutogradError:
+        return ["grad_fn=<Invalid>"]
+    if node is not None:
+        return [f"grad_fn=<{node.name()}>"]
+    return ["requires_grad=True"] if tensor.requires_grad else []
+
+
+def format_tensor(tensor: Tensor, specification: str) -> str:
+    """`format(tensor, specification)`: a tensor without axes is formatted like its number."""
+    if tensor.ndim == 0 and type(tensor._data) is np.ndarray:
+        number = tensor._data[()]
+        return format(number, specification) if specification else str(number)
+    if specification:
+        raise TypeError(
+            f"unsupported format string {specification!r} for a tensor of shape {list(tensor.shape)}: only a tensor "
+            "without axes is formatted like a number"
+        )
+    return to_text(tensor)
+
+
+def bind() -> None:
+    """Give `Tensor` its textual forms."""
+    members: dict[str, Any] = {"__repr__": to_text, "__str__": to_text, "__format__": format_tensor}
+    for name, member in members.items():
+        setattr(Tensor, name, member)

@@ -1,0 +1,243 @@
+"""`Tensor`: a payload with autograd fields. This module holds the fields and nothing that computes.
+
+The slots every operation touches sit on the tensor. What most tensors never need is in two records that are made
+on demand: `Extra` changes how operations treat the tensor (it is a view, carries tangents, is read-only), so fast
+paths ask only whether it is there; `Meta` is read by backward passes and by diagnostics (gradient, hooks, name).
+
+`_node` is None for a constant, a `Leaf` for a leaf that requires grad, and otherwise the node that made the tensor.
+Methods are bound by `autograd` (differentiation) and `ops` (arithmetic); see the style guide on layers.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pullback.core.spec import Spec, spec_of
+from pullback.tensors.versions import VersionCounter, new_counter
+
+ndarray = np.ndarray
+
+
+class Leaf:
+    """Marks a tensor as a leaf that requires grad, and finds its accumulator while a graph keeps one alive."""
+
+    __slots__ = ("accumulator",)
+
+    def __init__(self) -> None:
+        self.accumulator: Any = None  # weak reference: the accumulator owns the tensor, not the other way round
+
+
+class Meta:
+    """What backward passes and diagnostics know of a tensor beyond its slots."""
+
+    __slots__ = (
+        "grad",
+        "grad_dtype",
+        "hooks",
+        "lock",
+        "name",
+        "parked_leaf",
+        "post_accumulate_hooks",
+        "retains_grad",
+    )
+
+    def __init__(self) -> None:
+        self.grad: Any = None
+        self.hooks: Any = None
+        self.post_accumulate_hooks: Any = None
+        self.retains_grad = False
+        self.grad_dtype: Any = UNSET
+        self.name: str | None = None
+        self.parked_leaf: Leaf | None = None  # the leaf marker of a tensor whose requires_grad was switched off
+        self.lock = threading.RLock()
+
+
+class Extra:
+    """What makes operations treat a tensor with care: fast paths require that there is none."""
+
+    __slots__ = ("deps", "forward", "inference", "output_nr", "readonly", "view")
+
+    def __init__(self) -> None:
+        self.view: Any = None  # ViewInfo of an autograd view
+        self.output_nr = 0  # which output of its node the tensor is
+        self.inference = False  # made in inference mode: no version counter
+        self.readonly = False  # a gradient lent to a hook or a custom backward
+        self.forward: Any = None  # tangents by level
+        self.deps: Any = None  # tokens of the reverse transforms its history depends on
+
+
+UNSET: Any = object()
+
+
+class Tensor:
+    """An n-dimensional array that can be differentiated. Make one with `pb.tensor` or `pb.asarray`."""
+
+    __slots__ = ("__dict__", "__weakref__", "_counter", "_data", "_extra", "_meta", "_node", "_spec")
+
+    # There is no constructor: `Tensor()` followed by stores is what every operation pays, so it is kept bare.
+    _data: Any
+    _spec: Spec
+    _node: Any
+    _counter: VersionCounter | None
+    _extra: Extra | None
+    _meta: Meta | None
+
+    if TYPE_CHECKING:
+        # Bound by `autograd` and `ops` from their tables.
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+
+    @property
+    def _nr(self) -> int:
+        """Which output of its node the tensor is. A tensor without `Extra` is output 0, so fast paths never ask."""
+        return 0 if self._extra is None else self._extra.output_nr
+
+    @_nr.setter
+    def _nr(self, number: int) -> None:
+        if number or self._extra is not None:
+            extra_of(self).output_nr = number
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self._spec.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype of the elements."""
+        return self._spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._spec.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._spec.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._spec.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements together."""
+        return self._spec.size * self._spec.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes to step in memory per axis, as in NumPy."""
+        return tuple(self._data.strides)
+
+    @property
+    def device(self) -> str:
+        """Where the data lives: always "cpu"."""
+        return "cpu"
+
+    @property
+    def layout(self) -> str:
+        """How the data is stored: always "dense" for tensors."""
+        return "dense"
+
+    @property
+    def name(self) -> str | None:
+        """Free text for diagnostics, given at construction."""
+        return None if self._meta is None else self._meta.name
+
+
+def wrap(payload: Any) -> Tensor:
+    """A plain constant Tensor on `payload`, sharing its memory."""
+    tensor = Tensor()
+    tensor._data = payload
+    tensor._spec = spec_of(payload)
+    tensor._node = None
+    tensor._counter = None
+    tensor._extra = None
+    tensor._meta = None
+    return tensor
+
+
+def as_constant(value: Any) -> Tensor:
+    """`value` as a Tensor without history; an ndarray's memory is shared."""
+    if isinstance(value, Tensor):
+        return value
+    return wrap(value if type(value) is ndarray else np.asarray(value))
+
+
+def alias(tensor: Tensor) -> Tensor:
+    """A new constant Tensor on the same payload with the same version counter."""
+    twin = Tensor()
+    twin._data = tensor._data
+    twin._spec = tensor._spec
+    twin._node = None
+    twin._counter = shared_counter(tensor)
+    twin._extra = None
+    twin._meta = None
+    if tensor._extra is not None and tensor._extra.inference:
+        twin._extra = Extra()
+        twin._extra.inference = True
+    return twin
+
+
+def shared_counter(tensor: Tensor) -> VersionCounter | None:
+    """The tensor's version counter, made now if it had none; None for inference tensors, which are not counted."""
+    counter = tensor._counter
+    if counter is None and not (tensor._extra is not None and tensor._extra.inference):
+        # setdefault-like under the GIL: two threads may race here, and one counter must win.
+        with _counter_lock:
+            counter = tensor._counter
+            if counter is None:
+                counter = tensor._counter = new_counter()
+    return counter
+
+
+_counter_lock = threading.Lock()
+
+
+def version_of(tensor: Tensor) -> int:
+    """How often the tensor's memory was written through tracked operations."""
+    return 0 if tensor._counter is None else tensor._counter.value
+
+
+def meta_of(tensor: Tensor) -> Meta:
+    """The tensor's `Meta`, made now if it had none."""
+    if tensor._meta is None:
+        with _counter_lock:
+            if tensor._meta is None:
+                tensor._meta = Meta()
+    return tensor._meta
+
+
+def extra_of(tensor: Tensor) -> Extra:
+    """The tensor's `Extra`, made now if it had none."""
+    if tensor._extra is None:
+        tensor._extra = Extra()
+    return tensor._extra
+
+
+def is_inference(tensor: Tensor) -> bool:
+    """True if the tensor was made in inference mode."""
+    return tensor._extra is not None and tensor._extra.inference

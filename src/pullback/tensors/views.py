@@ -1,0 +1,85 @@
+"""What a view remembers: its base, how to be replayed from it, and under which circumstances it was made.
+
+Views are NumPy's own views. Chains flatten: the base is always the root, and the steps lead from it to the view.
+Replaying the steps on another value with the base's memory order addresses the corresponding elements, which is how
+gradients and rebuilt histories find their place.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NamedTuple
+
+from pullback.tensors.tensor import Tensor
+
+
+class CreationMeta(enum.Enum):
+    """Who made a view, which decides whether writing through it can be differentiated."""
+
+    DEFAULT = "a primitive in grad mode"
+    NO_GRAD = "a primitive while grad mode was off"
+    INFERENCE = "a primitive in inference mode"
+    CUSTOM = "a custom Function"
+    MULTI = "a custom Function with several outputs"
+
+
+class ViewStep(NamedTuple):
+    """One view operation with its static parameters."""
+
+    op: Any
+    params: dict[str, Any]
+
+    def __call__(self, value: Any) -> Any:
+        """The view of `value`."""
+        return self.op(value, **self.params)
+
+
+class ViewInfo:
+    """The view record of a tensor. `attr_version` is the version at which its `grad_fn` was built.
+
+    `written` is set when this very view is written, and unset until then: few views are, and all pay for a field.
+    """
+
+    __slots__ = ("attr_version", "base", "creation_meta", "is_forward_view", "steps", "written")
+
+    written: tuple[Any, int]
+
+    def __init__(
+        self, base: Tensor, steps: tuple[ViewStep, ...], creation_meta: CreationMeta, attr_version: int
+    ) -> None:
+        self.base = base
+        self.steps = steps
+        self.creation_meta = creation_meta
+        self.attr_version = attr_version
+        self.is_forward_view = True
+
+    def last_write(self) -> tuple[Any, int]:
+        """The history that the last recorded write to this view gave to the base, and the version it made."""
+        return getattr(self, "written", (None, -1))
+
+    def replay(self, value: Any) -> Any:
+        """The view of `value` that this record takes of its base."""
+        for step in self.steps:
+            value = step(value)
+        return value
+
+
+def view_of(source: Tensor) -> ViewInfo | None:
+    """The view record of `source`, or None."""
+    extra = source._extra
+    return None if extra is None else extra.view
+
+
+def propagated_meta(new: CreationMeta, parent: CreationMeta | None) -> CreationMeta:
+    """The creation meta of a view of a view."""
+    if parent is None:
+        return new
+    if new is CreationMeta.DEFAULT or parent is CreationMeta.INFERENCE:
+        return parent
+    return new
+
+
+def root_and_steps(source: Tensor, step: ViewStep) -> tuple[Tensor, tuple[ViewStep, ...]]:
+    """The root base of a new view of `source`, and the steps from there."""
+    info = view_of(source)
+    return (source, (step,)) if info is None else (info.base, (*info.steps, step))

@@ -1,0 +1,245 @@
+"""What a checkpointed call leaves behind, and how it is run again.
+
+During the forward a pack hook puts a `Holder` in the place of every value that would have been saved, so nothing is
+kept but the arguments. The second run happens under another pack hook, which meets the same values in the same order
+and hands the n-th of them to the n-th holder; when the last one is there, an internal exception ends it early.
+
+Who owns whom decides when memory is freed: saved slots own holders, holders own the frame, the frame owns the
+arguments. Nothing points back but weak references, so a released or dropped graph takes all of it along.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import optree
+
+from pullback.autograd._node import Node
+from pullback.autograd._saved import SavedVariable, version_error
+from pullback.autograd._task import current_node
+from pullback.autograd._variable import edge_of, requires_grad
+from pullback.core.spec import Spec
+from pullback.core.state import change, current
+from pullback.errors import CheckpointError
+from pullback.tensors.tensor import Tensor, alias, is_inference, version_of, wrap
+from pullback.utils._random_state import RandomState, drawing_again_from
+
+
+class Holder:
+    """Stands for one saved value of a checkpointed call: the `index`-th that the call saved."""
+
+    __slots__ = ("__weakref__", "frame", "index")
+
+    def __init__(self, frame: Frame, index: int) -> None:
+        self.frame = frame
+        self.index = index
+
+
+class Frame:
+    """One checkpointed call: all it takes to run it again, and the values that its graph expects from that."""
+
+    __slots__ = (
+        "__weakref__",
+        "arguments",
+        "checks_specs",
+        "context",
+        "early_stop",
+        "explain",
+        "function",
+        "holders",
+        "interceptors",
+        "is_complete",
+        "random_state",
+        "specs",
+    )
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: Arguments,
+        context: AbstractContextManager[Any],
+        *,
+        random_state: RandomState | None,
+        early_stop: bool,
+        checks_specs: bool,
+        explain: Callable[[], str],
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.context = context  # surrounds every further run
+        self.random_state = random_state
+        self.early_stop = early_stop
+        self.checks_specs = checks_specs
+        self.explain = explain  # what to add to the message when the runs differ
+        self.holders: list[weakref.ref[Holder]] = []
+        self.specs: list[Spec] = []
+        self.is_complete = False  # the forward has returned
+        self.interceptors: tuple[Any, ...] = ()  # those that belong to the forward alone, while it runs
+
+    def pack(self, tensor: Tensor) -> Holder:
+        """The pack hook of the forward: keep the place of the value, not the value."""
+        holder = Holder(self, len(self.holders))
+        self.holders.append(weakref.ref(holder))
+        self.specs.append(tensor._spec)
+        return holder
+
+
+class _CheckpointArguments(Node):
+    """Owner of a frame's arguments, for the sake of messages about them."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "Checkpoint"
+
+
+_OWNER = _CheckpointArguments()
+
+
+class Arguments:
+    """The arguments of a call, in any structure, with the Tensors in them kept as saved values.
+
+    So a write to one of them is noticed before the function runs on it again, and an enclosing checkpoint or the
+    user's own hooks decide how they are stored.
+    """
+
+    __slots__ = ("_leaves", "_saved", "_structure")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        call: Any = (args, kwargs)
+        self._leaves: list[Any]
+        self._leaves, self._structure = optree.tree_flatten(call, none_is_leaf=True)
+        self._saved: dict[int, SavedVariable] = {}
+        for position, leaf in enumerate(self._leaves):
+            # An inference tensor can not be saved, and need not be: only inference mode could write to it.
+            if isinstance(leaf, Tensor) and not is_inference(leaf):
+                if requires_grad(leaf):
+                    edge_of(leaf)  # a view of a base that was written gets its present history before it is saved
+                self._saved[position] = SavedVariable(leaf)
+                self._leaves[position] = None
+
+    def restored(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments as they were; an error if one of the Tensors was written since."""
+        leaves = list(self._leaves)
+        for position, saved in self._saved.items():
+            leaves[position] = saved.unpack(_OWNER, True)
+        return optree.tree_unflatten(self._structure, leaves)  # type: ignore[return-value]
+
+
+class Kept:
+    """A recomputed value with the version it had when it was saved."""
+
+    __slots__ = ("_tensor", "_version", "_watched")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = alias(tensor)
+        self._version = version_of(tensor)
+        guard = current().mutation_guard
+        self._watched = None if guard is None else guard.watch(tensor)
+
+    def value(self) -> Tensor:
+        """The value; an error if the second run has overwritten it, where the plain graph would have raised too."""
+        tensor = self._tensor
+        if self._watched is not None and (copy := self._watched.saved_copy()) is not None:
+            return wrap(copy)
+        counter = tensor._counter
+        if counter is not None and counter.has_written(tensor._data, self._version):
+            raise version_error(current_node() or _OWNER, tensor._spec, "", counter.value, self._version)
+        return tensor
+
+
+class Recomputed:
+    """The values of the first `count` holders of a frame. Those that were consumed, or are not wanted, are gone."""
+
+    __slots__ = ("count", "values")
+
+    def __init__(self, count: int, values: weakref.WeakKeyDictionary[Holder, Kept]) -> None:
+        self.count = count
+        self.values = values
+
+
+class _Stop(BaseException):
+    """Ends a second run that has delivered everything. Not an `Exception`: user code must not catch it by accident."""
+
+    def __init__(self, run: _Run) -> None:
+        super().__init__("every value that the first run saved has been computed again")
+        self.run = run
+
+
+class _Run:
+    """A second run in progress: collects what it saves."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.expected = len(frame.holders)
+        self.specs: list[Spec] = []
+        self.values: weakref.WeakKeyDictionary[Holder, Kept] = weakref.WeakKeyDictionary()
+
+    def pack(self, tensor: Tensor) -> Kept:
+        """The pack hook of the second run. What it returns serves a backward pass inside the function."""
+        kept = Kept(tensor)
+        index = len(self.specs)
+        self.specs.append(tensor._spec)
+        holder = self.frame.holders[index]() if index < self.expected else None
+        if holder is not None:
+            self.values[holder] = kept
+        if self.frame.early_stop and index + 1 >= self.expected:
+            raise _Stop(self)
+        return kept
+
+    def check(self) -> None:
+        """Raise if this run did not save what the first one did."""
+        frame, found = self.frame, len(self.specs)
+        # A pass inside the function reads values before the forward is over: the run then sees more than it knows of.
+        may_be_longer = frame.early_stop or not frame.is_complete
+        if found < self.expected or (found > self.expected and not may_be_longer):
+            raise _mismatch(f"saved {self.expected} values in the forward and {found} when it was run again", frame)
+        if frame.checks_specs:
+            different = [
+                f"value {index}: {first!r} in the forward, {second!r} when it was run again"
+                for index, (first, second) in enumerate(zip(frame.specs, self.specs))
+                if first != second
+            ]
+            if different:
+                raise _mismatch("saved values of another shape or dtype\n  " + "\n  ".join(different), frame)
+
+
+def _mismatch(what: str, frame: Frame) -> CheckpointError:
+    name = getattr(frame.function, "__qualname__", type(frame.function).__qualname__)
+    return CheckpointError(
+        f"the checkpointed function `{name}` {what}\n"
+        "  why   the values of the second run take the places of those of the first, one by one\n"
+        "  fix   let it do the same on every call: no global state, no other randomness than the generators that "
+        f"preserve_rng_state restores\n{frame.explain()}"
+    )
+
+
+def _unpack_kept(kept: Kept) -> Tensor:
+    return kept.value()
+
+
+def recompute(frame: Frame) -> Recomputed:
+    """Run the checkpointed function again and return the values that it saves."""
+    args, kwargs = frame.arguments.restored()
+    run = _Run(frame)
+    modes = current()
+    previous = change(
+        grad=True,
+        inference=False,
+        hooks_disabled=None,
+        saved_hooks=(*modes.saved_hooks, (run.pack, _unpack_kept)),
+        interceptors=tuple(each for each in modes.interceptors if each not in frame.interceptors),
+    )
+    try:
+        with drawing_again_from(frame.random_state), frame.context:
+            frame.function(*args, **kwargs)
+    except _Stop as stop:
+        if stop.run is not run:
+            raise
+    finally:
+        change(**previous)
+    run.check()
+    return Recomputed(run.expected, run.values)

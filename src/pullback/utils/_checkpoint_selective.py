@@ -1,0 +1,183 @@
+"""Selective checkpointing: a policy says which operators keep their results, and only the others run again.
+
+The forward interception asks the policy once per primitive and caches the results it wants kept. The interception of
+the second run answers from that cache, recording the same nodes as if the kernel had run. Entries are found by
+operator and by the order of its calls, and are dropped as they are used.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from pullback.autograd._variable import requires_grad
+from pullback.core.spec import describe
+from pullback.core.state import current
+from pullback.declare.op import Op
+from pullback.eager.record import new_tensor, record
+from pullback.errors import CheckpointError
+from pullback.tensors.tensor import Tensor, alias, version_of
+from pullback.tensors.views import view_of
+from pullback.utils._interception import Interception, Proceed
+
+
+class CheckpointPolicy(enum.Enum):
+    """What a selective policy may say of one operator call.
+
+    `MUST_SAVE` and `PREFER_SAVE` keep the result until backward; `MUST_RECOMPUTE` and `PREFER_RECOMPUTE` compute it
+    again. What is only preferred may be decided otherwise by a compiler; without one the two mean the same.
+    """
+
+    MUST_SAVE = "must save"
+    PREFER_SAVE = "prefer save"
+    MUST_RECOMPUTE = "must recompute"
+    PREFER_RECOMPUTE = "prefer recompute"
+
+
+class SelectiveCheckpointContext:
+    """The first argument of a policy. `is_recompute` is always False: policies are asked in the forward only."""
+
+    def __init__(self, is_recompute: bool = False) -> None:
+        self.is_recompute = is_recompute
+
+
+Policy = Callable[..., CheckpointPolicy | bool]
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Policy | Sequence[Any], allow_cache_entry_mutation: bool = False
+) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """The two contexts of a checkpoint that keeps the results of some operators: for `checkpoint(context_fn=...)`.
+
+    A policy is called as `policy(ctx, op, *operands, **params)`, once for every primitive of the forward; it returns a
+    `CheckpointPolicy`, or True to save and False to recompute. A list names the operators to save, as public functions
+    (`pb.matmul`) or as policies get them. Views and in-place writes are run again whatever the policy says: a view
+    costs nothing, and a write has to happen to the memory of the second run.
+
+    If a kept result was written since, the second run raises; `allow_cache_entry_mutation=True` uses it as it is. The
+    region can be run again once: a second backward pass over it raises.
+
+    >>> contexts = functools.partial(create_selective_checkpoint_contexts, [pb.matmul])
+    >>> y = checkpoint(layer, x, context_fn=contexts)
+    """
+    policy = policy_fn_or_list if callable(policy_fn_or_list) else _policy_from(policy_fn_or_list)
+    cache: dict[Op, deque[_Entry | None]] = {}
+    return _Caching(policy, cache), _Replaying(cache, allow_cache_entry_mutation)
+
+
+def _policy_from(operators: Sequence[Any]) -> Policy:
+    saved = {operator if isinstance(operator, Op) else getattr(operator, "op", None) for operator in operators}
+    if not all(isinstance(op, Op) for op in saved):
+        wrong = [operator for operator in operators if not isinstance(getattr(operator, "op", operator), Op)]
+        raise TypeError(f"a selective checkpoint saves results of primitive operators; {wrong[0]!r} is none")
+    return lambda ctx, op, *operands, **params: op in saved
+
+
+class _Entry:
+    """The result of one call, with the versions its parts had when they were cached."""
+
+    __slots__ = ("_is_tuple", "_parts", "_versions")
+
+    def __init__(self, out: Any) -> None:
+        self._is_tuple = isinstance(out, tuple)
+        self._parts = [alias(part) for part in _parts(out)]
+        self._versions = [version_of(part) for part in self._parts]
+
+    def payload(self, op: Op, allow_mutation: bool) -> Any:
+        """What the kernel returned; an error if it was written since."""
+        for part, version in zip(self._parts, self._versions):
+            counter = part._counter
+            if not allow_mutation and counter is not None and counter.has_written(part._data, version):
+                raise CheckpointError(
+                    f"the result {describe(part.shape, part.dtype)} of `{op.name}`, kept by a selective checkpoint, "
+                    "was written in place since\n"
+                    "  why   the second run would continue with another value than the forward did\n"
+                    "  fix   write to a copy, recompute this operator, or give allow_cache_entry_mutation=True"
+                )
+        payloads = [part._data for part in self._parts]
+        return tuple(payloads) if self._is_tuple else payloads[0]
+
+
+def _parts(out: Any) -> tuple[Tensor, ...]:
+    return out if isinstance(out, tuple) else (out,)
+
+
+class _Caching(Interception):
+    """The context of the forward: asks the policy and fills the cache."""
+
+    def __init__(self, policy: Policy, cache: dict[Op, deque[_Entry | None]]) -> None:
+        super().__init__()
+        self._policy = policy
+        self._cache = cache
+
+    def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Proceed) -> Any:
+        saves = _is_save(self._policy(SelectiveCheckpointContext(), op, *operands, **params))
+        out = proceed(op, operands, params)
+        entry = _Entry(out) if saves and _owns_its_memory(out, operands) else None
+        self._cache.setdefault(op, deque()).append(entry)
+        return out
+
+
+def _is_save(decision: CheckpointPolicy | bool) -> bool:
+    if isinstance(decision, bool):
+        return decision
+    if not isinstance(decision, CheckpointPolicy):
+        raise TypeError(f"a selective policy must return a CheckpointPolicy or a bool, got {type(decision).__name__}")
+    return decision in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+
+
+def _owns_its_memory(out: Any, operands: tuple[Any, ...]) -> bool:
+    """False for views, and for writes in place, which return the operand they wrote to."""
+    return not any(part is operands[0] or view_of(part) is not None for part in _parts(out))
+
+
+class _Replaying(Interception):
+    """The context of the second run: answers from the cache."""
+
+    def __init__(self, cache: dict[Op, deque[_Entry | None]], allow_mutation: bool) -> None:
+        super().__init__()
+        self._cache = cache
+        self._allow_mutation = allow_mutation
+        self._was_used = False
+
+    def __enter__(self) -> None:
+        if self._was_used:
+            raise CheckpointError(
+                "a second backward pass reached a region under selective checkpointing\n"
+                "  why   the kept results are dropped as the first pass uses them\n"
+                "  fix   run the forward again, or checkpoint without a selective policy"
+            )
+        self._was_used = True
+        super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        self._cache.clear()
+
+    def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Proceed) -> Any:
+        entries = self._cache.get(op)
+        if not entries:
+            called = "was not called in the forward" if entries is None else "was called less often in the forward"
+            raise CheckpointError(
+                f"the second run of a selectively checkpointed function calls `{op.name}`, which {called}\n"
+                "  why   results are found by operator and by the order of its calls\n"
+                "  fix   let the function do the same on every call"
+            )
+        entry = entries.popleft()
+        if entry is None:
+            return proceed(op, operands, params)
+        return _recorded(op, operands, params, entry.payload(op, self._allow_mutation))
+
+
+def _recorded(op: Op, operands: tuple[Any, ...], params: dict[str, Any], payload: Any) -> Any:
+    """The call with this result, recorded as if its kernel had run."""
+    modes = current()
+    outputs = [new_tensor(each, modes) for each in (payload if isinstance(payload, tuple) else (payload,))]
+    if modes.grad and not modes.inference and op.is_differentiable:
+        needs = tuple(isinstance(x, Tensor) and x._spec.is_differentiable and requires_grad(x) for x in operands)
+        if True in needs:
+            record(op, operands, params, outputs, needs, modes)
+    return tuple(outputs) if isinstance(payload, tuple) else outputs[0]

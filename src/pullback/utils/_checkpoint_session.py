@@ -1,0 +1,130 @@
+"""Who shares one second run, and for how long its values live.
+
+All reads of one backward pass share a run per checkpoint; a `GraphExecGroup` widens that to several passes; a read
+outside of a pass has a run of its own. A value is dropped once it was consumed, that is when the node that read it is
+done: a node may read it repeatedly, as derivative rules and `ctx.saved_tensors` do.
+"""
+
+from __future__ import annotations
+
+import weakref
+from contextvars import ContextVar
+from typing import Any
+
+from pullback.autograd._task import GraphTask, current_task
+from pullback.errors import CheckpointError
+from pullback.tensors.tensor import Tensor
+from pullback.utils._checkpoint_frame import Frame, Holder, Recomputed, recompute
+
+
+class Session:
+    """The recomputed values that a pass, a group of passes or a single read goes through."""
+
+    __slots__ = ("_consumed", "_reader", "_recomputed")
+
+    def __init__(self) -> None:
+        # Weak in the frame: its arguments are freed as soon as the last of its nodes is released.
+        self._recomputed: weakref.WeakKeyDictionary[Frame, Recomputed] = weakref.WeakKeyDictionary()
+        self._reader: Any = None
+        self._consumed: list[tuple[Recomputed, weakref.ref[Holder]]] = []
+
+    def read(self, holder: Holder, reader: Any) -> Tensor | None:
+        """The value of `holder` for this reader, None if another one has consumed it."""
+        if reader != self._reader:
+            self._drop_consumed()
+            self._reader = reader
+        recomputed = self._recomputed.get(holder.frame)
+        if recomputed is None or holder.index >= recomputed.count:
+            recomputed = self._recomputed[holder.frame] = recompute(holder.frame)
+        kept = recomputed.values.get(holder)
+        if kept is None:
+            return None
+        self._consumed.append((recomputed, weakref.ref(holder)))
+        return kept.value()
+
+    def _drop_consumed(self) -> None:
+        for recomputed, reference in self._consumed:
+            holder = reference()
+            if holder is not None:
+                recomputed.values.pop(holder, None)
+        self._consumed.clear()
+
+
+_group: ContextVar[Session | None] = ContextVar("pullback_checkpoint_group", default=None)
+# A read outside of a pass: the checkpoints around the one that is read share its session.
+_single_read: ContextVar[Session | None] = ContextVar("pullback_checkpoint_read", default=None)
+
+
+class GraphExecGroup:
+    """Backward passes inside this context share one second run of every checkpoint they reach.
+
+    Without it, each pass runs a checkpointed function again. The passes must not overlap: a value that one of them
+    has consumed is gone for the others, which raises `CheckpointError`. Groups do not nest.
+
+    >>> first, second = checkpoint(two_results, x)
+    >>> with GraphExecGroup():
+    ...     first.backward()
+    ...     second.backward()
+    """
+
+    def __enter__(self) -> GraphExecGroup:
+        if _group.get() is not None:
+            raise CheckpointError(
+                "a GraphExecGroup was entered inside another one\n"
+                "  why   a pass belongs to one group\n"
+                "  fix   leave the outer group first, or let it cover these passes too"
+            )
+        _group.set(Session())
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _group.set(None)
+
+
+def restore(holder: Holder) -> Tensor:
+    """The unpack hook of a checkpointed call: the value for this holder, computed again if need be."""
+    task = current_task()
+    if task is None:
+        return _read_outside_of_a_pass(holder)
+    group = _group.get()
+    session = _session_of(task) if group is None else group
+    value = session.read(holder, (task.id, None if task.current_node is None else task.current_node.seq))
+    if value is not None:
+        return value
+    if group is not None:
+        raise CheckpointError(
+            "two backward passes of one GraphExecGroup need the same saved value\n"
+            "  why   the passes of a group share one run of a checkpointed function, and values are dropped once used\n"
+            "  fix   run these passes in groups of their own, or without a group"
+        )
+    # Somebody other than the node it was saved for has read it, say a hook that looks at `_saved_self`.
+    return _value_from_a_run_of_its_own(holder)
+
+
+# The values were compared with those of the forward by the checkpoint itself, as far as that was wanted.
+restore.skips_metadata_check = True  # type: ignore[attr-defined]
+
+
+def _session_of(task: GraphTask) -> Session:
+    session = task.scratch.get(Session)
+    if session is None:
+        session = task.scratch[Session] = Session()
+    return session
+
+
+def _value_from_a_run_of_its_own(holder: Holder) -> Tensor:
+    return recompute(holder.frame).values[holder].value()
+
+
+def _read_outside_of_a_pass(holder: Holder) -> Tensor:
+    session = _single_read.get()
+    token = None
+    if session is None:
+        session = Session()
+        token = _single_read.set(session)
+    try:
+        value = session.read(holder, None)
+    finally:
+        if token is not None:
+            _single_read.reset(token)
+    return _value_from_a_run_of_its_own(holder) if value is None else value

@@ -1,0 +1,136 @@
+"""Methods that change how a tensor looks at its memory."""
+
+import pytest
+
+import pullback as pb
+from pullback.testing import assert_close
+
+
+def interior(values):
+    x = pb.tensor(values, requires_grad=True)
+    return x, x * 1
+
+
+def test_each_changes_the_shape_and_counts_one_write():
+    x = pb.arange(6.0).reshape(1, 2, 3).copy()
+    for change, shape in (
+        (lambda: x.swapaxes_(0, 2), (3, 2, 1)),
+        (lambda: x.squeeze_(), (3, 2)),
+        (lambda: x.t_(), (2, 3)),
+        (lambda: x.unsqueeze_(1), (2, 1, 3)),
+        (lambda: x.transpose_(2, 0, 1), (3, 2, 1)),
+    ):
+        version = x._version
+        assert change() is x
+        assert x.shape == shape and x._version == version + 1
+    assert x[:, :, 0].tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+
+
+def test_values_saved_before_stay_good():
+    x, y = interior([[1.0, 2.0, 3.0]])
+    square = y * y
+    y.t_()
+    assert_close(pb.autograd.grad(square.sum(), x)[0], [[2.0, 4.0, 6.0]])
+
+
+def test_views_taken_before_still_find_their_elements():
+    x, b = interior([[1.0, 2.0], [3.0, 4.0]])
+    row = b[0]
+    b.t_()
+    b.mul_(pb.tensor([[1.0, 10.0], [100.0, 1000.0]]))
+    assert row.tolist() == [1.0, 200.0]
+    assert_close(pb.autograd.grad(row.sum(), x, retain_graph=True)[0], [[1.0, 100.0], [0.0, 0.0]])
+    assert_close(pb.autograd.grad(b.sum(), x)[0], [[1.0, 100.0], [10.0, 1000.0]])
+
+
+def test_a_write_to_an_earlier_view_reaches_the_changed_tensor():
+    x, b = interior([[1.0, 2.0], [3.0, 4.0]])
+    row = b[0]
+    b.t_()
+    row.mul_(5)
+    assert b.tolist() == [[5.0, 3.0], [10.0, 4.0]]
+    weight = pb.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert_close(pb.autograd.grad((b * weight).sum(), x)[0], [[5.0, 15.0], [2.0, 4.0]])
+
+
+def test_views_of_constants_also_follow():
+    b = pb.zeros((2, 3))
+    row = b[0]
+    b.t_()
+    s = pb.tensor(2.0, requires_grad=True)
+    b[0] = s
+    assert row.tolist() == [2.0, 0.0, 0.0]
+    assert pb.autograd.grad(row.sum(), s)[0].item() == 1.0
+
+
+def test_a_leaf_with_views_is_not_changed_under_them():
+    x = pb.tensor([[1.0, 2.0]], requires_grad=True)
+    row = x[0]
+    with pb.no_grad(), pytest.raises(ValueError, match="views"):
+        x.t_()
+    assert x.shape == (1, 2) and row.shape == (2,)
+
+
+def test_a_leaf_changed_under_no_grad_gets_gradients_of_its_new_shape():
+    x = pb.tensor([[1.0, 2.0]], requires_grad=True)
+    with pb.no_grad():
+        x.t_()
+    (x * pb.tensor([[3.0], [4.0]])).sum().backward()
+    assert x.grad.tolist() == [[3.0], [4.0]]
+
+
+def test_an_interior_tensor_changed_under_no_grad_keeps_its_way_back():
+    x, y = interior([[1.0, 2.0]])
+    with pb.no_grad():
+        y.t_()
+    assert_close(pb.autograd.grad((y * pb.tensor([[3.0], [4.0]])).sum(), x)[0], [[3.0, 4.0]])
+
+
+def test_retained_gradients_move_along():
+    _, y = interior([[1.0, 2.0]])
+    y.retain_grad()
+    y.t_()
+    y.sum().backward()
+    assert y.grad.shape == (2, 1)
+
+
+def test_one_of_several_results_keeps_its_own_gradient():
+    class Pair(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g_double, g_triple):
+            return g_double * 2 + g_triple * 3
+
+    x = pb.tensor([[1.0, 2.0]], requires_grad=True)
+    _, triple = Pair.apply(x)
+    triple.t_()
+    assert_close(pb.autograd.grad((triple * pb.tensor([[1.0], [10.0]])).sum(), x)[0], [[3.0, 30.0]])
+
+
+def test_views_made_under_no_grad_are_refused_in_grad_mode():
+    _, y = interior([[1.0, 2.0]])
+    with pb.no_grad():
+        v = y[:, :1]
+    with pytest.raises(pb.AutogradError) as caught:
+        v.t_()
+    assert caught.value.code == "VIEW_NO_GRAD" and v.shape == (1, 1)
+
+
+def test_inference_tensors_are_refused_outside():
+    with pb.inference_mode():
+        x = pb.ones((1, 2))
+        x.t_()
+    with pytest.raises(pb.AutogradError) as caught:
+        x.t_()
+    assert caught.value.code == "INFERENCE_INPLACE" and x.shape == (2, 1)
+
+
+def test_resize_moves_constants_to_memory_of_their_own():
+    x = pb.tensor([1.0, 2.0, 3.0])
+    assert x.resize_(2, 2) is x
+    assert x.tolist() == [[1.0, 2.0], [3.0, 0.0]] and x._version == 1
+    with pytest.raises(ValueError, match="view"):
+        x[0].resize_(1)

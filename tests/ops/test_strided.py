@@ -1,0 +1,135 @@
+"""Parts of complex numbers, other dtypes on the same memory, windows, and arbitrary strides."""
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.testing import assert_close
+
+
+def leaf(values):
+    return pb.tensor(values, requires_grad=True)
+
+
+def test_the_imaginary_part_of_real_numbers_is_a_constant_zero():
+    x = leaf([1.0, 2.0])
+    assert x.imag.tolist() == [0.0, 0.0] and not x.imag.requires_grad
+    assert x.real._base is x
+
+
+def test_parts_of_complex_numbers_are_written_through():
+    z = pb.tensor([1 + 2j, 3 + 4j])
+    z.imag.mul_(10)
+    pb.real(z).add_(1)
+    assert z.tolist() == [2 + 20j, 4 + 40j]
+
+
+def test_gradients_of_parts_point_in_their_direction():
+    z = leaf([1 + 2j])
+    assert pb.autograd.grad(z.real.sum(), z)[0].tolist() == [1 + 0j]
+    assert pb.autograd.grad(z.imag.sum(), z)[0].tolist() == [1j]
+
+
+def test_complex_numbers_as_pairs_and_back():
+    z = leaf([1 + 2j, 3 + 4j])
+    pairs = pb.view_as_real(z)
+    assert pairs.tolist() == [[1.0, 2.0], [3.0, 4.0]] and pairs._base is z
+    assert pb.view_as_complex(pairs).tolist() == [1 + 2j, 3 + 4j]
+    (gradient,) = pb.autograd.grad((pairs * np.array([1.0, 10.0])).sum(), z)
+    assert gradient.tolist() == [1 + 10j, 1 + 10j]
+    with pytest.raises(TypeError, match="complex"):
+        pb.view_as_real(pb.ones(2))
+    with pytest.raises(TypeError, match="length 2"):
+        pb.view_as_complex(pb.ones(3))
+    with pytest.raises(ValueError, match="neighbours"):
+        pb.view_as_complex(pb.ones((2, 3)).T)
+
+
+def test_view_of_a_dtype_reads_bits_without_history():
+    x = leaf([1.0, 2.0])
+    bits = x.view(np.int64)
+    assert bits.tolist() == np.array([1.0, 2.0]).view(np.int64).tolist()
+    assert not bits.requires_grad
+    with pb.no_grad():
+        x.add_(1)
+    assert bits.tolist() == np.array([2.0, 3.0]).view(np.int64).tolist() and bits._version == 1
+
+
+def test_view_between_real_and_complex_is_differentiable():
+    x = leaf([1.0, 2.0, 3.0, 4.0])
+    z = x.view(pb.complex128)
+    assert z.tolist() == [1 + 2j, 3 + 4j] and z._base is x
+    assert pb.autograd.grad(z.imag.sum(), x)[0].tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert z.view(pb.float64).tolist() == x.tolist()
+    assert pb.ones(2).view("float64").shape == (2,)
+
+
+def test_windows_are_numpys_and_their_gradients_overlap():
+    x = leaf(np.arange(12.0).reshape(3, 4))
+    out = pb.sliding_window_view(x, (2, 2))
+    np.testing.assert_array_equal(
+        out.detach().numpy(), np.lib.stride_tricks.sliding_window_view(x.detach().numpy(), (2, 2))
+    )
+    assert out._base is x
+    (gradient,) = pb.autograd.grad(out.sum(), x)
+    assert gradient.tolist() == [[1, 2, 2, 1], [2, 4, 4, 2], [1, 2, 2, 1]]
+    with pytest.raises(ValueError, match="does not fit"):
+        pb.sliding_window_view(x, 5, axis=0)
+
+
+def test_windows_can_not_be_written():
+    x = pb.arange(4.0)
+    windows = pb.sliding_window_view(x, 2)
+    with pytest.raises((ValueError, RuntimeError)):
+        windows.add_(1)
+    assert x.tolist() == [0, 1, 2, 3] and x._version == 0
+
+
+def test_unfold_takes_windows_some_steps_apart():
+    x = leaf(np.arange(7.0))
+    out = x.unfold(0, 3, 2)
+    assert out.tolist() == [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
+    assert pb.autograd.grad(out.sum(), x)[0].tolist() == [1, 1, 2, 1, 2, 1, 1]
+
+
+def test_as_strided_counts_in_elements_and_adds_up_what_repeats():
+    x = leaf(np.arange(6.0))
+    out = pb.as_strided(x, (3, 2), (1, 2), 1)
+    assert out.tolist() == [[1, 3], [2, 4], [3, 5]] and out._base is x
+    assert pb.autograd.grad(out.sum(), x)[0].tolist() == [0, 1, 1, 2, 1, 1]
+
+
+def test_as_strided_stays_inside_the_elements_of_its_operand():
+    x = pb.arange(6.0)
+    with pytest.raises(ValueError, match="outside"):
+        pb.as_strided(x, (4,), (2,))
+    with pytest.raises(ValueError, match="outside"):
+        pb.as_strided(x[::2], (3,), (1,))
+    assert pb.as_strided(x[::2], (2,), (2,), 2).tolist() == [2.0, 4.0]
+    assert pb.as_strided(x[::-1], (2,), (-3,)).tolist() == [5.0, 2.0]
+
+
+@pytest.mark.parametrize("order", ["C", "F", "gaps", "reversed"])
+def test_a_write_through_as_strided_reaches_the_base_whatever_its_memory_order(order):
+    values = {
+        "C": lambda v: v,
+        "F": np.asfortranarray,
+        "gaps": lambda v: np.repeat(v, 2, axis=1)[:, ::2],
+        "reversed": lambda v: v[:, ::-1].copy()[:, ::-1],
+    }[order](np.arange(1.0, 7.0).reshape(2, 3))
+    x = leaf(values)
+    base = pb.from_numpy(values.copy(order="K") if order != "gaps" else np.repeat(values, 2, axis=1)[:, ::2])
+    base.mul_(x)
+    steps = [stride // 8 for stride in base.strides]
+    pb.as_strided(base, (2, 2), (steps[0], 2 * steps[1])).mul_(10)
+    factor = np.array([[10.0, 1.0, 10.0], [10.0, 1.0, 10.0]])
+    assert_close(base, values * values * factor)
+    assert_close(pb.autograd.grad(base.sum(), x)[0], values * factor)
+
+
+def test_as_strided_of_an_expanded_tensor_shares_the_gradient_among_the_repeated():
+    x = leaf([1.0, 2.0])
+    wide = x.expand(3, 2)
+    out = pb.as_strided(wide, (2,), (1,))
+    assert out.tolist() == [1.0, 2.0]
+    assert_close(pb.autograd.grad(out.sum(), x)[0], [1.0, 1.0])

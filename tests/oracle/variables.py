@@ -1,0 +1,34 @@
+"""What the generator knows of a variable, and array literals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Shape = tuple[int, ...]
+
+
+@dataclass
+class Variable:
+    """A named tensor as the generator sees it.
+
+    `root` names the tensor whose memory it probably shares; `constant` marks views made while nothing was recorded.
+    """
+
+    name: str
+    shape: Shape
+    dtype: str = "float64"
+    requires_grad: bool = False
+    is_leaf: bool = False
+    is_view: bool = False
+    expanded: bool = False
+    inference: bool = False
+    constant: bool = False
+    root: str = ""
+
+
+def literal(shape: Shape, element: Callable[[], str]) -> str:
+    """A nested list of `shape` as Python text."""
+    if not shape:
+        return element()
+    return "[" + ", ".join(literal(shape[1:], element) for _ in range(shape[0])) + "]"
