@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "_site"
 
 PUBLIC_PACKAGES = (
-    "autograd", "func", "library", "aot", "interop", "testing", "utils", "linalg", "fft", "random", "errors",
+    "autograd", "func", "library", "aot", "interop", "testing", "utils", "linalg", "fft", "nn", "polynomial", "random",
+    "signal", "special", "errors",
 )  # fmt: skip
 
 STYLE = """

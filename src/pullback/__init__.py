@@ -24,11 +24,14 @@ from pullback.autograd.grad_mode import (
     set_grad_enabled,
 )
 from pullback.errors import AutogradError, CheckpointError, GradcheckError, PerformanceWarning
+from pullback.interop import _array_api
 from pullback.ops import LATER as _LATER
 from pullback.ops import functions as _functions
 from pullback.tensors.tensor import Tensor
 
 __version__ = "0.1.0"
+__array_api_version__ = _array_api.ARRAY_API_VERSION
+__array_namespace_info__ = _array_api.array_namespace_info
 
 _dtypes = {
     name: _np.dtype(name)
@@ -42,7 +45,7 @@ _functions = {name: function for name, function in _functions.items() if "." not
 globals().update(_functions | _dtypes | _constants)
 
 # Loaded when they are first asked for: most programs need none of them.
-_LAZY = ("random", "testing", "utils", *_LATER)
+_LAZY = ("func", "random", "testing", "utils", *_LATER)
 
 
 def __getattr__(name: str) -> _Any:

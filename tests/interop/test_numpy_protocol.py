@@ -284,18 +284,18 @@ def test_an_unknown_ufunc_is_computed_on_constants_and_refused_otherwise():
 
 
 def test_an_unknown_function_is_computed_on_constants_and_refused_otherwise():
-    y = np.histogram_bin_edges(constant(), 3)
+    y = np.apply_over_axes(np.sum, constant(), [0])
     assert isinstance(y, pb.Tensor)
-    assert_close(y, np.histogram_bin_edges(VALUES, 3))
-    with pytest.raises(TypeError, match=r"np\.histogram_bin_edges.*detach.*custom_op"):
-        np.histogram_bin_edges(leaf(), 3)
+    assert_close(y, np.apply_over_axes(np.sum, VALUES, [0]))
+    with pytest.raises(TypeError, match=r"np\.apply_over_axes.*detach.*custom_op"):
+        np.apply_over_axes(np.sum, leaf(), [0])
     with pb.no_grad():
-        assert_close(np.histogram_bin_edges(leaf(), 3), np.histogram_bin_edges(VALUES, 3))
+        assert_close(np.apply_over_axes(np.sum, leaf(), [0]), np.apply_over_axes(np.sum, VALUES, [0]))
 
 
 def test_a_result_of_numpy_shares_no_memory_with_a_tensor():
     x = constant()
-    same = np.real_if_close(x)
+    same = np.apply_over_axes(np.sum, x, [])
     assert isinstance(same, pb.Tensor) and not np.shares_memory(same.numpy(), x.numpy())
 
 
@@ -340,10 +340,10 @@ def test_a_function_of_numpy_becomes_pullbacks(function):
 
 
 def test_arguments_that_pullback_lacks_are_left_to_numpy_on_constants():
-    mask = VALUES > 0.5
-    assert_close(np.mean(constant(), where=mask), np.mean(VALUES, where=mask))
-    with pytest.raises(TypeError, match=r"np\.mean"):
-        np.mean(leaf(), where=mask)
+    mean = VALUES.mean(keepdims=True)
+    assert_close(np.var(constant(), mean=mean), np.var(VALUES, mean=mean))
+    with pytest.raises(TypeError, match=r"np\.var"):
+        np.var(leaf(), mean=mean)
 
 
 def test_where_with_one_argument_finds_the_nonzero():

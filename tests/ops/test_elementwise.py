@@ -39,7 +39,12 @@ def test_a_number_does_not_promote_a_tensor():
         assert result.dtype == gradient.dtype == np.float32
 
 
-ROWS = [name for name, op in registry.items() if op.partials is not None and op.door_rule is None]
+# Families of their own are loaded by other tests, or not; the systematic tests look at their float32 samples.
+ROWS = [
+    name
+    for name, op in registry.items()
+    if op.partials is not None and op.door_rule is None and "." not in name and not name.startswith("_")
+]
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -42,6 +42,8 @@ INDICES = {
     "mask and slice": (MASK, slice(1, 3)),
     "mask of the last axis": (..., np.array([True, False, False, True])),
     "mask and integers": (np.array([True, True]), [0, 2]),
+    "empty mask": np.zeros(0, bool),
+    "mask that is empty along one axis": np.zeros((2, 0), bool),
     "true": True,
     "false": False,
     "true and integers": (True, [0, 1]),

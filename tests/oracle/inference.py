@@ -39,13 +39,13 @@ class RecordedView(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        keep = torch.is_grad_enabled()
-        with torch.enable_grad():
+        keep, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        with torch.inference_mode(False), torch.enable_grad():
             stand_in = torch.zeros(ctx.shape, dtype=ctx.dtype, requires_grad=True)
             value = ctx.view(stand_in)
             outputs = [value] if isinstance(value, torch.Tensor) else list(value)
-            (gradient,) = torch.autograd.grad(outputs, [stand_in], list(grads), create_graph=keep)
-        return gradient, None
+            (gradient,) = torch.autograd.grad(outputs, [stand_in], list(grads), create_graph=keep and not inference)
+        return gradient.clone() if inference else gradient, None
 
 
 def is_flagged(tensor: torch.Tensor) -> bool:

@@ -262,7 +262,11 @@ class Generator(DifferentiationStatements):
         assert y is not None
         made = self.fresh((2, *x.shape), x)
         made.requires_grad |= y.requires_grad and self.recording
-        self.add("read", "{ns}.stack([{0}, {1}])", (x, y), (made,), op="stack")
+        # How a joined result lies in memory is a choice, and it decides what a reshape makes of it: so ask for one.
+        self.add(
+            "read", "{ns}.stack([{0}, {1}]).copy('C')", (x, y), (made,), op="stack",
+            torch="{ns}.stack([{0}, {1}]).clone(memory_format={ns}.contiguous_format)",
+        )  # fmt: skip
 
     def make_cast(self) -> None:
         if (x := self.pick_float()) is None:

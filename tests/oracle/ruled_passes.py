@@ -86,9 +86,12 @@ class RuledPasses(RuledWrites):
         return run
 
     def accumulated(self, name: str) -> Callable[[Any], None]:
-        """A post-accumulate hook; it sees what was set aside added (rule D33)."""
+        """A post-accumulate hook; silent if nothing was (rule D20), it sees what was set aside added (rule D33)."""
 
         def run(leaf: Any) -> None:
+            if not leaf.requires_grad:
+                self.fire("D20")
+                return
             aside = [grad for tensor, grad in self.set_aside if tensor is leaf]
             self.log.append((name, self.array(leaf.grad + aside[0] if aside else leaf.grad)))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from typing import Any
 
 import torch
 
+from .formulas import formula_for
 from .inference import Connect, RecordedView, is_flagged, needs_connection, refusing
 from .machine import Observation
 from .native_torch import NativeTorch, is_recording, recording
@@ -78,46 +80,27 @@ class RuledViews(NativeTorch):
         if self.saved is not None:
             self.saved.mark_uses(since, statement.facts["op"], operands)
             self.saved.mark_outputs(since, (result,))
-            if statement.facts["op"] == "prod":
-                self.forget_result(since, result)
-            if statement.facts["op"] == "div" and not statement.facts.get("scalar"):
-                self.keep_quotient(since, self.environment[statement.args[1]], result)
+            if statement.facts["op"] == "div" and len(operands) == 2:
+                self.saved.mark_quotient(since, result)
         if statement.facts.get("scalar") and statement.ruled is not None:
             self.watch_scalar(result)
         return result
 
     def applied(self, statement: Statement, operands: list[torch.Tensor]) -> Any:
-        """The statement on these operands, recorded also if all of them are inference tensors (rule §9.4)."""
-        if statement.facts["op"] == "div" and len(operands) == 2 and operands[0].is_inference() and is_recording():
-            self.fire("§3.2")  # the dividend is never saved, so it may be an inference tensor
-            dividend = Connect.apply(operands[0]) if operands[0].requires_grad else operands[0].clone()
-            operands = [dividend, operands[1]]
-        elif not needs_connection(operands):
-            return self.call(statement, operands)
-        if any(map(is_flagged, operands)):
-            self.fire("§9.4")
+        """The statement on these operands with Pullback's formulas, recorded for inference tensors too (rule §9.4)."""
+        recorded = is_recording() and any(x.requires_grad for x in operands)
+        formula = formula_for(statement.facts["op"], self.text(statement), len(operands)) if recorded else None
+        if formula is not None:
+            self.fire(formula[0])
+        run = partial(self.call, statement) if formula is None else lambda values: formula[1](*values)
+        if not needs_connection(operands):
+            return run(operands)
+        self.fire("§9.4")
         copies = [Connect.apply(x) if is_flagged(x) else x for x in operands]
         pack, unpack = (same, same) if self.saved is None else (self.saved.pack, self.saved.unpack)
         replaced = [copy for copy, x in zip(copies, operands, strict=True) if copy is not x]
         with refusing(replaced, pack, unpack):
-            return self.call(statement, copies)
-
-    def keep_quotient(self, since: int, divisor: torch.Tensor, quotient: torch.Tensor) -> None:
-        """Pullback's division saves the quotient where torch saves the dividend, when the divisor needs a gradient."""
-        assert self.saved is not None
-        records = self.saved.records[since:]
-        if len(records) == 2:
-            dividend = records[0] if records[0].origin() is not divisor else records[1]
-            dividend.watch(quotient)
-            dividend.serves = frozenset({1})
-            self.fire("§3.2")
-
-    def forget_result(self, since: int, result: torch.Tensor) -> None:
-        """Pullback's product saves its operand only, torch's the result too (rule R5)."""
-        assert self.saved is not None
-        for record in self.saved.records[since:]:
-            if record.origin() is result:
-                record.serves, record.value = frozenset(), record.alias.clone()
+            return run(copies)
 
     def watch_scalar(self, result: torch.Tensor) -> None:
         """Rule D22 fires when the node of a product with a number runs again after a pass that kept nothing."""

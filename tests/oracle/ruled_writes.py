@@ -50,6 +50,9 @@ class RuledWrites(RuledViews):
                 self.allow(*PERMISSIONS)
                 raise RuleError("OVERLAP_WRITE")
             self.allow("OVERLAP_WRITE", *PERMISSIONS)
+        if facts["op"] == "square_" and is_recording() and target.requires_grad:
+            self.fire("N3")
+            text, operands = "{0}.mul_({1})", [target.clone()]
         if index is not None and self.is_whole(target, index):
             text = self.through_a_view(statement, bool(operands))
         since = 0 if self.saved is None else len(self.saved.records)
@@ -66,6 +69,16 @@ class RuledWrites(RuledViews):
             self.keep_formula(target)
         if facts.get("scalar") and statement.ruled is not None and not target._is_view():
             self.watch_scalar(target)
+
+    def keep_quotient(self, since: int, divisor: torch.Tensor, quotient: torch.Tensor) -> None:
+        """Pullback's division saves the quotient where torch saves the dividend, if the divisor needs a gradient."""
+        assert self.saved is not None
+        records = self.saved.records[since:]
+        if len(records) == 2:
+            dividend = records[0] if records[0].origin() is not divisor else records[1]
+            dividend.watch(quotient)
+            dividend.serves = frozenset({1})
+            self.fire("§3.2")
 
     def keep_formula(self, target: torch.Tensor) -> None:
         """A write through a view is something that its base's node saves."""
@@ -143,7 +156,8 @@ class RuledWrites(RuledViews):
         """
         self.fire("§2.18")
         if operands and operands[0].requires_grad:
-            value = operands[0].expand_as(target)
+            value = operands[0].clone() if operands[0] is target else operands[0]
+            value.expand_as(target)  # a shape that does not fit is refused before anything happens
         else:
             value = target.detach().clone()
             self.call(statement, [value, *operands])

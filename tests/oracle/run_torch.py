@@ -24,7 +24,7 @@ def run_ruled(program: Program) -> list[Observation]:
 
     Torch's own saved-value checks are used until a program shows that they matter: then it is run again with ours.
     """
-    needed = any(s.kind == "set_data" or s.facts.get("op") in ("div", "div_") for s in program)
+    needed = any(s.kind == "set_data" or s.facts.get("op") == "div_" for s in program)
     observations = RuledTorch(own_saved_values=needed).run(program)
     if not needed and any(observation.error in TELLING_ERRORS for observation in observations):
         observations = RuledTorch(own_saved_values=True).run(program)

@@ -91,7 +91,7 @@ class SavedValues:
             if self.is_wanted(node, record):
                 self.forget(node)
                 raise
-            self.fire("R4" if record.serves else "R5")
+            self.fire("R4")
         self.read.append((node, record))
         origin = record.origin()
         if origin is not None and origin.data_ptr() != record.value.data_ptr() and record.value is record.alias:
@@ -188,6 +188,12 @@ class SavedValues:
         for record in self.records[since:]:
             others = frozenset(1 - i for i, own in enumerate(regions) if own == record.region)
             record.serves = others or None
+
+    def mark_quotient(self, since: int, quotient: torch.Tensor) -> None:
+        """The quotient that a division saved serves the divisor's gradient only (rule R4)."""
+        for record in self.records[since:]:
+            if record.region == region(quotient):
+                record.serves = frozenset({1})
 
     def mark_outputs(self, since: int, results: tuple[torch.Tensor, ...]) -> None:
         """Values saved since record number `since` that are results: a result's history is its own node."""

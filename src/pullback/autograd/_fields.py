@@ -217,6 +217,8 @@ def detach_(tensor: Tensor) -> Tensor:
             why="its base would still have the history that the view lost",
             fix="use detach(), which returns a new tensor",
         )
+    if type(tensor._node) is Leaf:
+        meta_of(tensor).parked_leaf = tensor._node  # graphs over it still lead here, should it require grad again
     tensor._node = None
     tensor._nr = 0
     if tensor._extra is not None:

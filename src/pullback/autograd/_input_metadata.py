@@ -82,7 +82,7 @@ def is_expandable(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     if len(shape) > len(target):
         return False
     tail = target[len(target) - len(shape) :]
-    return all(own in (1, length) for own, length in zip(shape, tail, strict=True))
+    return tail == shape or all(own in (1, length) for own, length in zip(shape, tail, strict=True))
 
 
 def reduce_gradient(gradient: Any, shape: tuple[int, ...]) -> Any:
@@ -92,6 +92,8 @@ def reduce_gradient(gradient: Any, shape: tuple[int, ...]) -> Any:
     if extra:
         axes = tuple(range(extra))
         gradient = np.add.reduce(gradient, axes) if type(gradient) is np.ndarray else gradient.sum(axis=axes)
+        if isinstance(gradient, np.generic):
+            gradient = np.asarray(gradient)  # a NumPy scalar is no place that a formula could write to
         lengths = lengths[extra:]
     axes = tuple([axis for axis, length in enumerate(shape) if length == 1 and lengths[axis] != 1])
     return gradient.sum(axis=axes, keepdims=True) if axes else gradient
@@ -103,6 +105,8 @@ def conform(gradient: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     The rules of declared operators are right by construction up to broadcasting, promotion, and the imaginary part
     that a real operand of a complex operation can not have.
     """
+    if type(gradient) is np.ndarray and gradient.dtype is dtype and is_expandable(shape, gradient.shape):
+        return gradient if gradient.shape == shape else reduce_gradient(gradient, shape)
     if isinstance(gradient, SparseGrad):
         return gradient if dtype is None or gradient.dtype == dtype else gradient.astype(dtype)
     if dtype is not None and is_complex_dtype(gradient.dtype) and not is_complex_dtype(dtype):

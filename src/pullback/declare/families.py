@@ -317,7 +317,7 @@ def gufunc(
 
 
 def _core_dimensions(side: str) -> list[tuple[str, ...]]:
-    groups = side.strip("()").split("),(")
+    groups = side[1:-1].split("),(")
     return [tuple(name for name in group.split(",") if name) for group in groups]
 
 

@@ -110,6 +110,8 @@ class Op:
         self.lower_rule: Any = None
         self.sample_rule: Callable[..., Any] | None = None
         self.door_rule: Callable[..., Any] | None = None
+        # Rules that give every parameter by keyword give it in canonical form, and go past the door.
+        self.keywords_are_canonical = False
         # filled by eager.build
         self.is_built = False
         self.fast_nodes: Any = None

@@ -53,10 +53,9 @@ def _general(op: Op) -> Callable[..., Any]:
     door = op.door_rule
     if _has_one_operand(op):
         run = direct(op)
-        names = set(op.params)
+        names = set(op.params) if op.keywords_are_canonical else None
 
         def call_one(*operands: Any, **params: Any) -> Any:
-            # Rules that name every parameter give it in canonical form, and need no door.
             if door is not None and (len(operands) != 1 or params.keys() != names):
                 operands, params = door(*operands, **params)
             (x,) = operands

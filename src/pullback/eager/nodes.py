@@ -141,7 +141,7 @@ class FastNode(Node):
     def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         if grads[0] is None:
             return (None,) * len(self.next)
-        if not as_tensors and self.rare is None and type(grads[0]) is np.ndarray:
+        if not as_tensors and self.rare is None and type(grads[0]) is np.ndarray and self.wants_all(wanted):
             return self.pull(grads[0], True)
         return tuple(
             pull(
@@ -154,6 +154,10 @@ class FastNode(Node):
                 {},
             )
         )
+
+    def wants_all(self, wanted: tuple[bool, ...]) -> bool:
+        """Is every gradient wanted that this node has? The fast formula computes them all, and reads what they need."""
+        return all(want or behind is None for want, behind in zip(wanted, self.next, strict=True))
 
     def operand_value(self, position: int, as_tensor: bool) -> Any:
         """A saved operand."""

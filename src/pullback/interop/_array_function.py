@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ from pullback.interop._numpy import (
     with_payloads,
     with_tensors,
 )
-from pullback.ops import functions
+from pullback.ops import LATER, functions
+from pullback.ops.methods import namespace
 from pullback.tensors.tensor import Tensor, as_constant
 
 # Names that differ, and parameters that do.
@@ -90,8 +92,8 @@ def compute_with_numpy(function: Function, args: tuple[Any, ...], kwargs: dict[s
 def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The Pullback function of this name on these arguments; NotImplemented if there is none that takes them."""
     name = function.__name__
-    twin = functions.get(name) or functions.get(RENAMED.get(name, ""))
-    if twin is None or not (is_toplevel(function) or function.__module__ == "numpy.lib.stride_tricks"):
+    twin = twin_of(function)
+    if twin is None:
         return NotImplemented
     if name == "where" and len(args) == 1:
         return functions["nonzero"](*args)
@@ -106,6 +108,19 @@ def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any])
     positional, named = arguments
     result = twin(*positional, *rest, **named)
     return result if out is None else store(full_name(function), result, out, (args, kwargs))
+
+
+@lru_cache(maxsize=1024)
+def twin_of(function: Function) -> Function | None:
+    """The Pullback function that stands for a NumPy function; None if there is none."""
+    name = function.__name__
+    if is_toplevel(function) or function.__module__ == "numpy.lib.stride_tricks":
+        return functions.get(name) or functions.get(RENAMED.get(name, ""))
+    family = function.__module__.removeprefix("numpy.")
+    if family not in LATER:
+        return None
+    import_module(f"pullback.ops.{family}")  # families are loaded when they are first used
+    return namespace(family).get(name)
 
 
 def given_arguments(

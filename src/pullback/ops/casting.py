@@ -112,8 +112,8 @@ members: dict[str, Callable[..., Any]] = {
 
 @primitive(aliases=("clone",), torch="clone")
 def copy(x, *, order):
-    """A copy of `x` in memory order "C", "F", or "K" for the order that `x` has."""
-    return x.copy(order)
+    """A copy of `x` in memory order "C", "F", or "K" for the order that `x` has; a broadcast has none and gets "C"."""
+    return x.copy("C" if order == "K" and 0 in x.strides else order)
 
 
 @copy.door

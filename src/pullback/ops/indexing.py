@@ -130,10 +130,10 @@ def _axes_taken(part: Any) -> int:
 
 
 def _check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
-    if mask.shape != shape[axis : axis + mask.ndim]:
-        raise IndexError(
-            f"a truth array of shape {mask.shape} can not index axes of lengths {shape[axis : axis + mask.ndim]}"
-        )
+    lengths = shape[axis : axis + mask.ndim]
+    # As in NumPy, an empty mask selects nothing from an axis of any length.
+    if mask.shape != lengths and any(own not in (0, length) for own, length in zip(mask.shape, lengths, strict=True)):
+        raise IndexError(f"a truth array of shape {mask.shape} can not index axes of lengths {lengths}")
 
 
 def _as_index_array(part: Any) -> Any:
@@ -184,8 +184,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         write(assign, target, (_without_leading_ones(value, target.ndim),), {})
         return
     mask = _lone_mask(index)
-    if mask is not None and getattr(value, "ndim", 0) == 0:
-        _check_mask(mask, x.shape, 0)
+    if mask is not None and getattr(value, "ndim", 0) == 0 and mask.shape == x.shape[: mask.ndim]:
         write(masked_fill, x, (mask.reshape(mask.shape + (1,) * (x.ndim - mask.ndim)), value), {})
         return
     seen, arrays, template, distinct = resolve(x, index)

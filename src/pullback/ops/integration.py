@@ -8,10 +8,10 @@ import numpy as np
 
 from pullback.core.axes import normalize_axis_index
 from pullback.declare.composite import composite
-from pullback.ops.arguments import as_array
 from pullback.ops.casting import astype
 from pullback.ops.joining import concat
 from pullback.ops.movement import broadcast_to
+from pullback.ops.plain import tensor_from
 from pullback.ops.reduction import sum
 from pullback.ops.reshaping import ravel, reshape
 from pullback.ops.scan import cumsum, diff
@@ -31,7 +31,7 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in row-major order, between `to_begin` and `to_end`."""
     steps = diff(ravel(x))
     parts = (to_begin, steps, to_end)
-    return concat([ravel(as_array(part)) for part in parts if part is not None], 0)
+    return concat([ravel(tensor_from(part)) for part in parts if part is not None], 0)
 
 
 # Derivatives of samples.
@@ -48,7 +48,8 @@ def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1, dim: 
     if chosen is None:
         axes = tuple(range(f.ndim))
     else:
-        axes = tuple(normalize_axis_index(k, f.ndim) for k in (chosen if isinstance(chosen, (tuple, list)) else (chosen,)))
+        several = chosen if isinstance(chosen, (tuple, list)) else (chosen,)
+        axes = tuple(normalize_axis_index(k, f.ndim) for k in several)
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
     steps = _spacing(f, spacing, axes)
@@ -68,11 +69,13 @@ def _spacing(f: Any, spacing: tuple[Any, ...], axes: tuple[int, ...]) -> list[An
         raise TypeError(f"gradient: there are {len(axes)} axes and spacings for {len(spacing)}")
     steps: list[Any] = []
     for step, axis in zip(spacing, axes, strict=True):
-        if isinstance(step, (list, tuple)) or getattr(step, "ndim", 0):
-            coordinates = as_array(step)
+        if isinstance(step, (list, tuple)) or getattr(step, "ndim", 0) > 0:
+            coordinates = tensor_from(step)
             if coordinates.shape != (f.shape[axis],):
-                raise ValueError(f"gradient: axis {axis} has {f.shape[axis]} samples at {coordinates.shape} coordinates")
-            step = _along(diff(coordinates if coordinates.dtype.kind in "fc" else astype(coordinates, np.float64)), axis, f.ndim)
+                raise ValueError(f"gradient: {f.shape[axis]} samples along axis {axis} at {coordinates.shape} places")
+            if coordinates.dtype.kind in "biu":
+                coordinates = astype(coordinates, np.float64)
+            step = _along(diff(coordinates), axis, f.ndim)
         steps.append(step)
     return steps
 
@@ -117,7 +120,7 @@ def _widths(y: Any, x: Any, dx: Any, axis: int) -> Any:
     """The distances between neighbouring samples along `axis`."""
     if x is None:
         return dx
-    x = as_array(x)
+    x = tensor_from(x)
     if x.ndim == 1:
         return _along(diff(x), axis, y.ndim)
     return diff(x, axis=axis - y.ndim)
@@ -134,14 +137,14 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, *, dim: int 
 def cumulative_trapezoid(
     y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None, *, dim: int | None = None
 ) -> Any:
-    """The integrals up to every sample but the first along `axis`; `initial=0` puts the integral up to the first there."""
+    """The integrals up to every sample but the first along `axis`; `initial=0` adds the one up to the first."""
     axis = normalize_axis_index(axis if dim is None else dim, y.ndim)
     pieces = _widths(y, x, dx, axis) * (_part(y, axis, 1, None) + _part(y, axis, None, -1)) / 2
     running = cumsum(pieces, axis)
     if initial is None:
         return running
-    start = broadcast_to(astype(as_array(initial), running.dtype), (*running.shape[:axis], 1, *running.shape[axis + 1 :]))
-    return concat([start, running], axis)
+    shape = (*running.shape[:axis], 1, *running.shape[axis + 1 :])
+    return concat([broadcast_to(astype(tensor_from(initial), running.dtype), shape), running], axis)
 
 
 @composite
@@ -156,7 +159,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
         return sum(y * 0.0, axis)
     steps = _widths(y, x, dx, axis)
     if x is None:
-        steps = broadcast_to(as_array(dx), (1,) * axis + (count - 1,) + (1,) * (y.ndim - axis - 1))
+        steps = broadcast_to(tensor_from(dx), (1,) * axis + (count - 1,) + (1,) * (y.ndim - axis - 1))
     if count == 2:
         return sum(steps * (_part(y, axis, 1, None) + _part(y, axis, None, -1)) / 2, axis)
     whole = count - 1 - (count - 1) % 2  # as many intervals as make pairs

@@ -256,6 +256,9 @@ def broadcast_to(x, *, shape):
     return strided_view(x, shape, strides)
 
 
+broadcast_to.keywords_are_canonical = True  # the rule of every sum comes this way
+
+
 @broadcast_to.door
 @called_as(lambda x, /, shape: None)
 def broadcast_to_door(x: Any, *lengths: Any, shape: Any = None) -> Any:

@@ -147,7 +147,11 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     axis = normalize_axis_index(axis, x.ndim)
     if indices.ndim != x.ndim:
         raise ValueError(f"take_along_axis: the indices have {indices.ndim} axes, and the array has {x.ndim}")
-    return gather_along(x, indices, axis)
+    # One position for each row reads no element twice, so that its gradient can be stored instead of added.
+    distinct = indices.shape[axis] == 1 and all(
+        own != 1 or length == 1 for own, length in zip(x.shape, indices.shape, strict=True)
+    )
+    return gather_along(x, indices, axis, distinct)
 
 
 def gather_along(x: Any, indices: Any, axis: int, distinct: bool = False) -> Any:

@@ -1,0 +1,19 @@
+"""Discrete Fourier, cosine and sine transforms with the names and arguments of `numpy.fft` and `scipy.fft`, and `stft`.
+
+    >>> pb.fft.rfft(pb.tensor([1.0, 2.0, 3.0]))
+    tensor([ 6. +0.j       , -1.5+0.8660254j])
+
+All transforms are linear. The gradients of those between real numbers and half spectra are exact adjoints, as
+described in the documentation of `irfft`.
+"""
+
+from pullback.ops import fft as _fft
+from pullback.ops import fft_frames as _fft_frames
+from pullback.ops import fft_trigonometric as _fft_trigonometric
+from pullback.ops.methods import namespace as _namespace
+
+_modules = (_fft, _fft_frames, _fft_trigonometric)
+_functions = _namespace("fft")
+globals().update(_functions)
+
+__all__ = list(_functions)

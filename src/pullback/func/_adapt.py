@@ -1,0 +1,171 @@
+"""`adapt`: an unmodified NumPy function as one that can be differentiated."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable, Generator, Iterable, Iterator
+from types import FrameType, FunctionType, GeneratorType, ModuleType
+from typing import Any
+
+from pullback.autograd._variable import requires_grad
+from pullback.core.state import current
+from pullback.errors import AutogradError
+from pullback.func._numpy_proxy import is_numpy, numpy_value
+from pullback.func._rewrite import Rewriter, home_of
+from pullback.func._values import MARK, bind
+from pullback.ops import functions
+from pullback.tensors.tensor import Tensor
+
+
+def adapt(
+    function: Callable[..., Any] | None = None, *, modules: Iterable[ModuleType | str] = ()
+) -> Callable[..., Any]:
+    """`function`, written for NumPy, as a function of tensors that can be differentiated. It is not modified.
+
+    While it runs, `np` is a proxy of NumPy for it: arrays of real and complex numbers are tensors from the moment they
+    are made. So `h = np.zeros(3)` followed by `h[0] = x` keeps the gradient, as do `np.array([x, y])` and `h += x`.
+
+        def path_length(points):
+            steps = np.zeros(len(points) - 1)
+            for i in range(len(steps)):
+                steps[i] = np.sqrt(np.sum((points[i + 1] - points[i]) ** 2))
+            return steps.sum()
+
+        points = pb.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 5.0]], requires_grad=True)
+        pb.func.adapt(path_length)(points).backward()
+
+    **Seen** are the function and whatever its module defines: helper functions, decorated functions, closures, default
+    arguments, methods and objects of classes, `functools.partial`, tables of functions; NumPy under any name (`from
+    numpy import sin`, `import numpy.linalg as la`, an import in the function); and the functions of `math`, `float`,
+    `complex` and `round`, which stay differentiable. `modules` names more modules and packages to see into.
+
+    **Not seen** are other modules, compiled code, and classes with `__slots__`, a metaclass, `__new__` or
+    `__init_subclass__`. They run as they are. Where a tensor with a gradient would become an array there, the error has
+    code `ADAPT_UNSEEN` and says what to name; other uses are refused or, for `float(x)` and `math`, warned about as
+    outside of `adapt`. `int(x)`, `x.item()` and comparisons give plain values, as everywhere.
+
+    Arrays among the arguments, in globals and in attributes of objects are seen as constant tensors on the same memory:
+    a write reaches the array, without a gradient. A leaf that requires grad is handed over as a copy, so that the
+    function may write to its argument. A tensor without axes behaves as NumPy's numbers do: `old = x[0]` is a copy,
+    and `total += x[0]` makes a new one. Arrays of whole numbers and truth values stay NumPy arrays.
+
+    Nothing is left behind after the call, also when it fails, except what the function itself assigned: attributes,
+    and `global` names, which reach the module when the call ends. Calls may be nested and run in several threads.
+    """
+    if function is None:
+        return functools.partial(adapt, modules=modules)
+    bind()
+    named = frozenset(_module_names(modules))
+    if is_numpy(function) and not isinstance(function, type):
+        return numpy_value(function)
+    home = home_of(function)
+    if home is None or isinstance(function, type):
+        raise TypeError(
+            f"adapt: expected a Python function, method, partial or callable object, got {function!r}. Inside of "
+            "compiled code NumPy can not be replaced; write a pb.autograd.Function for it"
+        )
+    return _adapted(function, home, named)
+
+
+def _module_names(modules: Iterable[ModuleType | str]) -> Iterator[str]:
+    if isinstance(modules, (str, ModuleType)):
+        raise TypeError("adapt: modules= takes a list of modules, such as modules=[helpers]")
+    for module in modules:
+        name = module.__name__ if isinstance(module, ModuleType) else module
+        if not isinstance(name, str):
+            raise TypeError(f"adapt: modules= takes modules or their names, got {module!r}")
+        if name.partition(".")[0] in ("numpy", "pullback"):
+            raise ValueError(f"adapt: {name} is not a module to see into: its functions take tensors already")
+        yield name
+
+
+def _adapted(function: Callable[..., Any], home: FunctionType, named: frozenset[str]) -> Callable[..., Any]:
+    def adapted(*args: Any, **kwargs: Any) -> Any:
+        rewriter = Rewriter(home, named)
+        inner = rewriter.see(function)
+        given = [_argument(rewriter, arg) for arg in args]
+        given_by_name = {name: _argument(rewriter, arg) for name, arg in kwargs.items()}
+        result = None
+        try:
+            with _Explaining(rewriter):
+                result = inner(*given, **given_by_name)
+            return _generate(result, rewriter) if isinstance(result, GeneratorType) else rewriter.result(result)
+        finally:
+            if not isinstance(result, GeneratorType):
+                rewriter.finish()
+
+    functools.update_wrapper(adapted, function, updated=())
+    return adapted
+
+
+def _generate(generator: Generator[Any, Any, Any], rewriter: Rewriter) -> Generator[Any, Any, Any]:
+    """A generator runs after the call, so what it assigns is stored when it ends."""
+    try:
+        with _Explaining(rewriter):
+            return (yield from generator)
+    finally:
+        rewriter.finish()
+
+
+def _argument(rewriter: Rewriter, value: Any) -> Any:
+    if isinstance(value, Tensor) and value.ndim and current().grad and requires_grad(value) and value.is_leaf:
+        return functions["copy"](value)
+    return rewriter.see(value)
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+class _Explaining:
+    """Replaces the error for a lost gradient by one that says what `adapt` did not see."""
+
+    def __init__(self, rewriter: Rewriter) -> None:
+        self.rewriter = rewriter
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        unseen = None if error is None else _explain(error, self.rewriter)
+        if unseen is not None:
+            raise unseen from error
+
+
+def _explain(error: BaseException, rewriter: Rewriter) -> AutogradError | None:
+    """The error for a gradient that would have been lost where `adapt` can not see; None if this is another error."""
+    cause: BaseException | None = error
+    while cause is not None and getattr(cause, "code", "") != "NUMPY_ON_GRAD":
+        cause = cause.__cause__
+    if cause is None:
+        return None
+    frame, line = _place(error)
+    name, module = frame.f_code.co_qualname, frame.f_globals.get("__name__", "?")
+    text = linecache.getline(frame.f_code.co_filename, line).strip()
+    where = f"{frame.f_code.co_filename}:{line}" + (f": {text}" if text else "")
+    why = "a NumPy array or a compiled function met a tensor that requires grad, and its gradient would be lost"
+    if MARK in frame.f_globals:
+        return AutogradError(
+            "ADAPT_UNSEEN", f"adapt can not see into what `{name}` calls or writes to here", where=where, why=why,
+            fix="use NumPy's functions here, make the array in the adapted function, or write a pb.autograd.Function",
+        )  # fmt: skip
+    if rewriter.is_visible_module(module):
+        return AutogradError(
+            "ADAPT_UNSEEN", f"adapt did not see `{name}`: it was reached through a class or code it does not see into",
+            where=where, why=why, fix="call it from a function that is seen, or hand over pb.func.adapt of it",
+        )  # fmt: skip
+    return AutogradError(
+        "ADAPT_UNSEEN", f"adapt does not see into `{module}`, whose function `{name}` was called", where=where, why=why,
+        fix=f"adapt(f, modules=[{module!r}]) if its objects and functions are Python code written for NumPy",
+    )  # fmt: skip
+
+
+def _place(error: BaseException) -> tuple[FrameType, int]:
+    """The innermost frame of the user's, and the line it was at."""
+    trace = error.__traceback__
+    assert trace is not None
+    place = trace.tb_frame, trace.tb_lineno
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in ("pullback", "numpy"):
+            place = trace.tb_frame, trace.tb_lineno
+        trace = trace.tb_next
+    return place

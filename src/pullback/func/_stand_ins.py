@@ -1,0 +1,107 @@
+"""Modules, types and built-in functions that adapted code sees in place of others.
+
+A type stays usable as a dtype and in `isinstance`, where a tensor counts as the array or number it stands for, and
+calling it does not take a number out of the graph: `float(x)` is a tensor without axes.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from pullback.func._values import inside
+from pullback.ops import functions
+from pullback.tensors.tensor import Tensor
+
+
+class Proxy(ModuleType):
+    """A module whose attributes are replaced by what adapted code should see in their place."""
+
+    def __init__(self, module: ModuleType, see: Callable[[Any], Any]) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__.update(_module=module, _see=see)
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = self._see(getattr(self._module, name))
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__.pop(name, None)
+        setattr(self._module, name, value)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+
+class StandIn(type):
+    """The type of types that take tensors for what they stand for. They equal the type they stand in for."""
+
+    _real: type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(arg, Tensor) for arg in args):
+            return _as_number(args[0] if len(args) == 1 else args[0] + 1j * args[1], cls)
+        return inside(cls._real(*args, **kwargs))
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        if not isinstance(value, Tensor):
+            return isinstance(value, cls._real)
+        if cls._real is np.ndarray:
+            return True
+        return not value.ndim and issubclass(value.dtype.type, cls._real)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other._real if type(other) is StandIn else other, cls._real)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls._real, name)
+
+    def __eq__(cls, other: Any) -> bool:
+        return cls._real == (other._real if type(other) is StandIn else other)
+
+    def __hash__(cls) -> int:
+        return hash(cls._real)
+
+    def __repr__(cls) -> str:
+        return repr(cls._real)
+
+
+def _as_number(x: Tensor, kind: Any) -> Tensor:
+    """`float(x)` and `np.float32(x)`: still differentiable."""
+    if kind._real in (float, complex) and x.size != 1:
+        raise TypeError(f"only an array with one element becomes a {kind._real.__name__}, not one of shape {x.shape}")
+    if kind._real is float and x.dtype.kind == "c":
+        raise TypeError("a complex number can not become a float; take x.real or abs(x)")
+    x = x.reshape(()) if kind._real in (float, complex) else x
+    return x.astype(kind.dtype, copy=False)
+
+
+def _stand_in(real: type) -> StandIn:
+    members: dict[str, Any] = {"_real": real, "__doc__": real.__doc__}
+    if real in (float, complex) or (issubclass(real, np.inexact) and real not in (np.inexact, np.floating)):
+        members["dtype"] = np.dtype(real)
+    return StandIn(real.__name__, (), members)
+
+
+_NUMPY_TYPES = (
+    np.ndarray, np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128, np.floating, np.inexact,
+    np.number, np.generic,
+)  # fmt: skip
+
+TYPES = {real: _stand_in(real) for real in _NUMPY_TYPES}
+"""What adapted code sees in place of NumPy's types."""
+
+
+def rounded(number: Any, ndigits: int | None = None) -> Any:
+    """As the built-in `round`."""
+    if isinstance(number, Tensor):
+        return functions["round"](number, ndigits or 0)
+    return builtins.round(number, ndigits)
+
+
+BUILTINS: dict[str, Any] = {"float": _stand_in(float), "complex": _stand_in(complex), "round": rounded}
+"""Built-in names that would take a number out of the graph."""

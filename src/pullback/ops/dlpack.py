@@ -1,0 +1,82 @@
+"""DLPack: handing memory to other libraries and taking it from them without a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._variable import requires_grad
+from pullback.core.spec import describe
+from pullback.core.state import current
+from pullback.declare.composite import composite
+from pullback.ops.casting import check_device
+from pullback.ops.creation import finished
+from pullback.tensors.tensor import Tensor
+
+_CPU = (1, 0)
+
+
+def _exported(self: Tensor) -> Any:
+    """The array behind a tensor, refused where whoever gets it could not know of the derivative."""
+    extra = self._extra
+    if (extra is not None and extra.forward) or (current().grad and requires_grad(self)):
+        raise BufferError(
+            f"a tensor {describe(self.shape, self.dtype)} that requires grad can not be exported: its derivative "
+            "would be lost; export x.detach()"
+        )
+    if type(self._data) is not np.ndarray:
+        raise BufferError(f"a {type(self._data).__name__} has no memory that could be exported")
+    return self._data
+
+
+def export(
+    self: Tensor, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+) -> Any:  # fmt: skip
+    """A DLPack capsule of this tensor's memory.
+
+    A tensor with negative strides is copied, since not every library reads those; with `copy=False` it is refused.
+    """
+    payload = _exported(self)
+    if stream is not None:
+        raise BufferError("__dlpack__: memory of the CPU has no streams; pass stream=None")
+    if any(step < 0 for step in payload.strides):
+        if copy is False:
+            raise BufferError("__dlpack__: memory with negative strides can not be exported without a copy")
+        payload, copy = np.ascontiguousarray(payload), None
+    options: dict[str, Any] = {"dl_device": dl_device, "copy": copy}
+    if max_version is not None:
+        options["max_version"] = max_version
+    return payload.__dlpack__(**options)
+
+
+def device_of_export(self: Tensor) -> tuple[int, int]:
+    """Where the memory is, as DLPack counts devices: (1, 0) is the CPU."""
+    return _CPU
+
+
+class _Capsule:
+    """One capsule that was made already, as an object that NumPy can ask for it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CPU
+
+
+@composite(arrays=0)
+def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
+    """A constant Tensor on the memory of another library's array, or on a copy of it."""
+    check_device("from_dlpack", device)
+    source = x if hasattr(x, "__dlpack__") else _Capsule(x)
+    array = np.from_dlpack(source) if copy is None else np.from_dlpack(source, copy=copy)
+    return finished(array)
+
+
+members = {"__dlpack__": export, "__dlpack_device__": device_of_export}
+"""Members of `Tensor` that are no functions."""

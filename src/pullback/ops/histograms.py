@@ -1,0 +1,178 @@
+"""Counting elements in bins. The counts are constants; sums of weights are linear in the weights.
+
+Which bin an element belongs to has no derivative. With weights, a histogram adds each weight to its bin and so hands
+the gradient of the bin back to the weight.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.declare.composite import composite
+from pullback.ops.casting import astype
+from pullback.ops.index_operators import ARRAY, index_add_to_zeros
+from pullback.ops.plain import constant, plain, tensor_from
+from pullback.ops.reduction import sum
+from pullback.ops.reshaping import reshape
+
+Array = np.ndarray[Any, Any]
+
+
+def _added_up(weights: Any, places: Array, length: int) -> Any:
+    """Sums of weights by place."""
+    return index_add_to_zeros(weights, places, template=(ARRAY,), shape=(length,), distinct=False)
+
+
+@composite
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often every integer from 0 on occurs in `x`, or the sum of its weights, differentiable in the weights."""
+    values = plain("bincount", x)
+    if values.ndim != 1:
+        raise ValueError(f"bincount: expected a vector, got {values.ndim} axes")
+    if values.dtype.kind not in "biu" and values.size:
+        raise TypeError(f"bincount: expected integers, got {values.dtype}")
+    values = values.astype(np.int64, copy=False)
+    if weights is None:
+        return constant(np.bincount(values, minlength=minlength))
+    weights = _weights_for("bincount", weights, values.shape)
+    if values.size and values.min() < 0:
+        raise ValueError("bincount: integers must not be negative")
+    return _added_up(weights, values, max(int(values.max(initial=-1)) + 1, operator.index(minlength)))
+
+
+def _weights_for(name: str, weights: Any, shape: tuple[int, ...]) -> Any:
+    weights = tensor_from(weights)
+    if weights.shape != shape:
+        raise ValueError(f"{name}: expected a weight for every element, {shape}, got {weights.shape}")
+    weights = reshape(weights, (-1,))
+    return astype(weights, np.float64) if weights.dtype.kind in "biu" else weights
+
+
+# Finding bins.
+
+
+@composite
+def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins that `histogram` counts in: a number of bins, edges, or the name of a method of NumPy's."""
+    return constant(_edges("histogram_bin_edges", plain("histogram_bin_edges", x), bins, range, weights))
+
+
+def _edges(name: str, values: Array, bins: Any, limits: Any, weights: Any = None) -> Array:
+    if not isinstance(bins, (str, int)):
+        bins = plain(name, bins)
+        bins = bins if bins.ndim else int(bins)
+    limits = None if limits is None else tuple(float(plain(name, limit)) for limit in limits)
+    weights = None if weights is None else plain(name, tensor_from(weights))
+    return np.histogram_bin_edges(values, bins, limits, weights)
+
+
+@composite
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """The number of the bin every element belongs to: how many edges lie at or below it, or below it with `right`.
+
+    `bins` may fall as well as rise.
+    """
+    return constant(np.digitize(plain("digitize", x), plain("digitize", bins), right))
+
+
+@composite
+def bucketize(x: Any, boundaries: Any, *, right: bool = False, out_int32: bool = False) -> Any:
+    """The number of boundaries below every element, or at or below it with `right`. The boundaries must rise."""
+    side: Any = "right" if right else "left"
+    found = np.searchsorted(plain("bucketize", boundaries), plain("bucketize", x), side)
+    return constant(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+def _bins_of(values: Array, edges: Array) -> tuple[Array, Array]:
+    """The bin of every element, and whether it has one. The last edge belongs to the last bin."""
+    places = np.searchsorted(edges, values, "right") - 1
+    places = np.where(values == edges[-1], len(edges) - 2, places)
+    return places, (places >= 0) & (places < len(edges) - 1) & ~np.isnan(values)
+
+
+# Histograms.
+
+
+@composite
+def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None) -> tuple[Any, Any]:
+    """How many elements lie in each bin, or the sum of their weights, and the edges of the bins.
+
+    `density` divides by the total and by the widths, so that the integral is 1. Differentiable in the weights.
+    """
+    values = plain("histogram", x)
+    edges = _edges("histogram", values, bins, range)
+    weights = None if weights is None else _weights_for("histogram", weights, values.shape)
+    places, is_inside = _bins_of(values.ravel(), edges)
+    counts = _counted(weights, (places,), is_inside, (len(edges) - 1,))
+    if density:
+        counts = counts / constant(np.diff(edges)) / sum(counts)
+    return counts, constant(edges)
+
+
+def _counted(weights: Any, places: Sequence[Array], is_inside: Array, shape: tuple[int, ...]) -> Any:
+    """Counts, or sums of weights, of the elements that lie in a bin."""
+    flat = np.ravel_multi_index([np.where(is_inside, place, 0) for place in places], shape)
+    length = math.prod(shape)
+    if weights is None:
+        return constant(np.bincount(flat[is_inside], minlength=length).reshape(shape))
+    (chosen,) = is_inside.nonzero()
+    return reshape(_added_up(weights[chosen], flat[chosen], length), shape)
+
+
+@composite
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
+) -> tuple[Any, tuple[Any, ...]]:
+    """How many of the points, one per row of `sample`, lie in each cell of a grid, and the edges along every axis."""
+    points = plain("histogramdd", sample)
+    points = points.reshape(-1, 1) if points.ndim == 1 else points
+    if points.ndim != 2:
+        raise ValueError(f"histogramdd: expected one point per row, got {points.ndim} axes")
+    return _cells("histogramdd", points, bins, range, density, weights)
+
+
+def _cells(
+    name: str, points: Array, bins: Any, limits: Any, density: bool, weights: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    number, axes = points.shape
+    each = [bins] * axes if isinstance(bins, int) else list(bins)
+    if len(each) != axes:
+        raise ValueError(f"{name}: points have {axes} coordinates, and there are bins for {len(each)}")
+    spans = [None] * axes if limits is None else list(limits)
+    edges = [_edges(name, points[:, k], each[k], spans[k]) for k in np.arange(axes)]
+    found = [_bins_of(points[:, k], edges[k]) for k in np.arange(axes)]
+    is_inside = np.logical_and.reduce([inside for _, inside in found])
+    weights = None if weights is None else _weights_for(name, weights, (number,))
+    shape = tuple(len(edge) - 1 for edge in edges)
+    counts = astype(_counted(weights, [place for place, _ in found], is_inside, shape), np.float64, copy=False)
+    if density:
+        volume = functools.reduce(np.multiply, np.ix_(*(np.diff(edge) for edge in edges)))
+        counts = counts / constant(volume) / sum(counts)
+    return counts, tuple(constant(edge) for edge in edges)
+
+
+@composite(arrays=2)
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
+) -> tuple[Any, Any, Any]:
+    """How many of the points with coordinates `x` and `y` lie in each cell of a grid, and the edges of both axes."""
+    points = np.stack([plain("histogram2d", x), plain("histogram2d", y)], -1)
+    if not isinstance(bins, (int, str)) and len(bins) != 2:
+        bins = [bins, bins]  # edges for both axes
+    counts, (first, second) = _cells("histogram2d", points, bins, range, density, weights)
+    return counts, first, second
+
+
+@composite
+def histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many elements lie in each of `bins` equal bins from `min` to `max`, by default those of the elements."""
+    values = plain("histc", x)
+    limits = None if min == max == 0 else (min, max)
+    counts, _ = np.histogram(values, operator.index(bins), limits)
+    return constant(counts.astype(values.dtype if values.dtype.kind == "f" else np.float64))

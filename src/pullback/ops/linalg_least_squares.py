@@ -1,0 +1,172 @@
+"""Least squares: `pinv`, `lstsq`, `matrix_rank`, and the polar decomposition.
+
+The derivative of a pseudo-inverse is that of matrices of one rank; it needs the matrix and its pseudo-inverse and no
+singular vectors, so it is right for equal singular values and, along directions that keep the rank, for any rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.core.spec import Spec, spec_for
+from pullback.declare.composite import composite
+from pullback.declare.families import gufunc
+from pullback.declare.samples import Maker, Sample
+from pullback.ops.contraction import adjoint
+from pullback.ops.linalg_decompositions import hermitian_part
+from pullback.ops.linalg_solvers import check_matrix
+from pullback.ops.linalg_spectra import hermitian, spread, svd
+
+
+def relative_cut(a: Any, rtol: Any) -> Any:
+    """The fraction of the largest singular value below which others count as zero: `max(m, n) * eps` if not given."""
+    if rtol is not None:
+        return rtol.detach().numpy() if hasattr(rtol, "detach") else rtol
+    dtype = a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64)
+    return max(a.shape[-2:]) * float(np.finfo(dtype).eps)
+
+
+@gufunc("(m,n)->(n,m)", name="_linalg_pinv", torch="linalg_pinv")
+def pseudo_inverse(a, *, rtol, hermitian):
+    """The Moore-Penrose inverse."""
+    return np.linalg.pinv(a, rtol, hermitian)
+
+
+@pseudo_inverse.vjp
+def pinv_vjp(g, a, out):
+    transposed, g_transposed = adjoint(out), adjoint(g)
+    # Products with a projector, and not the projector itself: n by n would be large for a tall matrix.
+    left, right = g_transposed @ out @ transposed, transposed @ out @ g_transposed
+    return (left - a @ (out @ left)) + (right - (right @ out) @ a) - transposed @ g @ transposed
+
+
+@pseudo_inverse.jvp
+def pinv_jvp(t_a, a, out):
+    transposed, t_transposed = adjoint(out), adjoint(t_a)
+    left, right = out @ transposed @ t_transposed, t_transposed @ transposed @ out
+    return (left - (left @ a) @ out) + (right - out @ (a @ right)) - out @ t_a @ out
+
+
+@pseudo_inverse.samples
+def pinv_samples(make: Maker) -> Iterator[Sample]:
+    plain = {"rtol": 1e-12, "hermitian": False}
+    for label, shape in [
+        ("no-rows", (0, 2)), ("one", (1, 1)), ("square", (3, 3)), ("tall", (4, 2)), ("wide", (2, 4)),
+        ("batches", (2, 3, 2)), ("none", (0, 2, 3)),
+    ]:  # fmt: skip
+        yield Sample((spread(make, shape),), plain, label)
+    yield Sample((spread(make, (3, 2), np.complex128),), plain, "complex")
+    yield Sample((spread(make, (2, 3), np.float32),), {"rtol": 1e-6, "hermitian": False}, "float32")
+    yield Sample((spread(make, (3, 4))[::-1, ::-1],), plain, "reversed")
+    # A single matrix as a batch of one: tests roll the first axis, and rolled rows are not Hermitian.
+    symmetric = hermitian(make, (1, 3, 3)) + np.eye(3)
+    yield Sample((symmetric,), {"rtol": 1e-12, "hermitian": True}, "hermitian", prepare=hermitian_part)
+
+
+@composite(name="linalg.pinv")
+def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """The Moore-Penrose inverse of matrices of any shape.
+
+    Singular values up to `rtol` (or `rcond`) times the largest count as zero; the default is `max(m, n)` times the
+    precision of the dtype. The gradient is that of a matrix whose rank does not change.
+    """
+    check_matrix("pinv", x)
+    if rcond is not None and rtol is not None:
+        raise TypeError("pinv: rcond and rtol are two spellings of one argument; keep one of them")
+    return pseudo_inverse(x, rtol=relative_cut(x, rcond if rtol is None else rtol), hermitian=bool(hermitian))
+
+
+@gufunc("(m,n)->(),(m)", name="_linalg_rank", outputs=("rank", "s"))
+def numerical_rank(a, *, rtol):
+    """How many singular values are larger than `rtol` times the largest, and all of them."""
+    s = np.linalg.svd(a, compute_uv=False)
+    return np.sum(s > np.asarray(rtol)[..., None] * s.max(axis=-1, keepdims=True, initial=0), axis=-1), s
+
+
+numerical_rank.not_differentiable("a count of singular values; `svdvals` has them with derivatives")
+
+
+@numerical_rank.spec
+def rank_spec(a: Spec, *, rtol: Any) -> tuple[Spec, ...]:
+    dtype = a.dtype if a.is_differentiable else np.dtype(np.float64)
+    values = (*a.shape[:-2], min(a.shape[-2:]))
+    return spec_for(a.shape[:-2], np.dtype(np.int64)), spec_for(values, np.zeros(0, dtype).real.dtype)
+
+
+@numerical_rank.samples
+def rank_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((spread(make, (3, 2)),), {"rtol": 1e-12}, "full")
+    yield Sample((np.stack([np.eye(3), np.diag([1.0, 0.0, 0.0])]),), {"rtol": 1e-12}, "batches")
+    yield Sample((make((0, 2)),), {"rtol": 1e-12}, "empty")
+
+
+@composite(name="linalg.matrix_rank")
+def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """The number of singular values larger than `rtol` times the largest one; it has no derivative.
+
+    `tol` is an absolute bound instead. `hermitian` is accepted as NumPy accepts it and makes no difference. Arrays
+    with fewer than two axes have rank 0 if they are all zeros and 1 otherwise.
+    """
+    if x.ndim < 2:
+        return (x != 0).any().astype(np.int64)
+    rank, s = numerical_rank(x, rtol=relative_cut(x, rtol))
+    if tol is None:
+        return rank
+    bound = np.asarray(tol.detach().numpy() if hasattr(tol, "detach") else tol)
+    return (s > bound[..., None]).sum(axis=-1)
+
+
+class LstsqResult(NamedTuple):
+    """What `lstsq` returns."""
+
+    solution: Any
+    residuals: Any
+    rank: Any
+    singular_values: Any
+
+
+@composite(arrays=2, name="linalg.lstsq")
+def lstsq(a: Any, b: Any, /, rcond: Any = None) -> LstsqResult:
+    """The shortest `x` that minimizes the length of `a @ x - b`, with batches before the matrices' axes.
+
+    Returns the solution, the squared lengths of the residuals, the rank of `a` and its singular values. Solution and
+    residuals are differentiable. As in NumPy there are no residuals (an empty Tensor) where `a` has no more rows than
+    columns or a smaller rank than columns; of a batch only the shape decides.
+    """
+    check_matrix("lstsq", a)
+    vector = b.ndim == 1
+    columns = b[:, None] if vector else b
+    if a.shape[-2] != columns.shape[-2]:
+        raise np.linalg.LinAlgError(f"lstsq: {a.shape[-2]} equations and {columns.shape[-2]} right-hand sides")
+    cut = relative_cut(a, rcond)
+    x = pseudo_inverse(a, rtol=cut, hermitian=False) @ columns
+    rank, s = numerical_rank(a, rtol=cut)
+    off = a @ x - columns
+    residuals = (off.real * off.real + off.imag * off.imag if off.dtype.kind == "c" else off * off).sum(axis=-2)
+    if a.shape[-2] <= a.shape[-1] or (a.ndim == 2 and int(rank) < a.shape[-1]):
+        residuals = residuals[..., :0]
+    return LstsqResult(x[..., 0] if vector else x, residuals, rank, s)
+
+
+class PolarResult(NamedTuple):
+    """What `polar` returns."""
+
+    U: Any
+    P: Any
+
+
+@composite(name="linalg.polar")
+def polar(x: Any, /, side: str = "right") -> PolarResult:
+    """A matrix `U` with orthonormal columns or rows and a Hermitian positive `P` with `U @ P == x`.
+
+    With `side="left"` it is `P @ U == x`.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"polar: side is 'left' or 'right', got {side!r}")
+    u, s, vh = svd(x, full_matrices=False)
+    if side == "right":
+        return PolarResult(u @ vh, (adjoint(vh) * s[..., None, :]) @ vh)
+    return PolarResult(u @ vh, (u * s[..., None, :]) @ adjoint(u))

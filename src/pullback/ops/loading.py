@@ -1,0 +1,25 @@
+"""Top-level functions that belong to a family which is loaded when first needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from pullback.declare.composite import composite
+
+
+def from_family(family: str, name: str) -> Any:
+    """A function of a family such as `linalg`. Importing it here would load the family with every program."""
+    return getattr(import_module(f"pullback.{family}"), name)
+
+
+@composite
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, *, dim: Any = None) -> Any:
+    """`linalg.norm`: the norm of a vector or matrix; by default the root of the sum of squares of all elements."""
+    return from_family("linalg", "norm")(x, ord, axis if dim is None else dim, keepdims)
+
+
+@composite
+def i0(x: Any) -> Any:
+    """`special.i0`: the modified Bessel function of order 0."""
+    return from_family("special", "i0")(x)

@@ -1,0 +1,303 @@
+"""Activation functions: elementwise rows with parameters, and what is composed of them.
+
+At a kink the derivative is the one of §6.4 of the operator specification: `x > 0` is asked, so the derivative at the
+kink is that of the flat or sloped side; clipping functions have derivative 0 on their bounds.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.core.axes import normalize_axis_index
+from pullback.declare.composite import composite
+from pullback.declare.families import elementwise
+from pullback.declare.op import Op
+from pullback.declare.samples import Maker, Sample
+from pullback.eager.build import as_operand
+from pullback.ops.comparison import where
+from pullback.ops.complex_numbers import abs
+from pullback.ops.elementwise import exp, sigmoid, sqrt, tanh
+from pullback.ops.extremes import argmax
+from pullback.ops.index_operators import basic_view
+from pullback.ops.nn_erf import normal_cdf
+from pullback.ops.random import random
+from pullback.ops.reduction import softmax
+from pullback.tensors.tensor import Tensor
+
+_SELU_SCALE = 1.0507009873554804934
+_SELU_ALPHA = 1.6732632423543772848
+_GELU_SLOPE = math.sqrt(2 / math.pi)
+_GELU_CUBE = 0.044715
+
+
+def _constants(condition: Any, x: Any, inside: float, outside: float) -> Any:
+    """One number where `condition` holds and another elsewhere, in the dtype of `x`."""
+    return where(condition, np.asarray(inside, x.dtype), np.asarray(outside, x.dtype))
+
+
+def _activation(name: str, kernel: Callable[..., Any], partial: Callable[..., Any], doc: str, **defaults: Any) -> Op:
+    """A row: an elementwise function of `x` with parameters that have `defaults`."""
+    op = elementwise(f"nn.{name}", kernel, ("x",), (partial,), params=tuple(defaults), doc=doc, torch=name)
+    plain_samples = op.sample_rule
+    assert plain_samples is not None
+
+    @op.samples
+    def samples(make: Maker) -> Iterator[Sample]:
+        for sample in plain_samples(make):
+            yield Sample(sample.operands, dict(defaults), sample.label)
+
+    if defaults:
+
+        @op.door
+        def door(x: Any, *values: Any, **named: Any) -> Any:
+            if len(values) > len(defaults) or named.keys() - defaults.keys():
+                raise TypeError(f"nn.{name} takes x and {', '.join(defaults)}")
+            given = dict(zip(defaults, values, strict=False))
+            if given.keys() & named.keys():
+                raise TypeError(f"nn.{name}: an argument was given twice")
+            return (x,), {**defaults, **given, **named}
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter(key, kind, default=value) for key, value in defaults.items()]
+        door.__signature__ = inspect.Signature([inspect.Parameter("x", kind), *parameters])  # type: ignore[attr-defined]
+
+    return op
+
+
+# Piecewise linear
+
+leaky_relu = _activation(
+    "leaky_relu", lambda x, *, negative_slope: np.where(x > 0, x, x * negative_slope),
+    lambda x, negative_slope: _constants(x > 0, x, 1, negative_slope),
+    "`x` where it is positive, `negative_slope * x` elsewhere; the derivative at 0 is the slope.", negative_slope=0.01,
+)  # fmt: skip
+hardtanh = _activation(
+    "hardtanh", lambda x, *, min_val, max_val: np.clip(x, min_val, max_val),
+    lambda x, min_val, max_val: _constants((x > min_val) & (x < max_val), x, 1, 0),
+    "`x` moved into the interval from `min_val` to `max_val`; the derivative on the bounds is 0.",
+    min_val=-1.0, max_val=1.0,
+)  # fmt: skip
+relu6 = _activation(
+    "relu6", lambda x: np.clip(x, 0, 6), lambda x: _constants((x > 0) & (x < 6), x, 1, 0),
+    "`x` moved into the interval from 0 to 6; the derivative on the bounds is 0.",
+)  # fmt: skip
+hardsigmoid = _activation(
+    "hardsigmoid", lambda x: np.clip(x + 3, 0, 6) / 6, lambda x: _constants((x > -3) & (x < 3), x, 1 / 6, 0),
+    "`(x + 3) / 6` moved into the interval from 0 to 1; the derivative at -3 and 3 is 0.",
+)  # fmt: skip
+hardswish = _activation(
+    "hardswish", lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    lambda x: where(x <= -3, 0, where(x >= 3, 1, (2 * x + 3) / 6)),
+    "`x * hardsigmoid(x)`; the derivative is 0 at -3 and 1 at 3.",
+)  # fmt: skip
+softshrink = _activation(
+    "softshrink", lambda x, *, lambd: x - np.clip(x, -lambd, lambd),
+    lambda x, lambd: _constants(abs(x) <= lambd, x, 0, 1),
+    "`x` moved towards 0 by `lambd`, and 0 for what is nearer than that.", lambd=0.5,
+)  # fmt: skip
+hardshrink = _activation(
+    "hardshrink", lambda x, *, lambd: np.where(np.abs(x) <= lambd, 0, x),
+    lambda x, lambd: _constants(abs(x) <= lambd, x, 0, 1),
+    "`x`, and 0 where its absolute value is at most `lambd`.", lambd=0.5,
+)  # fmt: skip
+threshold = _activation(
+    "threshold", lambda x, *, threshold, value: np.where(x <= threshold, value, x),
+    lambda x, threshold: _constants(x <= threshold, x, 0, 1),
+    "`x` where it is above `threshold`, `value` elsewhere.", threshold=0.1, value=20.0,
+)  # fmt: skip
+
+
+@threshold.door
+def threshold_door(x: Any, threshold: float, value: float) -> Any:
+    return (x,), {"threshold": threshold, "value": value}
+
+
+# Exponential
+
+
+def _expm1_below(x: Any, scale: float = 1.0) -> Any:
+    """`expm1(x / scale)` where x is negative, 0 elsewhere, so that nothing overflows."""
+    return np.expm1(np.minimum(x, 0) / scale)
+
+
+elu = _activation(
+    "elu", lambda x, *, alpha: np.where(x > 0, x, alpha * _expm1_below(x)),
+    lambda x, out, alpha: where(x > 0, 1, out + alpha),
+    "`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere; the derivative at 0 is `alpha`.", alpha=1.0,
+)  # fmt: skip
+celu = _activation(
+    "celu", lambda x, *, alpha: np.where(x > 0, x, alpha * _expm1_below(x, alpha)),
+    lambda x, out, alpha: where(x > 0, 1, out / alpha + 1),
+    "`x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere.", alpha=1.0,
+)  # fmt: skip
+selu = _activation(
+    "selu", lambda x: _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * _expm1_below(x)),
+    lambda x, out: where(x > 0, _SELU_SCALE, out + _SELU_SCALE * _SELU_ALPHA),
+    "`elu` scaled so that layers keep mean 0 and variance 1.",
+)  # fmt: skip
+
+
+def _softplus(x: Any, *, beta: float, threshold: float) -> Any:
+    return np.where(beta * x > threshold, x, np.logaddexp(beta * x, 0) / beta)
+
+
+softplus = _activation(
+    "softplus", _softplus, lambda x, beta, threshold: where(beta * x > threshold, 1, sigmoid(beta * x)),
+    "`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` is above `threshold`.", beta=1.0, threshold=20.0,
+)  # fmt: skip
+
+
+def _silu(x: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return x / (1 + np.exp(-x))
+
+
+def _silu_slope(x: Any) -> Any:
+    s = sigmoid(x)
+    return s * (1 + x * (1 - s))
+
+
+silu = _activation("silu", _silu, lambda x: _silu_slope(x), "`x * sigmoid(x)`.")
+silu.aliases = ("nn.swish",)
+
+
+def _mish_slope(x: Any) -> Any:
+    t = tanh(softplus(x))
+    return t + x * sigmoid(x) * (1 - t * t)
+
+
+mish = _activation(
+    "mish", lambda x: x * np.tanh(np.logaddexp(x, 0)), lambda x: _mish_slope(x), "`x * tanh(softplus(x))`."
+)
+softsign = _activation(
+    "softsign", lambda x: x / (1 + np.abs(x)), lambda x: 1 / ((1 + abs(x)) * (1 + abs(x))), "`x / (1 + abs(x))`."
+)
+tanhshrink = _activation(
+    "tanhshrink", lambda x: x - np.tanh(x), lambda x: _square(tanh(x)), "`x - tanh(x)`."
+)
+
+
+def _square(x: Any) -> Any:
+    return x * x
+
+
+# GELU
+
+_normal_cdf = elementwise(
+    "_normal_cdf", normal_cdf, ("x",), (lambda x: exp(-0.5 * (x * x)) * (0.5 * _GELU_SLOPE),),
+    doc="The standard normal distribution function.",
+)  # fmt: skip
+# phi(x) = exp(-x*x/2) / sqrt(2 pi), and 1 / sqrt(2 pi) is half of sqrt(2 / pi).
+
+
+def _gelu(x: Any, *, approximate: str) -> Any:
+    if approximate == "none":
+        return x * normal_cdf(x)
+    return 0.5 * x * (1 + np.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x)))
+
+
+def _gelu_slope(x: Any, approximate: str) -> Any:
+    if approximate == "none":
+        return _normal_cdf(x) + x * exp(-0.5 * (x * x)) * (0.5 * _GELU_SLOPE)
+    t = tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x))
+
+
+gelu = _activation(
+    "gelu", _gelu, lambda x, approximate: _gelu_slope(x, approximate),
+    "`x` times the normal distribution function of `x`; `approximate='tanh'` is the usual approximation of it.",
+    approximate="none",
+)  # fmt: skip
+_plain_gelu_samples = gelu.sample_rule
+
+
+@gelu.samples
+def gelu_samples(make: Maker) -> Iterator[Sample]:
+    yield from _plain_gelu_samples(make)  # type: ignore[misc]
+    yield Sample((make((3, 4)),), {"approximate": "tanh"}, "tanh")
+    yield Sample((make((5,), np.float32),), {"approximate": "tanh"}, "tanh-float32")
+
+
+@gelu.door
+def gelu_door(x: Any, approximate: str = "none") -> Any:
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f"nn.gelu: approximate must be 'none' or 'tanh', got {approximate!r}")
+    return (x,), {"approximate": approximate}
+
+
+# Composed
+
+
+@composite(name="nn.squareplus")
+def squareplus(x: Any, b: float = 4.0) -> Any:
+    """`(x + sqrt(x * x + b)) / 2`, a smooth `relu` without exponentials."""
+    return (x + sqrt(x * x + b)) / 2
+
+
+@composite(name="nn.prelu", arrays=2)
+def prelu(x: Any, weight: Any) -> Any:
+    """`x` where it is positive, `weight * x` elsewhere, with one weight or one per channel (axis 1)."""
+    if weight.ndim == 1 and weight.shape[0] > 1:
+        if x.ndim < 2 or x.shape[1] != weight.shape[0]:
+            raise ValueError(f"nn.prelu: {weight.shape[0]} weights for an array of shape {x.shape}")
+        weight = weight.reshape((weight.shape[0],) + (1,) * (x.ndim - 2))
+    elif weight.ndim == 1 and x.ndim == 0:
+        weight = weight.reshape(())
+    return where(x > 0, x, weight * x)
+
+
+@composite(name="nn.rrelu")
+def rrelu(
+    x: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, generator: Any = None
+) -> Any:  # fmt: skip
+    """`leaky_relu` with slopes drawn between `lower` and `upper`; without `training` the slope is their mean."""
+    if not training:
+        return leaky_relu(x, (lower + upper) / 2)
+    slope = lower + (upper - lower) * random(x.shape, dtype=x.dtype, generator=generator)
+    return where(x > 0, x, slope * x)
+
+
+@composite(name="nn.glu")
+def glu(x: Any, axis: int = -1, *, dim: int | None = None) -> Any:
+    """The first half of `x` along `axis` times the sigmoid of the second."""
+    axis = normalize_axis_index(axis if dim is None else dim, x.ndim)
+    if x.shape[axis] % 2:
+        raise ValueError(f"nn.glu: axis {axis} has odd length {x.shape[axis]} and no halves")
+    half, before = x.shape[axis] // 2, (slice(None),) * axis
+    first = basic_view(x, index=(*before, slice(0, half), ...))
+    return first * sigmoid(basic_view(x, index=(*before, slice(half, None), ...)))
+
+
+@composite(name="nn.softmin")
+def softmin(x: Any, axis: int = -1, *, dim: int | None = None, dtype: Any = None) -> Any:
+    """`softmax(-x)` over `axis`."""
+    return softmax(-x, axis=axis if dim is None else dim, dtype=dtype)
+
+
+@composite(name="nn.gumbel_softmax")
+def gumbel_softmax(
+    logits: Any, tau: float = 1.0, hard: bool = False, axis: int = -1, *, dim: int | None = None, generator: Any = None
+) -> Any:
+    """A sample of the relaxed categorical distribution of `logits` at temperature `tau`.
+
+    With `hard` the value is the nearest vertex (zeros and a one), and the gradient still that of the soft sample.
+    """
+    axis = normalize_axis_index(axis if dim is None else dim, logits.ndim)
+    noise = random(logits.shape, dtype=logits.dtype, generator=generator)
+    tiny = float(np.finfo(logits.dtype).tiny)
+    gumbel = -np.log(-np.log(np.maximum(_plain(noise), tiny)))
+    soft = softmax((logits + as_operand(gumbel)) / tau, axis=axis)
+    if not hard:
+        return soft
+    place = np.expand_dims(_plain(argmax(soft, axis=axis)), axis)
+    classes = np.arange(logits.shape[axis]).reshape((-1,) + (1,) * (logits.ndim - axis - 1))
+    return as_operand((classes == place).astype(soft.dtype)) - soft.detach() + soft
+
+
+def _plain(x: Any) -> Any:
+    return x._data if isinstance(x, Tensor) else x

@@ -1,0 +1,193 @@
+"""Losses over classes: `cross_entropy` and `nll_loss`.
+
+One operator turns logits and class numbers into losses per row; its second output is the logarithm of the sum of
+exponentials, from which backward gets the probabilities in one pass. Class weights, label smoothing, ignored rows and
+the reduction are ordinary arithmetic on these two outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.core.spec import spec_for
+from pullback.declare.composite import composite
+from pullback.declare.families import primitive
+from pullback.declare.samples import Maker, Sample, layouts
+from pullback.eager.build import as_operand
+from pullback.ops.comparison import where
+from pullback.ops.elementwise import exp
+from pullback.ops.index_operators import ARRAY, index_add_to_zeros, index_arrays
+from pullback.ops.reduction import log_softmax, mean, sum
+from pullback.ops.scatter import take
+from pullback.tensors.tensor import Tensor
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def reduced(name: str, losses: Any, reduction: str) -> Any:
+    """The losses one by one, their mean or their sum."""
+    if reduction == "none":
+        return losses
+    if reduction == "mean":
+        return mean(losses)
+    if reduction == "sum":
+        return sum(losses)
+    raise ValueError(f"nn.{name}: reduction must be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+
+
+def _places(target: Any, axis: int) -> tuple[Any, ...]:
+    """Arrays that address the element of class `target` in every row."""
+    shape, ndim = target.shape, target.ndim
+    counting = [np.arange(n).reshape((n,) + (1,) * (ndim - k - 1)) for k, n in enumerate(shape)]
+    return (*counting[:axis], target, *counting[axis:])
+
+
+def _expanded(x: Any, axis: int) -> Any:
+    return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
+
+
+@primitive(name="_softmax_nll", outputs=("out", "total"), torch="cross_entropy")
+def softmax_nll(x, target, *, axis):
+    """`total - x[target]` over `axis`, and `total`, the logarithm of the sum of the exponentials of `x`."""
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    peak = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    peak = np.where(np.isfinite(peak), peak, 0).astype(x.dtype)
+    powers = x - peak
+    np.exp(powers, out=powers)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.add.reduce(powers, axis=axis)) + peak.squeeze(axis)
+    return total - x[_places(target, axis)], total
+
+
+@softmax_nll.spec
+def softmax_nll_spec(x, target, *, axis):
+    spec = spec_for(target.shape, x.dtype if x.dtype.kind == "f" else np.dtype(np.float64))
+    return spec, spec
+
+
+def _picked(x: Any, target: Any, axis: int) -> Any:
+    return index_arrays(x, *_places(target, axis), template=(ARRAY,) * x.ndim, distinct=True)
+
+
+@softmax_nll.vjp
+def softmax_nll_vjp(g_out, g_total, x, target, total, axis):
+    both = g_total if g_out is None else g_out if g_total is None else g_out + g_total
+    spread = exp(x - _expanded(total, axis)) * _expanded(both, axis)
+    if g_out is not None:
+        places = _places(target, axis)
+        hit = index_add_to_zeros(g_out, *places, template=(ARRAY,) * x.ndim, shape=x.shape, distinct=True)
+        spread = spread - hit
+    return spread, None
+
+
+@softmax_nll.jvp
+def softmax_nll_jvp(t_x, x, target, total, axis):
+    t_total = sum(exp(x - _expanded(total, axis)) * t_x, axis=axis)
+    return t_total - _picked(t_x, target, axis), t_total
+
+
+@softmax_nll.batch
+def softmax_nll_batch(x, target, *, axis):
+    return softmax_nll(x, target, axis=axis + 1)
+
+
+@softmax_nll.samples
+def softmax_nll_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((4, 5)), make.integers(0, 5, (4,))), {"axis": 1}, "rows")
+    yield Sample((make((2, 3, 2, 2)), make.integers(0, 3, (2, 2, 2))), {"axis": 1}, "pixels")
+    yield Sample((make((5,)), np.array(2)), {"axis": 0}, "one example")
+    yield Sample((make((4, 1)), np.zeros(4, int)), {"axis": 1}, "one class")
+    yield Sample((make((0, 5)), np.zeros(0, int)), {"axis": 1}, "empty")
+    yield Sample((make((4, 5), np.float32), make.integers(0, 5, (4,))), {"axis": 1}, "float32")
+    yield Sample((make((3, 4)) + np.array([[1e4], [-1e4], [0.0]]), np.array([0, 1, 2])), {"axis": 1}, "extreme")
+    for label, array in layouts(make((3, 4))):
+        yield Sample((array, np.array([3, 0, 1])), {"axis": 1}, label)
+
+
+def _classes(name: str, x: Any, target: Any, ignore_index: int) -> tuple[Any, Any, int]:
+    """Class numbers that can be looked up, which of them count (None: all), and the axis of the classes."""
+    axis = 0 if x.ndim == 1 else 1
+    if x.ndim == 0 or target.shape != x.shape[:axis] + x.shape[axis + 1 :]:
+        raise ValueError(f"nn.{name}: targets of shape {target.shape} do not fit scores of shape {x.shape}")
+    numbers = target._data if isinstance(target, Tensor) else target
+    if isinstance(numbers, np.ndarray):
+        kept = numbers != ignore_index
+        if ((numbers < 0) | (numbers >= x.shape[axis]))[kept].any():
+            raise IndexError(f"nn.{name}: a target lies outside the {x.shape[axis]} classes")
+        if kept.all():
+            return target, None, axis
+    kept = target != ignore_index
+    return where(kept, target, 0), kept, axis
+
+
+def _averaged(name: str, losses: Any, weights: Any, kept: Any, reduction: str) -> Any:
+    """Losses per row reduced; the mean is over the weights of the rows that count."""
+    if kept is not None:
+        losses = where(kept, losses, 0)
+    if reduction != "mean" or (weights is None and kept is None):
+        return reduced(name, losses, reduction)
+    if weights is None:
+        return sum(losses) / sum(kept, dtype=losses.dtype)
+    return sum(losses) / sum(weights if kept is None else where(kept, weights, 0))
+
+
+@composite(name="nn.cross_entropy", arrays=2)
+def cross_entropy(
+    x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """The negative logarithm of the probability that the logits `x` give to `target`.
+
+    Classes are axis 1, or axis 0 of a single example. `target` holds class numbers, or probabilities in the shape of
+    `x`. `weight` has one number per class; rows with `ignore_index` do not count; `label_smoothing` is the share of
+    the target that is spread over all classes. The mean is weighted by the classes' weights; that of no rows is NaN
+    with gradient 0.
+    """
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"nn.cross_entropy: label_smoothing lies between 0 and 1, got {label_smoothing}")
+    weight = None if weight is None else as_operand(weight)
+    if target.dtype.kind == "f":
+        return _soft_cross_entropy(x, target, weight, reduction, label_smoothing)
+    target, kept, axis = _classes("cross_entropy", x, target, ignore_index)
+    losses, total = softmax_nll(x, target, axis=axis)
+    weights = None if weight is None else take(weight, target)
+    if weights is not None:
+        losses = losses * weights
+    if label_smoothing:
+        spread = _expanded(total, axis) - x
+        if weight is not None:
+            spread = spread * weight.reshape((-1,) + (1,) * (x.ndim - axis - 1))
+        losses = (1 - label_smoothing) * losses + label_smoothing * mean(spread, axis=axis)
+    return _averaged("cross_entropy", losses, weights, kept, reduction)
+
+
+def _soft_cross_entropy(x: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
+    if target.shape != x.shape:
+        raise ValueError(f"nn.cross_entropy: probabilities of shape {target.shape} for logits of shape {x.shape}")
+    axis = 0 if x.ndim == 1 else 1
+    if smoothing:
+        target = (1 - smoothing) * target + smoothing / x.shape[axis]
+    terms = target * log_softmax(x, axis=axis)
+    if weight is not None:
+        terms = terms * weight.reshape((-1,) + (1,) * (x.ndim - axis - 1))
+    losses = -sum(terms, axis=axis)
+    return reduced("cross_entropy", losses, reduction)
+
+
+@composite(name="nn.nll_loss", arrays=2)
+def nll_loss(
+    x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Any:  # fmt: skip
+    """`-x[target]` for logarithms of probabilities `x`, whose classes are axis 1, or axis 0 of a single example.
+
+    `weight` has one number per class, rows with `ignore_index` do not count, and the mean is a weighted one.
+    """
+    target, kept, axis = _classes("nll_loss", x, target, ignore_index)
+    losses = -_picked(x, target, axis)
+    weights = None if weight is None else take(as_operand(weight), target)
+    if weights is not None:
+        losses = losses * weights
+    return _averaged("nll_loss", losses, weights, kept, reduction)

@@ -1,0 +1,350 @@
+"""Normalization: layers that give their input mean 0 and variance 1 over some axes.
+
+Layer, batch, group and instance normalization differ only in the axes, so one operator serves them all. It has the
+mean and the inverse deviation as further outputs: backward reads these instead of computing them again, and since
+outputs are differentiable, so is backward. `weight` and `bias` broadcast against `x`, or are None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd.grad_mode import no_grad
+from pullback.core.axes import normalize_axes, normalize_axis_index, normalize_shape
+from pullback.core.spec import spec_for
+from pullback.declare.composite import composite
+from pullback.declare.families import primitive, reduced_shape
+from pullback.declare.samples import Maker, Sample, layouts
+from pullback.eager.build import as_operand
+from pullback.ops.comparison import equal, maximum, where
+from pullback.ops.complex_numbers import abs
+from pullback.ops.elementwise import rsqrt, sqrt
+from pullback.ops.extremes import amax
+from pullback.ops.padding import pad
+from pullback.ops.reduction import mean, sum, var
+from pullback.ops.strided import sliding_window_view
+
+
+def _aligned(x: Any, rank: int) -> Any:
+    """A batch of arrays that broadcast from the right, with axes of length 1 after the batch axis."""
+    if x is None or x.ndim == rank:
+        return x
+    return x.reshape(x.shape[:1] + (1,) * (rank - x.ndim) + x.shape[1:])
+
+
+def _dtype(*operands: Any) -> np.dtype[Any]:
+    """The dtype of the result of normalizing: floating point in any case."""
+    dtype = np.result_type(*(x.dtype for x in operands if x is not None))
+    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _scaled(x: Any, weight: Any) -> Any:
+    return x if weight is None else x * weight
+
+
+# Mean and variance
+
+
+@primitive(name="_normalize", outputs=("out", "center", "scale"), torch="native_layer_norm")
+def standardize(x, weight, bias, *, axis, eps):
+    """`(x - mean) / sqrt(var + eps) * weight + bias` over `axis`, the mean, and the inverse of the root."""
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    count = max(math.prod(x.shape[k] for k in axis), 1)
+    center = np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(count)
+    out = x - center
+    if axis == (x.ndim - 1,):
+        spread = np.einsum("...i,...i->...", out, out)[..., None]
+    else:
+        spread = np.add.reduce(out * out, axis=axis, keepdims=True)
+    scale = 1 / np.sqrt(spread / x.dtype.type(count) + x.dtype.type(eps))
+    out *= scale
+    if weight is not None:
+        out = np.multiply(out, weight, out=out) if weight.dtype == out.dtype else out * weight
+    if bias is not None:
+        out = np.add(out, bias, out=out) if bias.dtype == out.dtype else out + bias
+    return out, center, scale
+
+
+@standardize.spec
+def standardize_spec(x, weight, bias, *, axis, eps):
+    inner = spec_for(reduced_shape(x.shape, axis, True), _dtype(x))
+    return spec_for(x.shape, _dtype(x, weight, bias)), inner, inner
+
+
+def _count(shape: tuple[int, ...], axis: tuple[int, ...]) -> int:
+    return max(math.prod(shape[k] for k in axis), 1)
+
+
+@standardize.vjp
+def standardize_vjp(g_out, g_center, g_scale, x, weight, center, scale, axis, needs):
+    needs_x, needs_weight, needs_bias = needs
+    inside = (x - center) * scale
+    to_weight = g_out * inside if needs_weight and g_out is not None else None
+    to_bias = g_out if needs_bias else None
+    if not needs_x:
+        return None, to_weight, to_bias
+    total = None
+    if g_out is not None:
+        g = _scaled(g_out, weight)
+        along = mean(g * inside, axis=axis, keepdims=True)
+        total = (g - mean(g, axis=axis, keepdims=True) - inside * along) * scale
+    if g_center is not None:
+        total = _plus(total, g_center / _count(x.shape, axis))
+    if g_scale is not None:
+        total = _plus(total, inside * (g_scale * scale * scale * (-1 / _count(x.shape, axis))))
+    return total, to_weight, to_bias
+
+
+def _plus(total: Any, term: Any) -> Any:
+    return term if total is None else total + term
+
+
+@standardize.jvp
+def standardize_jvp(t_x, t_weight, t_bias, x, weight, out, center, scale, axis):
+    inside = (x - center) * scale
+    t_out = t_center = t_scale = None
+    if t_x is not None:
+        t_center = mean(t_x, axis=axis, keepdims=True)
+        along = mean(inside * t_x, axis=axis, keepdims=True)
+        t_out = _scaled((t_x - t_center - inside * along) * scale, weight)
+        t_scale = -along * scale * scale
+    if t_weight is not None:
+        t_out = _plus(t_out, inside * t_weight)
+    if t_bias is not None:
+        t_out = _plus(t_out, t_bias)
+    if t_out is not None and t_out.shape != out.shape:
+        t_out = t_out + np.zeros(out.shape, t_out.dtype)
+    return t_out, t_center, t_scale
+
+
+@standardize.batch
+def standardize_batch(x, weight, bias, *, axis, eps):
+    weight, bias = _aligned(weight, x.ndim), _aligned(bias, x.ndim)
+    return standardize(x, weight, bias, axis=tuple(k + 1 for k in axis), eps=eps)
+
+
+@standardize.samples
+def standardize_samples(make: Maker) -> Iterator[Sample]:
+    last = {"axis": (1,), "eps": 1e-5}
+    yield Sample((make((3, 4)), make((4,)), make((4,))), last, "affine")
+    yield Sample((make((3, 4)), None, None), last, "plain")
+    yield Sample((make((3, 4)), make((4,)), None), last, "weight")
+    yield Sample((make((2, 3, 2, 2)), make((3, 1, 1)), make((3, 1, 1))), {"axis": (0, 2, 3), "eps": 1e-5}, "batch")
+    yield Sample((make((3, 4), np.float32), make((4,), np.float32), make((4,), np.float32)), last, "float32")
+    yield Sample((make((0, 4)), make((4,)), make((4,))), last, "empty")
+    for label, array in layouts(make((3, 4))):
+        yield Sample((array, make((4,)), make((4,))), last, label)
+
+
+# Root mean square
+
+
+@primitive(name="_normalize_rms", outputs=("out", "scale"), torch="fused_rms_norm")
+def divide_by_rms(x, weight, *, axis, eps):
+    """`x / sqrt(mean(x * x) + eps) * weight` over `axis`, and the inverse of the root."""
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    count = x.dtype.type(_count(x.shape, axis))
+    scale = 1 / np.sqrt(np.add.reduce(x * x, axis=axis, keepdims=True) / count + x.dtype.type(eps))
+    out = x * scale
+    return (out if weight is None else out * weight), scale
+
+
+@divide_by_rms.spec
+def divide_by_rms_spec(x, weight, *, axis, eps):
+    return spec_for(x.shape, _dtype(x, weight)), spec_for(reduced_shape(x.shape, axis, True), _dtype(x))
+
+
+@divide_by_rms.vjp
+def divide_by_rms_vjp(g_out, g_scale, x, weight, scale, axis, needs):
+    needs_x, needs_weight = needs
+    to_weight = g_out * (x * scale) if needs_weight and g_out is not None else None
+    if not needs_x:
+        return None, to_weight
+    total = None
+    cube = scale * scale * scale
+    if g_out is not None:
+        g = _scaled(g_out, weight)
+        total = g * scale - x * (cube * mean(g * x, axis=axis, keepdims=True))
+    if g_scale is not None:
+        total = _plus(total, x * (g_scale * cube * (-1 / _count(x.shape, axis))))
+    return total, to_weight
+
+
+@divide_by_rms.jvp
+def divide_by_rms_jvp(t_x, t_weight, x, weight, scale, axis):
+    t_out = t_scale = None
+    if t_x is not None:
+        t_scale = -(scale * scale * scale) * mean(x * t_x, axis=axis, keepdims=True)
+        t_out = _scaled(t_x * scale + x * t_scale, weight)
+    if t_weight is not None:
+        t_out = _plus(t_out, x * scale * t_weight)
+    return t_out, t_scale
+
+
+@divide_by_rms.batch
+def divide_by_rms_batch(x, weight, *, axis, eps):
+    return divide_by_rms(x, _aligned(weight, x.ndim), axis=tuple(k + 1 for k in axis), eps=eps)
+
+
+@divide_by_rms.samples
+def divide_by_rms_samples(make: Maker) -> Iterator[Sample]:
+    last = {"axis": (1,), "eps": 1e-5}
+    yield Sample((make((3, 4)), make((4,))), last, "weight")
+    yield Sample((make((3, 4)), None), last, "plain")
+    yield Sample((make((2, 3, 2)), make((3, 2))), {"axis": (1, 2), "eps": 1e-5}, "two axes")
+    yield Sample((make((3, 4), np.float32), make((4,), np.float32)), last, "float32")
+    yield Sample((make((0, 4)), make((4,))), last, "empty")
+    for label, array in layouts(make((3, 4))):
+        yield Sample((array, make((4,))), last, label)
+
+
+# What users call
+
+
+def _trailing(name: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
+    """The last axes, which must have the lengths that the caller says."""
+    shape = normalize_shape(normalized_shape)
+    if not shape or x.shape[max(x.ndim - len(shape), 0) :] != shape:
+        raise ValueError(f"nn.{name}: the last axes of an array of shape {x.shape} are not {shape}")
+    return tuple(range(x.ndim - len(shape), x.ndim))
+
+
+def _optional(x: Any) -> Any:
+    return None if x is None else as_operand(x)
+
+
+@composite(name="nn.layer_norm")
+def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """`x` with mean 0 and variance 1 over its last axes, times `weight` plus `bias`.
+
+    `normalized_shape` has the lengths of these axes. A constant row gives `bias` if `eps` is positive, else NaN.
+    """
+    axis = _trailing("layer_norm", x, normalized_shape)
+    return standardize(x, _optional(weight), _optional(bias), axis=axis, eps=float(eps))[0]
+
+
+@composite(name="nn.rms_norm")
+def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """`x` with mean square 1 over its last axes, times `weight`; `eps` is the dtype's resolution if not given."""
+    axis = _trailing("rms_norm", x, normalized_shape)
+    if eps is None:
+        eps = float(np.finfo(x.dtype if x.dtype.kind == "f" else np.float64).eps)
+    return divide_by_rms(x, _optional(weight), axis=axis, eps=float(eps))[0]
+
+
+def _per_channel(value: Any, ndim: int) -> Any:
+    """A vector with one number per channel (axis 1), ready to broadcast."""
+    return None if value is None else as_operand(value).reshape((-1,) + (1,) * (ndim - 2))
+
+
+@composite(name="nn.batch_norm")
+def batch_norm(
+    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """`x` with mean 0 and variance 1 per channel (axis 1), times `weight` plus `bias`.
+
+    In training the statistics are those of the batch, and `running_mean` and `running_var`, where given, move towards
+    them by `momentum`, in place and outside the graph. Otherwise the running statistics are used.
+    """
+    if x.ndim < 2:
+        raise ValueError(f"nn.batch_norm: an array with channels in axis 1 is needed, got shape {x.shape}")
+    weight, bias = _per_channel(weight, x.ndim), _per_channel(bias, x.ndim)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ValueError("nn.batch_norm: without training, running_mean and running_var are needed")
+        scale = rsqrt(_per_channel(running_var, x.ndim) + eps)
+        out = _scaled((x - _per_channel(running_mean, x.ndim)) * scale, weight)
+        return out if bias is None else out + bias
+    axis = (0, *range(2, x.ndim))
+    count = math.prod(x.shape[k] for k in axis)
+    if count == 1:
+        raise ValueError(f"nn.batch_norm: one value per channel has no variance, got shape {x.shape}")
+    out, center, _ = standardize(x, weight, bias, axis=axis, eps=float(eps))
+    with no_grad():
+        if running_mean is not None:
+            running_mean.mul_(1 - momentum).add_(momentum * center.reshape(-1))
+        if running_var is not None:
+            running_var.mul_(1 - momentum).add_(momentum * var(x, axis=axis, correction=1))
+    return out
+
+
+@composite(name="nn.group_norm")
+def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """`x` with mean 0 and variance 1 per example and group of channels (axis 1), times `weight` plus `bias`."""
+    if x.ndim < 2 or x.shape[1] % num_groups:
+        raise ValueError(f"nn.group_norm: {num_groups} groups do not divide the channels of shape {x.shape}")
+    grouped = (x.shape[0], num_groups, x.shape[1] // num_groups, *x.shape[2:])
+    parts = [
+        None if value is None else as_operand(value).reshape((*grouped[1:3], *(1,) * (x.ndim - 2)))
+        for value in (weight, bias)
+    ]
+    axis = tuple(range(2, len(grouped)))
+    return standardize(x.reshape(grouped), *parts, axis=axis, eps=float(eps))[0].reshape(x.shape)
+
+
+@composite(name="nn.instance_norm")
+def instance_norm(
+    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """`x` with mean 0 and variance 1 per example and channel, times `weight` plus `bias`.
+
+    Running statistics, where given, move towards the mean over the examples; with `use_input_stats=False` they are
+    used in place of the input's own.
+    """
+    if not use_input_stats:
+        return batch_norm(x, running_mean, running_var, weight, bias, False, momentum, eps)
+    if x.ndim < 3:
+        raise ValueError(f"nn.instance_norm: an array with axes after the channels is needed, got shape {x.shape}")
+    axis = tuple(range(2, x.ndim))
+    weight, bias = _per_channel(weight, x.ndim), _per_channel(bias, x.ndim)
+    out, center, _ = standardize(x, weight, bias, axis=axis, eps=float(eps))
+    with no_grad():
+        if running_mean is not None:
+            running_mean.mul_(1 - momentum).add_(momentum * mean(center, axis=(0, *axis)))
+        if running_var is not None:
+            running_var.mul_(1 - momentum).add_(momentum * mean(var(x, axis=axis, correction=1), axis=0))
+    return out
+
+
+@composite(name="nn.local_response_norm")
+def local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """`x` divided by `(k + alpha * m) ** beta`, m being the mean square of `size` neighbouring channels."""
+    if x.ndim < 3:
+        raise ValueError(f"nn.local_response_norm: an array with axes after the channels is needed, got {x.shape}")
+    widths = [(0, 0)] * x.ndim
+    widths[1] = (size // 2, (size - 1) // 2)
+    windows = sliding_window_view(pad(x * x, widths), size, axis=1)
+    return x / (k + alpha * mean(windows, axis=-1)) ** beta
+
+
+def length(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    """The p-norm over `axis`, with derivative 0 at 0."""
+    if p == math.inf:
+        return amax(abs(x), axis=axis, keepdims=keepdims)
+    if p == 1:
+        return sum(abs(x), axis=axis, keepdims=keepdims)
+    powers = sum(x * x if p == 2 else abs(x) ** p, axis=axis, keepdims=keepdims)
+    is_zero = equal(powers, 0)
+    safe = where(is_zero, 1, powers)
+    return where(is_zero, 0, sqrt(safe) if p == 2 else safe ** (1 / p))
+
+
+@composite(name="nn.normalize")
+def normalize(x: Any, p: float = 2.0, axis: Any = 1, eps: float = 1e-12, *, dim: Any = None) -> Any:
+    """`x` divided by its p-norm over `axis`, or by `eps` where the norm is smaller."""
+    axis = normalize_axes(axis if dim is None else dim, x.ndim)
+    return x / maximum(length(x, p, axis, True), eps)
+
+
+@composite(name="nn.weight_norm", arrays=2)
+def weight_norm(v: Any, g: Any, axis: int | None = 0, *, dim: int | None = None) -> Any:
+    """`g * v / length(v)`: a weight by direction and length, one length per position of `axis` (None: one for all)."""
+    axis = axis if dim is None else dim
+    kept = () if axis is None else (normalize_axis_index(axis, v.ndim),)
+    return v * (g / length(v, 2, tuple(k for k in range(v.ndim) if k not in kept), True))

@@ -1,0 +1,302 @@
+"""Statistics: ranges, averages, covariances, and reductions that leave NaN out.
+
+All of them are made of reductions, so their derivatives are too. An element that is left out has derivative 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.core.axes import merge_spellings, normalize_axes, normalize_axis_index
+from pullback.declare.composite import composite
+from pullback.ops.casting import astype
+from pullback.ops.comparison import clip, isnan, where
+from pullback.ops.complex_numbers import conjugated
+from pullback.ops.contraction import matmul
+from pullback.ops.elementwise import sqrt
+from pullback.ops.extremes import amax, amin, argmax, argmin
+from pullback.ops.joining import concat
+from pullback.ops.movement import diagonal, squeeze, swapaxes
+from pullback.ops.plain import constant, plain, tensor_from
+from pullback.ops.reduction import logsumexp, mean, sum
+from pullback.ops.reshaping import reshape
+from pullback.ops.scan import cumprod, cumsum
+from pullback.ops.scatter import take_along_axis
+
+
+def _axes(name: str, x: Any, axis: Any, dim: Any) -> tuple[int, ...]:
+    return normalize_axes(merge_spellings(f"{name}: axis/dim", axis, dim), x.ndim)
+
+
+def _count(x: Any, axes: tuple[int, ...]) -> int:
+    return math.prod(x.shape[k] for k in axes)
+
+
+# Ranges.
+
+
+class MinAndMax(NamedTuple):
+    """The smallest and the largest element."""
+
+    min: Any
+    max: Any
+
+
+@composite
+def aminmax(x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool | None = None) -> Any:
+    """The smallest and the largest element over `axis`; equal ones share the gradient."""
+    axes = _axes("aminmax", x, axis, dim)
+    keepdims = keepdims if keepdim is None else keepdim
+    return MinAndMax(amin(x, axes, keepdims), amax(x, axes, keepdims))
+
+
+@composite
+def ptp(x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool | None = None) -> Any:
+    """The largest less the smallest element over `axis`; equal ones share the gradient."""
+    low, high = aminmax(x, axis, keepdims, dim=dim, keepdim=keepdim)
+    return high - low
+
+
+@composite
+def logmeanexp(
+    x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool | None = None
+) -> Any:
+    """`log(mean(exp(x)))` over `axis`, computed without overflow."""
+    axes = _axes("logmeanexp", x, axis, dim)
+    return logsumexp(x, axes, keepdims if keepdim is None else keepdim) - math.log(_count(x, axes))
+
+
+# Leaving NaN out.
+
+
+def _has_nan(x: Any) -> bool:
+    return bool(x.dtype.kind in "fc")
+
+
+def _checked_positions(name: str, x: Any, axis: Any, keepdims: bool, replacement: float, find: Any) -> Any:
+    if not _has_nan(x):
+        return find(x, axis, keepdims)
+    missing = isnan(x)
+    axes = normalize_axes(axis, x.ndim)
+    if bool(plain(name, missing).all(axis=axes).any()):
+        raise ValueError(f"{name}: there are only NaN along an axis")
+    return find(where(missing, replacement, x), axis, keepdims)
+
+
+@composite
+def nanargmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Where the largest element that is not NaN is along `axis`, or in the flat array; the first of equal ones."""
+    return _checked_positions("nanargmax", x, axis, keepdims, -math.inf, argmax)
+
+
+@composite
+def nanargmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Where the smallest element that is not NaN is along `axis`, or in the flat array; the first of equal ones."""
+    return _checked_positions("nanargmin", x, axis, keepdims, math.inf, argmin)
+
+
+def _nan_extreme(x: Any, axes: tuple[int, ...], keepdims: bool, replacement: float, extreme: Any) -> Any:
+    if not _has_nan(x):
+        return extreme(x, axes, keepdims)
+    missing = isnan(x)
+    out = extreme(where(missing, replacement, x), axes, keepdims)
+    return where(missing.all(axis=axes, keepdims=keepdims), math.nan, out)
+
+
+@composite
+def nanmax(x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool | None = None) -> Any:
+    """The largest element over `axis` that is not NaN, or NaN if there is none; equal ones share the gradient."""
+    axes = _axes("nanmax", x, axis, dim)
+    return _nan_extreme(x, axes, keepdims if keepdim is None else keepdim, -math.inf, amax)
+
+
+@composite
+def nanmin(x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool | None = None) -> Any:
+    """The smallest element over `axis` that is not NaN, or NaN if there is none; equal ones share the gradient."""
+    axes = _axes("nanmin", x, axis, dim)
+    return _nan_extreme(x, axes, keepdims if keepdim is None else keepdim, math.inf, amin)
+
+
+@composite
+def nanvar(
+    x: Any, axis: Any = None, keepdims: bool = False, *, correction: float = 0, ddof: float | None = None,
+    dim: Any = None, keepdim: bool | None = None,
+) -> Any:  # fmt: skip
+    """The variance over `axis` of the elements that are not NaN; NaN where fewer remain than `correction` asks for."""
+    axes = _axes("nanvar", x, axis, dim)
+    keepdims = keepdims if keepdim is None else keepdim
+    if not _has_nan(x):
+        x = astype(x, np.float64)
+    missing = isnan(x)
+    count = sum(~missing, axes, True, dtype=x.real.dtype)
+    center = sum(where(missing, 0, x), axes, True) / where(count == 0, 1, count)
+    deviation = where(missing, 0, x - where(missing, 0, center))
+    freedom = count - (correction if ddof is None else ddof)
+    squares = (deviation * conjugated(deviation)).real
+    out = sum(squares, axes, True) / where(freedom > 0, freedom, math.nan)
+    return out if keepdims else squeeze(out, axes)
+
+
+@composite
+def nanstd(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    """The root of `nanvar`. Its derivative is 0 where all elements are equal."""
+    variance = nanvar(x, axis, keepdims, **options)
+    is_zero = variance == 0
+    return where(is_zero, 0, sqrt(where(is_zero, 1, variance)))
+
+
+@composite
+def nancumsum(x: Any, axis: Any = None, *, dim: Any = None) -> Any:
+    """Running sums along `axis`, or in row-major order, with NaN counted as 0."""
+    return cumsum(where(isnan(x), 0, x) if _has_nan(x) else x, merge_spellings("nancumsum: axis/dim", axis, dim))
+
+
+@composite
+def nancumprod(x: Any, axis: Any = None, *, dim: Any = None) -> Any:
+    """Running products along `axis`, or in row-major order, with NaN counted as 1."""
+    return cumprod(where(isnan(x), 1, x) if _has_nan(x) else x, merge_spellings("nancumprod: axis/dim", axis, dim))
+
+
+# Averages.
+
+
+@composite
+def average(
+    x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """The weighted mean over `axis`, differentiable in the elements and in the weights.
+
+    Weights have the shape of `x`, or that of the averaged axes. `returned=True` gives the sum of weights as well.
+    """
+    axes = normalize_axes(axis, x.ndim)
+    if weights is None:
+        out = mean(x, axes, keepdims)
+        return (out, constant(np.full(out.shape, float(_count(x, axes)), out.dtype))) if returned else out
+    weights = tensor_from(weights)
+    if weights.shape != x.shape:
+        wanted = tuple(x.shape[k] for k in axes)
+        if axis is None or weights.shape != wanted:
+            raise ValueError(f"average: weights of shape {weights.shape} fit neither {x.shape} nor the axes averaged")
+        weights = reshape(weights, tuple(length if k in axes else 1 for k, length in enumerate(x.shape)))
+    kind = np.result_type(x.dtype, weights.dtype)
+    if kind.kind in "biu":
+        weights = astype(weights, np.float64)
+    total = sum(weights * (x * 0 + 1) if weights.shape != x.shape else weights, axes, keepdims)
+    out = sum(x * weights, axes, keepdims) / total
+    return (out, total) if returned else out
+
+
+@composite
+def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: float = 1e-5) -> Any:
+    """`x` less its mean and divided by its standard deviation over `axis`; `epsilon` is added to the variance."""
+    axes = normalize_axes(axis, x.ndim)
+    center = sum(x, axes, True) / max(_count(x, axes), 1) if mean is None else mean
+    deviation = x - center
+    if variance is None:
+        variance = sum((deviation * conjugated(deviation)).real, axes, True) / max(_count(x, axes), 1)
+    return deviation / sqrt(variance + epsilon)
+
+
+@composite
+def mode(x: Any, axis: int = -1, keepdims: bool = False, *, dim: int | None = None, keepdim: bool | None = None) -> Any:
+    """The most frequent value along `axis`, the smallest of equally frequent ones, and the last place where it is."""
+    along = normalize_axis_index(axis if dim is None else dim, x.ndim)
+    rows = np.moveaxis(plain("mode", x), along, -1)
+    places = np.empty(rows.shape[:-1], np.int64)
+    for place in np.ndindex(places.shape):
+        values, counts = np.unique(rows[place], return_counts=True)
+        places[place] = np.flatnonzero(rows[place] == values[counts.argmax()])[-1]
+    indices = constant(np.expand_dims(places, along))
+    values = take_along_axis(x, indices, along)
+    if keepdims if keepdim is None else keepdim:
+        return ValueAndPlace(values, indices)
+    return ValueAndPlace(squeeze(values, along), squeeze(indices, along))
+
+
+class ValueAndPlace(NamedTuple):
+    """Values and where they were."""
+
+    values: Any
+    indices: Any
+
+
+# Covariances.
+
+
+@composite
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None, fweights: Any = None,
+    aweights: Any = None, *, dtype: Any = None, correction: float | None = None,
+) -> Any:  # fmt: skip
+    """The covariance matrix of variables in the rows of `m` (and `y`); observations are columns.
+
+    Differentiable in the observations and in `aweights`; `fweights` are counts. The divisor is the sum of weights less
+    `correction`, which is 1 unless `bias` or `ddof` says otherwise.
+    """
+    rows = _variables(m, rowvar, dtype)
+    if y is not None:
+        rows = concat([rows, _variables(tensor_from(y), rowvar, dtype)], 0)
+    ddof = merge_spellings("cov: correction/ddof", ddof, correction)
+    freedom = (0 if bias else 1) if ddof is None else ddof
+    if rows.dtype.kind in "biu":
+        rows = astype(rows, np.float64)
+    weights, total, divisor = _observation_weights(rows.shape[1], fweights, aweights, freedom)
+    center = mean(rows, 1, True) if weights is None else sum(rows * weights, 1, True) / total
+    deviation = rows - center
+    weighted = deviation if weights is None else deviation * weights
+    return squeeze_all(matmul(weighted, conjugated(swapaxes(deviation, 0, 1))) / divisor)
+
+
+def squeeze_all(x: Any) -> Any:
+    """`x` without its axes of length 1."""
+    return reshape(x, tuple(length for length in x.shape if length != 1))
+
+
+def _variables(m: Any, rowvar: bool, dtype: Any) -> Any:
+    """One variable per row."""
+    if m.ndim > 2:
+        raise ValueError(f"cov: variables must have one axis or two, got {m.ndim}")
+    m = m if dtype is None else astype(m, dtype, copy=False)
+    if m.ndim < 2:
+        return reshape(m, (1, -1))
+    return m if rowvar or m.shape[0] == 1 else swapaxes(m, 0, 1)
+
+
+def _observation_weights(count: int, fweights: Any, aweights: Any, freedom: float) -> tuple[Any, Any, Any]:
+    """The weights of the observations, their sum, and what to divide by."""
+    if fweights is None and aweights is None:
+        return None, count, float(max(count - freedom, 0))
+    weights: Any = 1 if fweights is None else tensor_from(fweights)
+    if fweights is not None and (weights.dtype.kind not in "iu" or (plain("cov", weights) < 0).any()):
+        raise ValueError("cov: fweights are counts: integers that are not negative")
+    if aweights is not None:
+        weights = weights * tensor_from(aweights)
+    if weights.shape != (count,):
+        raise ValueError(f"cov: expected a weight for each of {count} observations, got shape {weights.shape}")
+    total = sum(weights)
+    if freedom == 0:
+        return weights, total, total
+    if aweights is None:
+        return weights, total, total - freedom
+    return weights, total, total - freedom * sum(weights * tensor_from(aweights)) / total
+
+
+@composite
+def corrcoef(m: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """The correlation matrix of variables in the rows of `m` (and `y`): covariances over standard deviations."""
+    matrix = cov(m, y, rowvar, dtype=dtype)
+    if matrix.ndim == 0:
+        return matrix / matrix
+    deviation = sqrt(diagonal(matrix).real)
+    out = matrix / reshape(deviation, (-1, 1)) / deviation
+    # Rounding must not push a correlation over 1; the derivative is that of the quotient.
+    return out + (_limited(out) - out).detach()
+
+
+def _limited(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return clip(x, -1, 1)
+    return clip(x.real, -1, 1) + 1j * clip(x.imag, -1, 1)

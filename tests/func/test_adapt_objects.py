@@ -1,0 +1,309 @@
+"""`pb.func.adapt` sees into methods, and into the objects of the module that a function uses."""
+
+import dataclasses
+import functools
+import gc
+from abc import ABC, abstractmethod
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.func import adapt
+from tests.func.checking import check, leaf
+
+
+def helper(x):
+    out = np.zeros(3)
+    out[:] = x
+    return out
+
+
+class Base(ABC):
+    order = 1
+
+    @abstractmethod
+    def rate(self, x): ...
+
+    def step(self, x):
+        out = np.zeros(3)
+        out[:] = x + 0.1 * self.rate(x)
+        return out
+
+
+class Decay(Base):
+    made = 0
+
+    def __init__(self, speed):
+        self.speed = speed
+        self.start = np.array([1.0, 2.0, 3.0])
+        self.calls = 0
+        self.history = []
+        type(self).made += 1
+
+    def rate(self, x):
+        self.calls += 1
+        out = np.empty(3)
+        out[:] = -self.speed * x
+        return out
+
+    def step(self, x):
+        return super().step(x) + self.shift
+
+    @property
+    def shift(self):
+        return helper(self.start)
+
+    @staticmethod
+    def square(x):
+        out = np.zeros(3)
+        out[:] = x**2
+        return out
+
+    @classmethod
+    def weighted(cls, x):
+        return cls.square(x) * cls.order
+
+    def run(self, x):
+        y = self.start.copy()
+        y[0] = x[0]
+        for _ in range(3):
+            y = self.step(y * x)
+            self.history.append(y)
+        return (y + self.weighted(x) + Decay.square(x)).sum()
+
+    def __call__(self, x):
+        return self.run(x)
+
+
+@dataclasses.dataclass
+class Pair:
+    left: Decay
+    factor: float = 2.0
+
+    def total(self, x):
+        out = np.zeros(1)
+        out[0] = self.left.run(x) * self.factor
+        return out[0]
+
+
+MODEL = Decay(0.5)
+
+
+def makes_objects(x):
+    pair = Pair(Decay(0.3))
+    assert isinstance(MODEL, Decay) and isinstance(pair.left, Base) and issubclass(Decay, Base)
+    return pair.total(x) + MODEL.run(x)
+
+
+@pytest.mark.parametrize("function", [
+    MODEL.run, MODEL, Pair(MODEL, 3.0).total, makes_objects, functools.partial(Decay.run, MODEL),
+    lambda x: Decay.square(x).sum(), lambda x: Decay.weighted(x).sum(), lambda x: adapt(Decay.weighted)(x).sum(),
+], ids=["method", "callable", "nested", "made-inside", "partial", "static", "class", "class-method"])  # fmt: skip
+def test_methods_and_objects_are_seen(function):
+    check(function)
+
+
+class Layer:
+    def __init__(self, weight):
+        self.weight = weight
+
+    def __call__(self, x):
+        out = np.zeros(3)
+        out[:] = np.tanh(self.weight * x)
+        return out
+
+
+class Network:
+    def __init__(self):
+        self.layers = [Layer(1.0), Layer(np.array([1.0, 2.0, 3.0]))]
+        self.named = {"last": Layer(0.5)}
+
+    def run(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.named["last"](x).sum()
+
+    def grow(self, x):
+        self.layers.append(Layer(2.0))
+        self.named["new"] = self.layers[0]
+        return self.run(x)
+
+
+def test_objects_in_lists_and_dicts_are_seen():
+    network = Network()
+    layers = network.layers
+    check(network.run)
+    assert network.layers is layers and [type(layer) for layer in layers] == [Layer, Layer]
+
+
+def test_what_is_put_into_lists_and_dicts_stays_there_as_it_is():
+    network = Network()
+    layers = network.layers
+    first, second = layers
+    x = leaf([0.5, 0.6, 0.7])
+    result = adapt(network.grow)(x)
+    assert network.layers is layers and layers[0] is first and layers[1] is second and type(layers[2]) is Layer
+    assert network.named["new"] is first and list(network.named) == ["last", "new"]
+    assert result.item() == pytest.approx(network.run(x.detach().numpy()))
+    assert type(network.run(x.detach().numpy())) is np.float64  # the new layer computes with NumPy again
+
+
+ARRAYS = [np.ones(2), np.zeros(2)]
+
+
+def test_arrays_in_lists_are_seen():
+    def f(x):
+        held = ARRAYS[1].copy()
+        held[0] = x[0]
+        ARRAYS[0][1] = 7.0
+        return (held * ARRAYS[0]).sum() + len(ARRAYS)
+
+    first = ARRAYS[0]
+    x = leaf([3.0])
+    adapt(f)(x).backward()
+    assert x.grad.tolist() == [1.0] and ARRAYS[0] is first and first.tolist() == [1.0, 7.0]
+
+
+def test_attributes_written_in_the_call_are_those_of_the_object():
+    model = Decay(0.5)
+    adapt(model.run)(leaf([1.0, 2.0, 3.0]))
+    assert model.calls == 3 and len(model.history) == 3 and type(model) is Decay
+    assert type(model.start) is np.ndarray and model.start.tolist() == [1.0, 2.0, 3.0]
+    assert vars(model).keys() == {"speed", "start", "calls", "history"}
+
+
+def test_an_attribute_that_is_filled_keeps_the_gradient_for_the_call():
+    class Recorder:
+        def __init__(self):
+            self.buffer = np.zeros(2)
+            self.me = None
+
+        def run(self, x):
+            self.me = self
+            self.buffer[0] = x[0] * x[0]
+            return self.me.buffer.sum()
+
+    recorder = Recorder()
+    x = leaf([3.0])
+    adapt(recorder.run)(x).backward()
+    assert x.grad.tolist() == [6.0]
+    assert recorder.me is recorder and type(recorder.buffer) is np.ndarray and recorder.buffer.tolist() == [9.0, 0.0]
+
+
+def test_an_object_that_returns_itself_comes_back_as_itself():
+    class Fluent:
+        def add(self, x):
+            self.total = helper(x).sum()
+            return self
+
+    fluent = Fluent()
+    x = leaf([1.0, 2.0, 3.0])
+    assert adapt(fluent.add)(x) is fluent and type(fluent) is Fluent
+    fluent.total.backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+SHARED = [np.ones(2)]
+append_to_shared = SHARED.append
+
+
+def test_a_list_that_was_only_read_keeps_what_others_put_there():
+    def f(x):
+        append_to_shared(3)  # compiled code, which knows the list itself, as another thread would
+        return (SHARED[0] * x).sum()
+
+    adapt(f)(leaf([1.0, 2.0]))
+    assert len(SHARED) == 2 and SHARED[1] == 3
+
+
+def test_methods_of_other_objects_kept_as_attributes_are_seen():
+    class Holder:
+        def __init__(self):
+            self.layer = Layer(2.0).__call__
+
+        def run(self, x):
+            return self.layer(x).sum()
+
+    check(Holder().run)
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    scale: float
+
+    def fill(self, x):
+        out = np.zeros(3)
+        out[:] = self.scale * x
+        return out
+
+
+def test_frozen_dataclasses_are_seen():
+    check(lambda x: (Frozen(2.0).fill(x) * Frozen(3.0).fill(x)).sum())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        adapt(lambda x: setattr(Frozen(2.0), "scale", x))(leaf([1.0]))
+
+
+def test_an_object_kept_elsewhere_is_of_its_own_class_again():
+    kept = []
+
+    class Registered:
+        def run(self, x):
+            kept.append(self)
+            self.total = helper(x).sum()
+            return (self, [self, Registered()])
+
+    registered = Registered()
+    first, (second, made) = adapt(registered.run)(leaf([1.0, 2.0, 3.0]))
+    assert first is registered and second is registered
+    assert type(kept[0]) is Registered and vars(kept[0]) is vars(registered) and type(made) is Registered
+
+
+def test_a_method_that_is_a_generator_runs_adapted_until_it_ends():
+    class Rows:
+        ended = False
+
+        def fill(self, x, i):
+            row = np.zeros(3)
+            row[i] = x[i] ** 2
+            return row
+
+        def rows(self, x):
+            for i in range(3):
+                yield self.fill(x, i)
+            self.ended = True
+
+    rows = Rows()
+    x = leaf([1.0, 2.0, 3.0])
+    sum(row.sum() for row in adapt(rows.rows)(x)).backward()
+    assert x.grad.tolist() == [2.0, 4.0, 6.0] and rows.ended and type(rows) is Rows
+
+
+def test_class_attributes_are_written_on_the_class():
+    before = Decay.made
+    adapt(makes_objects)(leaf([1.0, 2.0, 3.0]))
+    assert Decay.made == before + 1
+    assert Base.__abstractmethods__ == {"rate"} and Decay.__abstractmethods__ == frozenset()
+    gc.collect()
+    assert Base.__subclasses__() == [Decay] and Decay.__subclasses__() == []
+
+
+class Slotted:
+    __slots__ = ("scale",)
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def run(self, x):
+        return self.scale * self.fill(x)
+
+    def fill(self, x):
+        out = np.zeros(3)
+        out[:] = x
+        return out
+
+
+def test_an_object_with_slots_is_not_seen_and_says_so():
+    with pytest.raises(pb.AutogradError) as caught:
+        adapt(Slotted(2.0).run)(leaf([1.0, 2.0, 3.0]))
+    assert caught.value.code == "ADAPT_UNSEEN" and "Slotted.fill" in caught.value.what

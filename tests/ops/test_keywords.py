@@ -1,0 +1,104 @@
+"""Keywords of arithmetic functions and of reductions."""
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.autograd import gradcheck
+from pullback.testing import assert_close
+
+DATA = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
+MASK = np.array([[True, False, True], [False, True, True]])
+
+
+def leaf(values):
+    return pb.tensor(values, requires_grad=True)
+
+
+def test_alpha_scales_the_second_operand():
+    x, y = leaf([1.0, 2.0]), leaf([10.0, 20.0])
+    out = pb.add(x, y, alpha=3)
+    assert_close(out, [31.0, 62.0])
+    out.sum().backward()
+    assert_close(y.grad, [3.0, 3.0])
+    assert_close(x.sub(y, alpha=0.5), [-4.0, -8.0])
+    assert_close(pb.sub(5, pb.tensor([1.0]), alpha=2), [3.0])
+    z = pb.tensor([1.0])
+    assert z.add_([2.0], alpha=4) is z
+    assert_close(z, [9.0])
+    assert_close(z.sub_(1.0), [8.0])
+
+
+def test_rounding_mode_of_divide():
+    x = np.array([7.0, -7.0, 6.0])
+    assert_close(pb.divide(x, 2.0), x / 2)
+    assert_close(pb.div(x, 2.0, rounding_mode="floor"), np.floor(x / 2))
+    assert_close(pb.div(x, 2.0, rounding_mode="trunc"), np.trunc(x / 2))
+    assert_close(pb.tensor([7, -7, -6]).div(2, rounding_mode="trunc"), [3, -3, -3])
+    assert pb.tensor([7]).div(2, rounding_mode="trunc").dtype == np.int64
+    large = 2**62 + 1
+    assert pb.div([large], 1, rounding_mode="trunc").item() == large
+    y = pb.tensor(x)
+    assert y.div_(2.0, rounding_mode="trunc") is y
+    assert_close(y, [3.0, -3.0, 3.0])
+    with pytest.raises(ValueError, match="rounding_mode"):
+        pb.div(x, 2.0, rounding_mode="up")
+
+
+def test_a_rounded_quotient_has_gradient_zero():
+    x = leaf([7.0])
+    pb.div(x, 2.0, rounding_mode="trunc").sum().backward()
+    assert_close(x.grad, [0.0])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_where_and_initial_equal_numpy(axis, keepdims):
+    for name in ("sum", "prod", "max", "min"):
+        ours, theirs = getattr(pb, name), getattr(np, name)
+        options = {"initial": 2.0, "where": MASK}
+        assert_close(ours(DATA, axis, keepdims, **options), theirs(DATA, axis, keepdims=keepdims, **options))
+        assert_close(ours(DATA, axis, keepdims, initial=4.5), theirs(DATA, axis, keepdims=keepdims, initial=4.5))
+    for name in ("all", "any", "mean"):
+        got = getattr(pb.tensor(DATA), name)(axis, keepdims, where=MASK)
+        assert_close(got, getattr(np, name)(DATA, axis, keepdims=keepdims, where=MASK))
+
+
+def test_what_is_not_chosen_has_gradient_zero():
+    for name, options in (("sum", {}), ("mean", {}), ("max", {"initial": -9.0}), ("prod", {"initial": 2.0})):
+        x = leaf(DATA)
+        getattr(pb, name)(x, where=MASK, **options).backward()
+        assert (x.grad.numpy()[~MASK] == 0).all()
+        assert (x.grad.numpy()[MASK] != 0).any()
+
+
+def test_the_initial_value_is_differentiable():
+    assert gradcheck(lambda x, s: pb.sum(x, 0, where=MASK, initial=s), (leaf(DATA), leaf(0.5)))
+    assert gradcheck(lambda x, s: pb.prod(x, 1, initial=s), (leaf(DATA), leaf(0.5)))
+
+
+def test_the_largest_of_nothing_is_the_initial_value():
+    assert_close(pb.max(np.zeros((2, 0)), 1, initial=3.0), [3.0, 3.0])
+    assert_close(pb.min(np.zeros((0,), int), initial=3), 3)
+    assert_close(pb.max([[1, 2]], dim=1, keepdim=True, initial=0), [[2]])
+    with pytest.raises(ValueError, match="initial"):
+        pb.max(DATA, where=MASK)
+    with pytest.raises(TypeError, match="initial"):
+        pb.all(DATA, initial=True)
+    with pytest.raises(TypeError, match="truth"):
+        pb.sum(DATA, where=DATA)
+
+
+def test_numpys_reductions_hand_these_keywords_on():
+    x = leaf(DATA)
+    out = np.sum(x, axis=0, where=MASK, initial=1.0)
+    assert_close(out, np.sum(DATA, axis=0, where=MASK, initial=1.0))
+    out.sum().backward()
+    assert_close(x.grad, MASK.astype(float))
+
+
+def test_lists_and_old_spellings_still_work():
+    assert_close(pb.sum([[1, 2], [3, 4]], dim=0, keepdim=True), [[4, 6]])
+    assert_close(pb.tensor(DATA).sum(0, dtype=pb.float32), DATA.sum(0))
+    assert_close(pb.max([3, 1, 2]), 3)
+    assert_close(pb.mean([1, 2]), 1.5)
