@@ -8,7 +8,9 @@
 | `programs` | the generator: a seed and an index give a program |
 | `machine` | the interpreter both sides share: run a statement, observe every tensor |
 | `run_pullback`, `run_torch` | the two sides; the torch side applies the rules |
-| `rules` | the deliberate differences `[Dn]`: what Pullback does, computed from what torch does |
+| `native_torch`, `ruled_views`, `ruled_writes`, `ruled_passes` | the torch side, one layer per group of rules |
+| `formulas`, `inference`, `saved`, `reach`, `regions` | what those layers are made of |
+| `rules` | every difference: what torch does, what Pullback does, where it is undone |
 | `compare` | two lists of observations in, the first disagreement out |
 | `worker` | torch in a process of its own, so that a crash costs one program |
 | `shrink` | a disagreeing program made minimal |

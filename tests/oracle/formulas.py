@@ -56,6 +56,6 @@ def formula_for(op: str, text: str, arity: int) -> tuple[str, Callable[..., Any]
         return "R5", lambda x: Product.apply(x, "keepdim=True" in text)
     if op == "div" and arity == 2:
         return "§3.2", Quotient.apply
-    if op == "square":
+    if op == "square" or (op == "pow" and text.endswith("** 2")):
         return "N3", lambda x: x * x
     return None

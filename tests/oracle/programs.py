@@ -125,6 +125,7 @@ class Generator(DifferentiationStatements):
         made = Variable(f"t{self.num_names}", shape, inference="inference" in self.modes)
         if like is not None:
             made.dtype, made.requires_grad = like.dtype, like.requires_grad and self.recording
+            made.transposed = like.transposed and len(shape) > 1
         made.root = made.name
         for name, value in changes.items():
             setattr(made, name, value)
@@ -194,6 +195,8 @@ class Generator(DifferentiationStatements):
         made = self.fresh(shape, x)
         made.requires_grad |= y.requires_grad and self.recording
         self.add("read", text, (x, y), (made,), op=BINARY.get(text, "maximum"))
+        if x.transposed != y.transposed:
+            self.in_order(made)
 
     def make_scalar(self) -> None:
         if (x := self.pick_float()) is None:
@@ -254,6 +257,20 @@ class Generator(DifferentiationStatements):
         self.add(
             "read", f"{{ns}}.where({{ns}}.tensor({mask}, dtype={{ns}}.bool), {{0}}, {{1}})", (x, y), (made,), op="where"
         )
+        if x.transposed or y.transposed:
+            self.in_order(made)
+
+    def in_order(self, made: Variable) -> None:
+        """Go on with a copy of `made` in a known memory order.
+
+        How a result of operands with different orders lies in memory is a choice, and it decides whether a reshape of
+        it is a view: so nothing else is done with it.
+        """
+        self.variables.remove(made)
+        spelling = "{0}.clone(memory_format={ns}.contiguous_format)"
+        copy = self.fresh(made.shape, made)
+        copy.transposed = False
+        self.add("read", "{0}.copy('C')", (made,), (copy,), op="clone", torch=spelling)
 
     def make_join(self) -> None:
         if (x := self.pick_float()) is None:
@@ -262,11 +279,9 @@ class Generator(DifferentiationStatements):
         assert y is not None
         made = self.fresh((2, *x.shape), x)
         made.requires_grad |= y.requires_grad and self.recording
-        # How a joined result lies in memory is a choice, and it decides what a reshape makes of it: so ask for one.
-        self.add(
-            "read", "{ns}.stack([{0}, {1}]).copy('C')", (x, y), (made,), op="stack",
-            torch="{ns}.stack([{0}, {1}]).clone(memory_format={ns}.contiguous_format)",
-        )  # fmt: skip
+        self.add("read", "{ns}.stack([{0}, {1}])", (x, y), (made,), op="stack")
+        if x.transposed or y.transposed:
+            self.in_order(made)
 
     def make_cast(self) -> None:
         if (x := self.pick_float()) is None:
@@ -297,6 +312,7 @@ class Generator(DifferentiationStatements):
         text, shape, expanded = self.rng.choice(self.view_forms(x.shape))
         made = self.view_of(x, shape)
         made.expanded = x.expanded or expanded
+        made.transposed |= any(word in text for word in ("swapaxes", "permute", "mT"))
         self.add("view", text, (x,), (made,))
 
     def view_forms(self, shape: Shape) -> list[tuple[str, Shape, bool]]:

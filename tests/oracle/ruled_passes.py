@@ -158,7 +158,7 @@ class RuledPasses(RuledWrites):
             raise RuleError("INPUT_NO_GRAD")
         reach = Reach(inputs or None)
         try:
-            with self.running(statement, reach, reach.idle()), self.broadcast_gradients(facts["create_graph"]):
+            with self.running(statement, reach, reach.idle()), self.unwritable_gradients(facts["create_graph"]):
                 self.call(statement, self.roots(statement, operands))
         finally:
             self.materialize_gradients()
@@ -173,7 +173,7 @@ class RuledPasses(RuledWrites):
                 tensor.grad = tensor.grad.clone()
 
     @contextmanager
-    def broadcast_gradients(self, create_graph: bool) -> Iterator[None]:
+    def unwritable_gradients(self, create_graph: bool) -> Iterator[None]:
         """Leaves whose `.grad` can not be written accumulate elsewhere meanwhile (rules D33 and N2)."""
         if not create_graph:
             for tensor in {id(tensor): tensor for tensor in self.environment.values()}.values():
@@ -208,8 +208,12 @@ class RuledPasses(RuledWrites):
                 self.fire("N1")
                 operands[position] = operands[position].detach()
         self.captures.clear()
+        since = 0 if self.saved is None else len(self.saved.records)
         with self.running(statement, Reach(operands[first:]), set()):
             gradients = list(self.call(statement, self.roots(statement, operands)))
+        if self.saved is not None:
+            for gradient in operands[1:first]:
+                self.saved.lend(since, gradient)
         with torch.set_grad_enabled(facts["create_graph"]):
             captured = [self.captured(x, g) for x, g in zip(operands[first:], gradients, strict=True)]
             return self.distinct(captured, [*operands[:first], *self.given])

@@ -31,6 +31,7 @@ class RuledViews(NativeTorch):
         self.chains: dict[str, tuple[str, ...]] = {}
         self.refreshed_at: dict[str, int] = {}
         self.own_leaves: set[str] = set()
+        self.unread: set[str] = set()  # views whose base was switched on and that nobody has looked at since
         self.moved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # bases that were replaced, by identity
         self.saved = SavedValues(self.fire, self.allow) if own_saved_values else None
 
@@ -134,6 +135,10 @@ class RuledViews(NativeTorch):
                 self.fire("D6")
                 return self.rederived(name)
         if tensor._is_view() and (active or torch.is_grad_enabled()) and not tensor.is_inference():
+            self.unread.discard(name)
+            if not tensor.numel() and tensor._version != self.refreshed_at[name] and tensor.requires_grad:
+                self.fire("§7.5")
+                return self.rederived(name)
             self.refreshed_at[name] = tensor._version
         return tensor
 
@@ -146,12 +151,12 @@ class RuledViews(NativeTorch):
         tensor.grad_fn  # reading is what refreshes
         return tensor
 
-    def rederived(self, name: str, base: torch.Tensor | None = None) -> torch.Tensor:
+    def rederived(self, name: str, base: torch.Tensor | None = None, keep_flag: bool = True) -> torch.Tensor:
         """The view under `name` made again by single-output views of its base, or of another (rules D4 and D6)."""
         old = self.environment[name]
         made = base = old._base if base is None else base
         # A view keeps a node though its base was switched off; that node leads to an accumulator that drops.
-        switched_off = old.requires_grad and not base.requires_grad
+        switched_off = keep_flag and old.requires_grad and not base.requires_grad
         with recording(True):
             base.requires_grad_(base.requires_grad or switched_off)
             for text in self.chains[name]:
@@ -210,6 +215,9 @@ class RuledViews(NativeTorch):
         (name,) = statement.args
         tensor = self.environment[name]
         before = tensor.requires_grad
+        if before and tensor._is_view() and tensor._version != self.refreshed_at.get(name):
+            self.fire("§1.1")
+            tensor = self.refreshed(name)
         if name in self.multiple and not before:
             tensor = self.rederived(name)  # a leaf of its own from now on, and no output of anything
         views = [n for n, view in self.environment.items() if view._base is tensor and not view.requires_grad]
@@ -220,6 +228,11 @@ class RuledViews(NativeTorch):
             for view_name in views:
                 self.fire("D4")
                 self.rederived(view_name)
+                self.unread.add(view_name)
+        if before and not tensor.requires_grad:
+            for view_name in [n for n in self.unread if self.environment[n]._base is tensor]:
+                self.rederived(view_name, keep_flag=False)
+                self.unread.discard(view_name)
         return value
 
     def execute_observe(self, statement: Statement) -> Any:
@@ -261,11 +274,19 @@ class RuledViews(NativeTorch):
             return self.execute_plain(statement)
 
     def execute_detach_(self, statement: Statement) -> Any:
-        """In inference mode torch's `detach_` does nothing (rule §1.3)."""
+        """In inference mode, and on inference tensors, torch's `detach_` does nothing (rule §1.3)."""
         (name,) = statement.args
         tensor = self.constants.get(name, self.environment[name])
         if torch.is_inference_mode_enabled() and tensor.requires_grad:
             self.fire("§1.3")
+        if tensor.is_inference() and tensor.requires_grad:
+            self.fire("§1.3")
+            if tensor.is_leaf:
+                tensor.requires_grad_(False)
+            else:
+                with torch.inference_mode():
+                    self.environment[name] = tensor.detach()
+            return
         with recording(is_recording()):
             self.call(statement, [tensor])
         if self.saved is not None:

@@ -50,9 +50,6 @@ class RuledWrites(RuledViews):
                 self.allow(*PERMISSIONS)
                 raise RuleError("OVERLAP_WRITE")
             self.allow("OVERLAP_WRITE", *PERMISSIONS)
-        if facts["op"] == "square_" and is_recording() and target.requires_grad:
-            self.fire("N3")
-            text, operands = "{0}.mul_({1})", [target.clone()]
         if index is not None and self.is_whole(target, index):
             text = self.through_a_view(statement, bool(operands))
         since = 0 if self.saved is None else len(self.saved.records)

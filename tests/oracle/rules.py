@@ -1,4 +1,8 @@
-"""The deliberate differences from torch, `[D1]` to `[D37]` of the specification, and what the oracle does with each.
+"""The differences from torch, and what the oracle does with each.
+
+`[D1]` to `[D37]` are the deliberate ones of the specification; `§` names a section that says what Pullback does where
+torch does something else (§2.18 and §3.2 are sections of the operators' part), `R` one of the rules every operator
+obeys; `N` are differences that the oracle found and no section speaks of. docs/differences.md has them in words.
 
 A rule never skips a comparison. Most undo the difference on the torch side, at the statement where it arises, so that
 everything that follows is compared too; the code is where `where` says. `reach` is None for rules that programs can
@@ -61,9 +65,9 @@ RULES: dict[str, Rule] = {
     "D11": Rule("assertion text for complex gradients", "own errors", reach="programs are real"),
     "D12": Rule("truncated shapes in batched errors", "full shapes", reach="no is_grads_batched"),
     "D13": Rule(
-        "backward(inputs=[constant]) complains about retain_grad",
-        "INPUT_NO_GRAD",
-        "RuledTorch.execute_backward renames the error",
+        "backward(inputs=[constant]) complains about retain_grad, after other inputs were made to retain",
+        "INPUT_NO_GRAD, and nothing else happens",
+        "RuledTorch.execute_backward raises it",
     ),
     "D14": Rule("once_differentiable guards half the cases", "guards all", reach=_FUNCTION),
     "D15": Rule("needs_input_grad ignores inputs=", "reflects the pass", reach=_FUNCTION),
@@ -87,16 +91,20 @@ RULES: dict[str, Rule] = {
         "distinct objects, disjoint memory",
         "RuledTorch.distinct: shared results are copied",
     ),
-    "D20": Rule("post-accumulate hooks run without a gradient", "they do not", reach=_FUNCTION),
+    "D20": Rule(
+        "post-accumulate hooks run although nothing was accumulated",
+        "they do not",
+        "RuledTorch.accumulated ignores the call",
+    ),
     "D21": Rule(
         "tensor hooks of unused outputs get None",
         "they are not called",
         "RuledTorch.hook ignores the call",
     ),
     "D22": Rule(
-        "a scalar operand is a saved tensor: x * 2 cannot run backward twice",
-        "an attribute: it can",
-        "Statement.ruled: aten's overload for scalars keeps it as an attribute",
+        "a scalar operand and an index given as a list are saved tensors: x * 2 cannot run backward twice",
+        "attributes: it can",
+        "Statement.ruled: aten's overload for scalars keeps it as an attribute; SavedValues never releases an index",
     ),
     "D23": Rule("data of a new shape leaves stale metadata", "renewed", reach="data is assigned with the same shape"),
     "D24": Rule(
@@ -115,7 +123,7 @@ RULES: dict[str, Rule] = {
     "D33": Rule(
         "accumulating into a broadcast .grad raises",
         "replaced by a sum",
-        "RuledTorch.broadcast_gradients: set aside during the pass and added after it",
+        "RuledTorch.unwritable_gradients: set aside during the pass and added after it",
     ),
     "D34": Rule(
         "x[[0, 0]] = v gives overwritten entries a gradient",
@@ -136,13 +144,102 @@ RULES: dict[str, Rule] = {
 }
 
 # Sections of the specification that differ from torch without a number of their own.
-RULES["§7.8"] = Rule(
-    "fill_, zero_ and advanced writes go through broadcast memory",
-    "OVERLAP_WRITE for every write",
-    "RuledTorch.execute_write raises it",
-)
-RULES["§3.2"] = Rule(
-    "division by a tensor that needs a gradient saves the dividend",
-    "saves the quotient (operators, §3.2)",
-    "RuledTorch.keep_quotient: the quotient's version and region are checked",
-)
+RULES |= {
+    "§1.1": Rule(
+        "a view whose base got a history counts as a leaf until its grad_fn was read",
+        "is_leaf is what it is after the view is refreshed",
+        "RuledTorch.write_or_refuse and execute_flag read grad_fn",
+    ),
+    "§1.3": Rule(
+        "detach_ does nothing in inference mode, nor to an inference tensor",
+        "it detaches",
+        "RuledTorch.execute_detach_ leaves the mode, or takes the flag away",
+    ),
+    "§1.6": Rule(
+        "assigning data in inference mode makes an inference tensor",
+        "the tensor keeps what it is but its payload",
+        "RuledTorch.execute_set_data leaves the mode",
+    ),
+    "§2.3": Rule(
+        "a .grad may be zeros without memory, which cannot be written",
+        "every .grad can",
+        "RuledTorch.materialize_gradients copies them",
+    ),
+    "§2.18": Rule(
+        "copy_, fill_ and zero_ send zeros to the history of what they overwrite",
+        "that history is dropped, for views it gets zeros in their place",
+        "RuledTorch.overwrite detaches first",
+    ),
+    "§3.2": Rule(
+        "a division keeps the dividend for the divisor's gradient",
+        "it keeps the quotient",
+        "formulas.Quotient; RuledTorch.keep_quotient for div_: version and region of the quotient are checked",
+    ),
+    "§5.1": Rule(
+        "the shapes of all root gradients are checked before any flag, and some errors fail to be formatted",
+        "one root after the other",
+        "RuledTorch.root_gradients",
+    ),
+    "§5.2": Rule(
+        "backward(inputs=[interior]) also runs the node of the interior tensor",
+        "only what leads to an input runs (left open by the specification)",
+        "Reach.idle: such nodes read and release nothing, and their pre-hooks are silent",
+    ),
+    "§7.5": Rule(
+        "the gradient of a rebuilt view without elements has no history",
+        "it has",
+        "RuledTorch.operand derives such views again",
+    ),
+    "§7.7": Rule(
+        "x[...] = v with an index that takes everything writes x and makes no view",
+        "x[index].copy_(v), whatever the index",
+        "RuledTorch.through_a_view spells it out",
+    ),
+    "§7.8": Rule(
+        "fill_, zero_ and advanced writes go through broadcast memory",
+        "OVERLAP_WRITE for every write",
+        "RuledTorch.write raises it",
+    ),
+    "§8.1": Rule(
+        "some fresh results are at version 1",
+        "at version 0",
+        "RuledTorch.born_at: versions count from there",
+    ),
+    "§9.4": Rule(
+        "operations on nothing but inference tensors are not recorded, aliases of them can be written, a refused write"
+        " has been made, and some results are views",
+        "a flag is a flag, aliases are inference tensors, a refused write changes nothing, results are no views",
+        "inference.Connect and RecordedView; RuledTorch.execute_alias, write_or_refuse and execute_read",
+    ),
+    "R4": Rule(
+        "a node reads all it has saved, and fails if any of it was overwritten",
+        "only what the gradients that the pass wants are made from",
+        "SavedValues.is_wanted",
+    ),
+    "R5": Rule("a product keeps its operand and its result", "the operand", "formulas.Product"),
+}
+
+# Differences that no section speaks of.
+RULES |= {
+    "N1": Rule(
+        "without create_graph hooks see a grad_output that requires grad as it is",
+        "gradients are constants unless create_graph is given",
+        "RuledTorch.execute_grad detaches it",
+    ),
+    "N2": Rule(
+        "accumulating into a .grad made in inference mode raises outside of it",
+        "replaced by a sum, as every .grad that cannot be written",
+        "RuledTorch.unwritable_gradients: set aside during the pass and added after it",
+    ),
+    "N4": Rule(
+        "a gradient that was given to a pass with create_graph passes some formulas as the same object, so that writing"
+        " to it later is noticed by what they saved",
+        "other formulas pass it on",
+        "Saved.is_lent: VERSION or the right value",
+    ),
+    "N3": Rule(
+        "the second derivative of x.square() counts as a function of x",
+        "it is constant, so it does not require grad",
+        "formulas.formula_for: x * x",
+    ),
+}

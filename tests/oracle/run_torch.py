@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from .machine import Observation
 from .ruled_passes import RuledPasses
-from .statements import Program
+from .statements import Program, Statement
 
-# What a program meets if torch's own account of saved values may differ from Pullback's.
+# What a program meets if torch's own account of saved values differs from Pullback's.
 TELLING_ERRORS = ("VERSION", "VIEW_MULTI", "SECOND_BACKWARD")
+TELLING_RULES = ("D24", "N4")
 
 
 class RuledTorch(RuledPasses):
@@ -22,10 +23,25 @@ class RuledTorch(RuledPasses):
 def run_ruled(program: Program) -> list[Observation]:
     """What Pullback must do with `program`.
 
-    Torch's own saved-value checks are used until a program shows that they matter: then it is run again with ours.
+    Torch's own account of saved values is used until a program shows that the difference matters: then it is run again
+    with ours. (Torch attaches a value that went through saved-tensor hooks to the leaf as it was when it was saved,
+    and a value that did not to the leaf as it is, which is why ours is not used for all programs.)
     """
-    needed = any(s.kind == "set_data" or s.facts.get("op") == "div_" for s in program)
-    observations = RuledTorch(own_saved_values=needed).run(program)
-    if not needed and any(observation.error in TELLING_ERRORS for observation in observations):
-        observations = RuledTorch(own_saved_values=True).run(program)
+    observations = RuledTorch(own_saved_values=False).run(program)
+    if any(observation.error in TELLING_ERRORS for observation in observations):
+        return RuledTorch(own_saved_values=True).run(program)
+    if any(may_tell(statement) for statement in program):
+        ours = RuledTorch(own_saved_values=True).run(program)
+        if any(rule in observation.fired for observation in ours for rule in TELLING_RULES) or has(program, "div_"):
+            return ours
     return observations
+
+
+def may_tell(statement: Statement) -> bool:
+    """Statements after which the two accounts may differ although torch raises nothing."""
+    lends = statement.kind == "grad" and statement.facts["create_graph"] and statement.facts["first_input"] > 1
+    return statement.kind == "set_data" or statement.facts.get("op") == "div_" or lends
+
+
+def has(program: Program, op: str) -> bool:
+    return any(statement.facts.get("op") == op for statement in program)

@@ -42,7 +42,7 @@ class Saved:
         self.is_interior = tensor.grad_fn is not None
         self.is_static = tensor.dtype == torch.int64  # the positions of an index, which programs give as lists
         self.serves: frozenset[int] | None = None  # the operands whose gradients are made from it; None: any
-        self.overwritten = self.maybe_overwritten = self.detached = self.released = False
+        self.overwritten = self.maybe_overwritten = self.detached = self.released = self.is_lent = False
 
     def watch(self, tensor: torch.Tensor) -> None:
         """Check `tensor` in place of what was saved; the value handed back is the one of now."""
@@ -110,11 +110,11 @@ class SavedValues:
         if record.detached:
             raise RuleError("SAVED_DETACHED")
         if record.alias._version != record.version:
-            if record.overwritten:
+            if record.overwritten and not record.is_lent:
                 raise RuleError("VERSION")
-            if record.maybe_overwritten:
+            if record.maybe_overwritten or record.overwritten:
                 self.either("VERSION")
-            self.fire("D17")
+            self.fire("N4" if record.overwritten else "D17")
 
     # ---- release ---------------------------------------------------------------------------------------------
 
@@ -174,6 +174,13 @@ class SavedValues:
         """A backward pass accumulated in place into gradients that were saved by some graph: all of each is new."""
         everywhere = frozenset(address for record in self.records for address in record.region)
         self.wrote(everywhere, everywhere)
+
+    def lend(self, since: int, gradient: torch.Tensor) -> None:
+        """Values saved since record number `since` that are the caller's `gradient`: others save a copy (rule N4)."""
+        lent = region(gradient)
+        for record in self.records[since:]:
+            if not record.region.isdisjoint(lent):
+                record.is_lent, record.value = True, record.alias.clone()
 
     def detached(self, tensor: torch.Tensor) -> None:
         """`tensor.detach_()` ran: values saved from it as an operand have lost their history."""

@@ -12,7 +12,8 @@ Shape = tuple[int, ...]
 class Variable:
     """A named tensor as the generator sees it.
 
-    `root` names the tensor whose memory it probably shares; `constant` marks views made while nothing was recorded.
+    `root` names the tensor whose memory it probably shares; `constant` marks views made while nothing was recorded,
+    `transposed` what probably does not lie in memory in the order of its axes.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Variable:
     expanded: bool = False
     inference: bool = False
     constant: bool = False
+    transposed: bool = False
     root: str = ""
 
 

@@ -307,11 +307,15 @@ def _roots_and_gradients(
     edges: list[tuple[Node, int]] = []
     values: list[Any] = []
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
-        if type(root) is Tensor and type(gradient) is Tensor and root._spec is gradient._spec and not create:
-            # The usual call needs none of the checks below: a result that requires grad and a gradient like it.
-            node = root._node
-            if root._extra is None and gradient._extra is None and isinstance(node, Node):
-                edges.append((node, 0))
+        if type(root) is Tensor and root._extra is None and not create and isinstance(root._node, Node):
+            # The usual calls need none of the checks below: a real scalar, or a result and a gradient like it.
+            spec = root._spec
+            if gradient is None and spec.is_real and spec.size == 1:
+                edges.append((root._node, 0))
+                values.append(np.ones(spec.shape, spec.dtype))
+                continue
+            if type(gradient) is Tensor and gradient._spec is spec and gradient._extra is None:
+                edges.append((root._node, 0))
                 values.append(gradient._data)
                 continue
         edge, spec = _root_edge(index, root, gradient)

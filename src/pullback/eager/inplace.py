@@ -22,6 +22,7 @@ from pullback.eager.record import make_node, save_outputs, tell_observers
 from pullback.errors import AutogradError
 from pullback.payloads.evaluate import evaluate
 from pullback.tensors.tensor import Tensor
+from pullback.tensors.versions import overlap
 from pullback.tensors.views import view_of
 
 
@@ -144,7 +145,7 @@ def _before_the_write(operand: Tensor, target: Tensor) -> Tensor:
     """An operand as the rules must see it: a copy if the write is about to change it, with the history it has now."""
     payload, written = operand._data, target._data
     if operand is not target and not (
-        type(payload) is np.ndarray and type(written) is np.ndarray and np.may_share_memory(payload, written)
+        type(payload) is np.ndarray and type(written) is np.ndarray and overlap(payload, written)
     ):
         return operand
     kept = Tensor()

@@ -112,8 +112,18 @@ members: dict[str, Callable[..., Any]] = {
 
 @primitive(aliases=("clone",), torch="clone")
 def copy(x, *, order):
-    """A copy of `x` in memory order "C", "F", or "K" for the order that `x` has; a broadcast has none and gets "C"."""
-    return x.copy("C" if order == "K" and 0 in x.strides else order)
+    """A copy of `x` in memory order "C", "F", or "K" for the order that `x` has."""
+    if order == "K" and 0 in x.strides:
+        return _copy_of_a_broadcast(x)
+    return x.copy(order)
+
+
+def _copy_of_a_broadcast(x: Any) -> Any:
+    """A copy in which repeated axes stay where they are; NumPy's own would move them to the end of the order."""
+    iterator = np.nditer((x, None), ["zerosize_ok", "refs_ok"], [["readonly"], ["writeonly", "allocate"]], order="K")
+    out = iterator.operands[1]
+    out[...] = x
+    return out
 
 
 @copy.door
@@ -159,6 +169,8 @@ def _assign(x, y):
 
 @_assign.inplace
 def assign_inplace(x: Any, y: Any) -> None:
+    if type(y) is np.ndarray and y.ndim and np.may_share_memory(x, y):
+        y = y.copy()  # NumPy gets two overlapping vectors of different strides wrong: a[1] = a[:, 2]
     np.copyto(x, y, casting="unsafe")
 
 

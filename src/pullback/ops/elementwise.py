@@ -57,6 +57,17 @@ divide = binary(
 negative = unary(
     "negative", np.negative, -1, lower="neg", complex_domain=True, aliases=("neg",), torch="neg", doc="`-x`."
 )
+
+
+@negative.inplace
+def negative_inplace(x: Any) -> None:
+    if x.flags.c_contiguous:
+        np.negative(x, out=x)
+    else:
+        # NumPy 2.4 would write the wrong elements when the step in memory is 16 bytes for float32, 64 for float64.
+        np.copyto(x, np.negative(x))
+
+
 positive = unary("positive", np.positive, 1, complex_domain=True, doc="`+x`: a copy of `x`.")
 fabs = unary("fabs", np.fabs, lambda x: _sign(x), lower="abs", doc="The absolute value of a real number.")
 copysign = binary(

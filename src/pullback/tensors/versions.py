@@ -106,7 +106,7 @@ class WrittenRegions:
                 contiguous or _touches(region, self._starts[piece], self._ends[piece])
             ):
                 return True
-        return any(version > since and _overlap(region, written) for version, written in reversed(self._strided))
+        return any(version > since and overlap(region, written) for version, written in reversed(self._strided))
 
     def rewind(self, version: int) -> None:
         """Let no write be later than `version`."""
@@ -138,7 +138,8 @@ class WrittenRegions:
         self._limit = max(_MOST_STRIDED, 2 * len(self._strided))
 
 
-def _overlap(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
+def overlap(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
+    """Do two arrays have an element in common? Answered exactly unless that is too hard, and with yes then."""
     try:
         return np.shares_memory(first, second, max_work=_MOST_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
@@ -147,7 +148,7 @@ def _overlap(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
 
 def _touches(region: np.ndarray[Any, Any], low: int, high: int) -> bool:
     """Does the strided `region` have an element inside the byte range?"""
-    return _overlap(region, np.asarray(_Interval(low, high)))
+    return overlap(region, np.asarray(_Interval(low, high)))
 
 
 class _Interval:
