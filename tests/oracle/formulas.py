@@ -50,11 +50,46 @@ class Quotient(torch.autograd.Function):
         return over_x, over_y
 
 
-def formula_for(op: str, text: str, arity: int) -> tuple[str, Callable[..., Any]] | None:
+class Magnitude(torch.autograd.Function):
+    """`abs(x)` with NaN for the derivative at NaN, where torch has 0 (rule §6.2)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x.abs()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return grads[0] * torch.where(x.isnan(), x, x.sgn())
+
+
+class Larger(torch.autograd.Function):
+    """`maximum(x, y)` whose gradient goes to the operand that is NaN, where torch gives it to both (rule §6.1)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        ctx.shapes = x.shape, y.shape
+        ctx.save_for_backward(x, y)
+        return torch.maximum(x, y)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        x, y = ctx.saved_tensors
+        largest = torch.maximum(x, y)
+        shares = [(z == largest) | (z.isnan() & largest.isnan()) for z in (x, y)]
+        total = shares[0].to(x.dtype) + shares[1].to(x.dtype)
+        return tuple((grads[0] * s / total).sum_to_size(shape) for s, shape in zip(shares, ctx.shapes, strict=True))
+
+
+def formula_for(op: str, text: str, operands: list[torch.Tensor]) -> tuple[str, Callable[..., Any]] | None:
     """The rule and the operation that stand for the statement `text`, or None if torch's own formula will do."""
+    has_nan = any(bool(x.detach().isnan().any()) for x in operands) if op in ("abs", "maximum") else False
+    if has_nan:
+        return ("§6.2", Magnitude.apply) if op == "abs" else ("§6.1", Larger.apply)
     if op == "prod":
         return "R5", lambda x: Product.apply(x, "keepdim=True" in text)
-    if op == "div" and arity == 2:
+    if op == "div" and len(operands) == 2:
         return "§3.2", Quotient.apply
     if op == "square" or (op == "pow" and text.endswith("** 2")):
         return "N3", lambda x: x * x

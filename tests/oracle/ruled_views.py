@@ -90,7 +90,7 @@ class RuledViews(NativeTorch):
     def applied(self, statement: Statement, operands: list[torch.Tensor]) -> Any:
         """The statement on these operands with Pullback's formulas, recorded for inference tensors too (rule §9.4)."""
         recorded = is_recording() and any(x.requires_grad for x in operands)
-        formula = formula_for(statement.facts["op"], self.text(statement), len(operands)) if recorded else None
+        formula = formula_for(statement.facts["op"], self.text(statement), operands) if recorded else None
         if formula is not None:
             self.fire(formula[0])
         run = partial(self.call, statement) if formula is None else lambda values: formula[1](*values)

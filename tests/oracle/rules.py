@@ -1,7 +1,7 @@
 """The differences from torch, and what the oracle does with each.
 
 `[D1]` to `[D37]` are the deliberate ones of the specification; `§` names a section that says what Pullback does where
-torch does something else (§2.18 and §3.2 are sections of the operators' part), `R` one of the rules every operator
+torch does something else (§2.18, §3.2 and §6 are sections of the operators' part), `R` one of the rules every operator
 obeys; `N` are differences that the oracle found and no section speaks of. docs/differences.md has them in words.
 
 A rule never skips a comparison. Most undo the difference on the torch side, at the statement where it arises, so that
@@ -185,6 +185,12 @@ RULES |= {
         "only what leads to an input runs (left open by the specification)",
         "Reach.idle: such nodes read and release nothing, and their pre-hooks are silent",
     ),
+    "§6.1": Rule(
+        "maximum with a NaN gives both operands the gradient",
+        "the operand that is NaN",
+        "formulas.Larger",
+    ),
+    "§6.2": Rule("the derivative of abs at NaN is 0", "NaN", "formulas.Magnitude"),
     "§7.5": Rule(
         "the gradient of a rebuilt view without elements has no history",
         "it has",

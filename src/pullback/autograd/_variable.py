@@ -119,6 +119,8 @@ def check_tracked_write(tensor: Tensor) -> None:
     if info is not None:
         if info.creation_meta is not CreationMeta.DEFAULT:
             raise view_error(info.creation_meta, tensor, "it is being modified in-place")
+        if type(tensor._node) is Leaf:
+            refresh_view(tensor)  # no leaf any more if its base got a history
         if requires_grad(tensor) and not isinstance(info.base._node, Node):
             raise AutogradError(
                 "VIEW_OF_LEAF_INPLACE",
