@@ -190,6 +190,25 @@ def test_a_leaf_that_was_detached_goes_back_to_its_accumulator():
     assert grad(y, x)[0].tolist() == [4.0]
 
 
+def test_a_detached_tensor_retains_no_gradient_and_can_get_a_history_again():
+    x = leaf([2.0])
+    y = x * 1.0
+    y.retain_grad()
+    y.detach_()
+    assert not y.retains_grad
+    y.mul_(x)
+    assert grad(y, x)[0].tolist() == [2.0]
+
+
+def test_a_view_that_was_a_leaf_can_not_accumulate_once_its_base_has_a_history():
+    b = constant([1.0, 2.0])
+    v = b[:1]
+    v.requires_grad_()
+    b[1:] = v * 3.0
+    with raises("LEAF_MOVED"):
+        b.sum().backward()
+
+
 def test_the_data_of_an_inference_tensor_is_an_inference_tensor():
     with pb.inference_mode():
         x = pb.ones(2)

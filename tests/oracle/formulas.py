@@ -50,6 +50,18 @@ class Quotient(torch.autograd.Function):
         return over_x, over_y
 
 
+class Sign(torch.autograd.Function):
+    """The sign, and NaN for NaN. Its derivative is 0, for which nothing need be kept; torch keeps `x` (rule R5)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return torch.where(x.isnan(), x, x.sgn())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return torch.zeros_like(grads[0])
+
+
 class Magnitude(torch.autograd.Function):
     """`abs(x)` with NaN for the derivative at NaN, where torch has 0 (rule §6.2)."""
 
@@ -61,7 +73,7 @@ class Magnitude(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         (x,) = ctx.saved_tensors
-        return grads[0] * torch.where(x.isnan(), x, x.sgn())
+        return grads[0] * Sign.apply(x)
 
 
 class Larger(torch.autograd.Function):
@@ -84,9 +96,10 @@ class Larger(torch.autograd.Function):
 
 def formula_for(op: str, text: str, operands: list[torch.Tensor]) -> tuple[str, Callable[..., Any]] | None:
     """The rule and the operation that stand for the statement `text`, or None if torch's own formula will do."""
-    has_nan = any(bool(x.detach().isnan().any()) for x in operands) if op in ("abs", "maximum") else False
-    if has_nan:
-        return ("§6.2", Magnitude.apply) if op == "abs" else ("§6.1", Larger.apply)
+    if op == "abs":
+        return "§6.2" if has_nan(operands) else "R5", Magnitude.apply
+    if op == "maximum" and has_nan(operands):
+        return "§6.1", Larger.apply
     if op == "prod":
         return "R5", lambda x: Product.apply(x, "keepdim=True" in text)
     if op == "div" and len(operands) == 2:
@@ -94,3 +107,7 @@ def formula_for(op: str, text: str, operands: list[torch.Tensor]) -> tuple[str, 
     if op == "square" or (op == "pow" and text.endswith("** 2")):
         return "N3", lambda x: x * x
     return None
+
+
+def has_nan(tensors: list[torch.Tensor]) -> bool:
+    return any(bool(x.detach().isnan().any()) for x in tensors)

@@ -30,6 +30,7 @@ class RuledPasses(RuledWrites):
         self.set_aside: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.idle: set[Any] = set()
         self.given: list[torch.Tensor] = []
+        self.called: set[str] = set()  # hooks that ran in the pass
 
     # ---- hooks: rules D3, D18, D21 ---------------------------------------------------------------------------
 
@@ -59,6 +60,10 @@ class RuledPasses(RuledWrites):
             if g is None:
                 self.fire("D21")
                 return None
+            if name in self.called:
+                self.fire("§6.3")
+                return None
+            self.called.add(name)
             result = plain(g)
             if name in self.hooked:
                 node, position = self.hooked[name]
@@ -104,6 +109,7 @@ class RuledPasses(RuledWrites):
         """A pass: roots are checked one after the other, saved values are read and released as Pullback does it."""
         keep = statement.facts["keep"]
         self.keeps_graph, self.idle = keep, idle
+        self.called.clear()
         torch.autograd._make_grads = self.root_gradients
         try:
             with ExitStack() as stack:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 
 from .formulas import formula_for
 from .inference import Connect, RecordedView, is_flagged, needs_connection, refusing
-from .machine import Observation
+from .machine import Observation, State
 from .native_torch import NativeTorch, is_recording, recording
 from .saved import SavedValues
 from .statements import Program, Statement, compiled
@@ -31,6 +32,7 @@ class RuledViews(NativeTorch):
         self.chains: dict[str, tuple[str, ...]] = {}
         self.refreshed_at: dict[str, int] = {}
         self.own_leaves: set[str] = set()
+        self.ended: dict[int, torch.Tensor] = {}  # tensors that retained their gradients until they were detached
         self.unread: set[str] = set()  # views whose base was switched on and that nobody has looked at since
         self.moved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # bases that were replaced, by identity
         self.saved = SavedValues(self.fire, self.allow) if own_saved_values else None
@@ -230,9 +232,7 @@ class RuledViews(NativeTorch):
                 self.rederived(view_name)
                 self.unread.add(view_name)
         if before and not tensor.requires_grad:
-            for view_name in [n for n in self.unread if self.environment[n]._base is tensor]:
-                self.rederived(view_name, keep_flag=False)
-                self.unread.discard(view_name)
+            self.forget_unread(tensor)
         return value
 
     def execute_observe(self, statement: Statement) -> Any:
@@ -289,8 +289,22 @@ class RuledViews(NativeTorch):
             return
         with recording(is_recording()):
             self.call(statement, [tensor])
+        if tensor.retains_grad:
+            self.ended[id(tensor)] = tensor
+        self.forget_unread(tensor)
         if self.saved is not None:
             self.saved.detached(tensor)
+
+    def forget_unread(self, base: torch.Tensor) -> None:
+        """`base` requires grad no more, and neither do views that nobody has looked at while it did."""
+        for name in [name for name in self.unread if self.environment[name]._base is base]:
+            self.rederived(name, keep_flag=False)
+            self.unread.discard(name)
+
+    def state(self, name: str, tensor: Any, names: dict[int, str], fresh: bool) -> State:
+        """Torch says of a tensor that was detached that it retains its gradient (rule §1.3)."""
+        state = super().state(name, tensor, names, fresh)
+        return replace(state, retains_grad=False) if id(tensor) in self.ended else state
 
     def execute_copy(self, statement: Statement) -> Any:
         """Rule D37."""

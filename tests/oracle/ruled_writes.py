@@ -55,6 +55,11 @@ class RuledWrites(RuledViews):
         since = 0 if self.saved is None else len(self.saved.records)
         if facts["op"] in ("copy_", "fill_") and self.drops_history(target):
             target = self.overwrite(statement, target, operands)
+        elif id(target) in self.ended and is_recording() and any(x.requires_grad for x in operands):
+            self.fire("§1.3")
+            old, target = target, self.stand_in(target)
+            self.write_or_refuse(statement, target, operands, text)
+            self.move_views(old, target)
         else:
             self.write_or_refuse(statement, target, operands, text)
         if self.saved is not None:
@@ -163,18 +168,25 @@ class RuledWrites(RuledViews):
             target.detach_()
             target.copy_(value)
             return target
-        # Torch can not detach a tensor that retains its gradient and write it later: another one takes its place.
-        new = target.detach()
+        new = self.stand_in(target)
         new.copy_(value)
-        new.grad = target.grad
         new.retain_grad()
+        self.move_views(target, new)
+        return new
+
+    def stand_in(self, target: torch.Tensor) -> torch.Tensor:
+        """Torch can not detach a tensor that retains its gradient and write it later: another one takes its place."""
+        new = target.detach()
+        new.grad = target.grad
         self.moved[id(target)] = target, new
         for name in [name for name, tensor in self.environment.items() if tensor is target]:
             self.environment[name] = new
-        for name, tensor in list(self.environment.items()):
-            if tensor._base is target and name not in self.own_leaves:
-                self.rederived(name, new)
         return new
+
+    def move_views(self, old: torch.Tensor, new: torch.Tensor) -> None:
+        for name, tensor in list(self.environment.items()):
+            if tensor._base is old and name not in self.own_leaves:
+                self.rederived(name, new)
 
     # ---- operands: rules D16, D34, D35 -----------------------------------------------------------------------
 
@@ -188,7 +200,7 @@ class RuledWrites(RuledViews):
         same = whole and operand.data_ptr() == target.data_ptr() and facts["op"] != "set"
         if not same:
             self.fire("D35")
-        elif facts["op"] in ("mul_", "div_") and torch.is_grad_enabled() and operand.requires_grad:
+        elif torch.is_grad_enabled() and (operand.requires_grad or target.requires_grad):
             self.fire("D16")
         return operand.clone()
 

@@ -151,7 +151,8 @@ RULES |= {
         "RuledTorch.write_or_refuse and execute_flag read grad_fn",
     ),
     "§1.3": Rule(
-        "detach_ does nothing in inference mode, nor to an inference tensor",
+        "detach_ does nothing in inference mode, nor to an inference tensor; a tensor that retained its gradient then"
+        " cannot get a history any more",
         "it detaches",
         "RuledTorch.execute_detach_ leaves the mode, or takes the flag away",
     ),
@@ -191,6 +192,11 @@ RULES |= {
         "formulas.Larger",
     ),
     "§6.2": Rule("the derivative of abs at NaN is 0", "NaN", "formulas.Magnitude"),
+    "§6.3": Rule(
+        "a hook on a view that was a leaf of its own runs for its new history and for its old accumulator",
+        "once per pass, for the history the view had when the hook was registered",
+        "RuledTorch.hook ignores the second call",
+    ),
     "§7.5": Rule(
         "the gradient of a rebuilt view without elements has no history",
         "it has",
@@ -222,7 +228,11 @@ RULES |= {
         "only what the gradients that the pass wants are made from",
         "SavedValues.is_wanted",
     ),
-    "R5": Rule("a product keeps its operand and its result", "the operand", "formulas.Product"),
+    "R5": Rule(
+        "a product keeps its operand and its result, a sign its operand",
+        "the product its operand, the sign nothing",
+        "formulas.Product and Magnitude",
+    ),
 }
 
 # Differences that no section speaks of.

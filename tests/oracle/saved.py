@@ -84,6 +84,7 @@ class SavedValues:
     def unpack(self, record: Saved) -> torch.Tensor:
         node = torch._C._current_autograd_node()
         if node in self.idle:
+            self.fire("§5.2")
             return record.value
         try:
             self.check(record)
@@ -139,7 +140,10 @@ class SavedValues:
         kept = Kept()
 
         def visit(grads: tuple[Any, ...]) -> None:
-            if grads[0] is None or copy_slices in self.idle:
+            if copy_slices in self.idle:
+                self.fire("§5.2")
+                return
+            if grads[0] is None:
                 return
             if kept.released:
                 raise RuleError("SECOND_BACKWARD")

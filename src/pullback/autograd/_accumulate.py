@@ -63,7 +63,9 @@ class AccumulateGrad(Node):
         `owned` promises that nobody else holds the gradient, so that it may become `.grad` without a copy.
         """
         leaf = self.variable
-        if type(leaf._node) is not Leaf:
+        # A view that was a leaf of its own may have got a history from its base, which asking for `grad_fn` builds.
+        is_interior = leaf._extra is not None and leaf._extra.view is not None and leaf.grad_fn is not None
+        if is_interior or type(leaf._node) is not Leaf:
             if leaf._node is not None:
                 raise AutogradError(
                     "LEAF_MOVED",

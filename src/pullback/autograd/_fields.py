@@ -219,6 +219,8 @@ def detach_(tensor: Tensor) -> Tensor:
         )
     if type(tensor._node) is Leaf:
         meta_of(tensor).parked_leaf = tensor._node  # graphs over it still lead here, should it require grad again
+    if tensor._meta is not None:
+        tensor._meta.retains_grad = False  # a leaf retains nothing
     tensor._node = None
     tensor._nr = 0
     if tensor._extra is not None:
