@@ -46,7 +46,7 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 
 docs: $(VENV)/.ready
-	@$(BIN)/python docs/build.py
+	@$(BIN)/python -m docs.build
 
 # Without torch there is nothing to compare with: that is said, and is no error. `make test` has the say on the package.
 oracle:

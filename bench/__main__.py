@@ -2,10 +2,10 @@
 
 import argparse
 
-from bench import eager, memory, startup
+from bench import eager, memory, operators, startup
 from bench.runner import Options
 
-QUESTIONS = {"eager": eager.main, "memory": memory.main, "startup": startup.main}
+QUESTIONS = {"eager": eager.main, "memory": memory.main, "operators": operators.main, "startup": startup.main}
 
 
 def main() -> None:

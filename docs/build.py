@@ -1,30 +1,27 @@
-"""Render the pages and a reference generated from the package as HTML in `docs/_site`: `make docs`.
+"""Render the pages and the reference as HTML in `docs/_site`: `make docs`.
 
-Three sources: the Markdown files of the repository, the docstrings of every public name, and the operators'
-declarations. A page that is added later appears without any change here; a link to a page that does not exist is named
-on the screen and left as it is.
+Two sources: the Markdown files of the repository, and the reference that `docs/reference.py` makes from the package,
+which counts as `docs/reference/*.md`. A page that is added later appears without any change here; a link to a page or
+to a place in one that does not exist is an error.
 """
 
 import html
-import importlib
-import inspect
 import os
-import pkgutil
 import re
 import shutil
-from collections.abc import Iterable
+import sys
 from pathlib import Path
-from typing import Any
 
 from markdown import markdown
 
+from docs.names import public_modules
+from docs.reference import pages, reference_page
+
+__all__ = ["main", "public_modules", "reference_page"]
+
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "_site"
-
-PUBLIC_PACKAGES = (
-    "autograd", "func", "library", "aot", "interop", "testing", "utils", "linalg", "fft", "nn", "polynomial", "random",
-    "signal", "special", "errors",
-)  # fmt: skip
+REFERENCE = Path("docs/reference")
 
 STYLE = """
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif; color: #222 }
@@ -37,161 +34,89 @@ td, th { vertical-align: top } h3 { margin-top: 2rem } a { color: #14507a }
 """
 
 
-# The package ----------------------------------------------------------------------------------------------------------
+def written_pages() -> dict[Path, str]:
+    """The Markdown files of the repository that are pages, by their path from the root."""
+    sources = [Path("README.md"), Path("CONTRIBUTING.md"), Path("CHANGELOG.md")]
+    sources += sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md") if SITE not in path.parents)
+    return {source: (ROOT / source).read_text(encoding="utf-8") for source in sources if (ROOT / source).exists()}
 
 
-def public_modules() -> list[str]:
-    """`pullback`, its public packages that exist, and the modules in them that have no leading underscore."""
-    existing = {info.name for info in pkgutil.iter_modules(importlib.import_module("pullback").__path__)}
-    found = ["pullback"]
-    for name in PUBLIC_PACKAGES:
-        if name not in existing:
-            continue
-        module = importlib.import_module(f"pullback.{name}")
-        found.append(module.__name__)
-        found += [
-            f"{module.__name__}.{info.name}"
-            for info in pkgutil.iter_modules(getattr(module, "__path__", []))
-            if not info.name.startswith("_")
-        ]
-    return found
+def target_of(source: Path) -> Path:
+    """Where a page goes in the site."""
+    if source == Path("README.md"):
+        return Path("index.html")
+    inside = source.relative_to("docs") if source.parts[0] == "docs" else Path(source.name.lower())
+    return inside.with_suffix(".html")
 
 
-def describe(name: str, value: Any) -> str:
-    """The Markdown entry of one public name: signature and docstring, or the value itself."""
-    if inspect.ismodule(value):
-        text = (value.__doc__ or "").partition("\n")[0]
-        return f"### {name}\n\nModule. {text}\n"
-    if not callable(value):
-        return f"### {name}\n\n`{value!r}`\n"
-    try:
-        signature = str(inspect.signature(value))
-    except (TypeError, ValueError):
-        signature = "(...)"
-    return f"### {name}\n\n    {name}{signature}\n\n{inspect.getdoc(value) or ''}\n"
-
-
-def reference_page(module_name: str) -> str:
-    """The Markdown page of one public module, every name of `__all__` under a heading of its own."""
-    module = importlib.import_module(module_name)
-    entries = [describe(name, getattr(module, name)) for name in sorted(module.__all__, key=str.lower)]
-    return f"# {module_name}\n\n{inspect.getdoc(module) or ''}\n\n" + "\n".join(entries)
-
-
-def reverse_rule(op: Any) -> str:
-    """Where the gradient of `op` comes from, in a few words."""
-    if op.not_differentiable_because:
-        return f"none: {op.not_differentiable_because}"
-    if op.partials is not None:
-        return "from partial derivatives"
-    if op.linear_in and not op.multilinear:
-        return "transpose"
-    return "written"
-
-
-def saved_names(op: Any) -> str:
-    """What is kept for backward when all operands need a gradient."""
-    if not op.is_differentiable:
-        return ""
-    operands, outputs = op.reads((True,) * len(op.operands))
-    names = [op.operands[i] for i in operands] + [op.outputs[i] for i in outputs if i < len(op.outputs)]
-    return ", ".join(f"`{name}`" for name in names) or "nothing"
-
-
-def operator_page() -> str:
-    """The Markdown table of all declared operators."""
-    importlib.import_module("pullback")
-    registry = importlib.import_module("pullback.declare.op").registry
-    lines = ["# Operators", "", f"{len(registry)} operators, each declared once under `src/pullback/ops/`.", ""]
-    lines += ["| operator | what it gives | family | gradient | kept for backward |", "|---|---|---|---|---|"]
-    for name in sorted(registry):
-        op = registry[name]
-        call = f"{name}({', '.join([*op.operands, *(f'{p}=' for p in op.params)])})"
-        first = inspect.cleandoc(op.doc).partition("\n")[0]
-        cells = [f"`{call}`", first, op.family, reverse_rule(op), saved_names(op)]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-# The pages ------------------------------------------------------------------------------------------------------------
-
-
-def written_pages() -> dict[Path, Path]:
-    """Where each Markdown file of the repository goes: source relative to the root, target relative to the site."""
-    pages = {}
-    if (ROOT / "README.md").exists():
-        pages[Path("README.md")] = Path("index.html")
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
-        pages[Path(name)] = Path(name.lower()).with_suffix(".html")
-    for source in sorted((ROOT / "docs").rglob("*.md")):
-        if SITE not in source.parents:
-            pages[source.relative_to(ROOT)] = source.relative_to(ROOT / "docs").with_suffix(".html")
-    return pages
-
-
-def relink(text: str, source: Path, pages: dict[Path, Path]) -> str:
-    """`text` with links between Markdown files turned into links between their HTML pages."""
+def relink(text: str, source: Path, anchors: dict[Path, set[str]]) -> tuple[str, list[str]]:
+    """`text` with links between Markdown files turned into links between their pages, and what is wrong with them."""
+    mistakes = []
 
     def replace(match: re.Match[str]) -> str:
-        path, anchor = match[1], match[2] or ""
-        linked = Path(os.path.normpath(source.parent / path))
-        if linked not in pages:
-            print(f"{source} links to {path}, which is not a page")
-            return match[0]
-        return f'href="{os.path.relpath(pages[linked], pages[source].parent)}{anchor}"'
+        path, anchor = match[1] or "", match[2] or ""
+        linked = Path(os.path.normpath(source.parent / path)) if path else source
+        if linked not in anchors:
+            mistakes.append(f"{source} links to {path}, which is not a page")
+        elif anchor and html.unescape(anchor[1:]) not in anchors[linked]:
+            mistakes.append(f"{source} links to {path}{anchor}, and there is no such place")
+        elif path:
+            return f'href="{os.path.relpath(target_of(linked), target_of(source).parent)}{anchor}"'
+        return match[0]
 
-    return re.sub(r'href="(?!\w+:)([^"#]+\.md)(#[^"]*)?"', replace, text)
-
-
-def navigation(target: Path, titles: dict[Path, str]) -> str:
-    """Links to all pages, seen from `target`."""
-    links = (
-        f'<a href="{os.path.relpath(page, target.parent)}">{html.escape(title)}</a>' for page, title in titles.items()
-    )
-    return "<nav>" + "\n".join(links) + "</nav>"
+    return re.sub(r'href="(?!\w+:)([^"#]+\.md)?(#[^"]*)?"', replace, text), mistakes
 
 
-def title_of(markdown_text: str, otherwise: str) -> str:
+def title_of(text: str, otherwise: str) -> str:
     """The first heading."""
-    found = re.search(r"^# (.+)$", markdown_text, re.MULTILINE)
+    found = re.search(r"^# (.+?)( \{#.*\})?$", text, re.MULTILINE)
     return found[1].strip() if found else otherwise
 
 
 def render(text: str) -> str:
     """Markdown as HTML; headings get anchors."""
-    return markdown(text, extensions=["tables", "fenced_code", "toc", "sane_lists"], output_format="html")
+    return markdown(text, extensions=["attr_list", "tables", "fenced_code", "toc", "sane_lists"], output_format="html")
 
 
-def write_page(target: Path, title: str, body: str, titles: dict[Path, str]) -> None:
+def navigation(source: Path, titles: dict[Path, str]) -> str:
+    """Links to the written pages and to the first page of the reference, seen from `source`."""
+    start = target_of(source).parent
+    links = (
+        f'<a href="{os.path.relpath(target_of(page), start)}">{html.escape(title)}</a>'
+        for page, title in titles.items()
+        if page.parent != REFERENCE or page.stem == "index"
+    )
+    return "<nav>" + "\n".join(links) + "</nav>"
+
+
+def write_page(source: Path, body: str, titles: dict[Path, str]) -> None:
     """One HTML file."""
-    path = SITE / target
+    path = SITE / target_of(source)
     path.parent.mkdir(parents=True, exist_ok=True)
+    title = html.escape(titles[source])
     path.write_text(
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)} - Pullback</title>\n'
-        f"<style>{STYLE}</style></head>\n<body>{navigation(target, titles)}\n{body}\n</body></html>\n",
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title} - Pullback</title>\n'
+        f"<style>{STYLE}</style></head>\n<body>{navigation(source, titles)}\n{body}\n</body></html>\n",
         encoding="utf-8",
     )
 
 
-def generated_pages(modules: Iterable[str]) -> dict[Path, str]:
-    """The Markdown of the pages that come out of the package."""
-    pages = {Path("operators.html"): operator_page()}
-    return pages | {Path("reference") / f"{module}.html": reference_page(module) for module in modules}
-
-
-def main() -> None:
-    """Build the whole site afresh."""
-    sources = written_pages()
-    texts = {target: (ROOT / source).read_text(encoding="utf-8") for source, target in sources.items()}
-    generated = generated_pages(public_modules())
-    titles = {target: title_of(text, target.stem) for target, text in (texts | generated).items()}
+def main() -> int:
+    """Build the whole site afresh; 1 if a link leads nowhere."""
+    texts = written_pages() | {REFERENCE / f"{name}.md": text for name, text in pages().items()}
+    titles = {source: title_of(text, source.stem) for source, text in texts.items()}
+    bodies = {source: render(text) for source, text in texts.items()}
+    anchors = {source: set(re.findall(r' id="([^"]+)"', body)) for source, body in bodies.items()}
     shutil.rmtree(SITE, ignore_errors=True)
-    for source, target in sources.items():
-        write_page(target, titles[target], relink(render(texts[target]), source, sources), titles)
-    for target, text in generated.items():
-        write_page(target, titles[target], render(text), titles)
+    mistakes = []
+    for source, body in bodies.items():
+        linked, wrong = relink(body, source, anchors)
+        mistakes += wrong
+        write_page(source, linked, titles)
     print(f"{len(titles)} pages in {SITE.relative_to(ROOT)}")
+    print("".join(f"{mistake}\n" for mistake in mistakes), end="", file=sys.stderr)
+    return 1 if mistakes else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

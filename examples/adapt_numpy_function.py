@@ -73,13 +73,11 @@ def main():
         print(f"d misfit / d {name:9s}{gradient:+13.6f}   (finite difference {numeric:+13.6f})")
         assert abs(gradient - numeric) < 1e-5 * max(1.0, abs(numeric))
 
-    # Gauss-Newton: one row of the Jacobian per sensor, by one backward pass each.
-    simulate = pb.func.adapt(rod.simulate)
+    # Gauss-Newton: the Jacobian of the sensors, by one forward pass for all three parameters.
+    jacobian = pb.func.jacfwd(pb.func.adapt(rod.simulate))
     for _ in range(10):
-        parameters = pb.tensor(guess, requires_grad=True)
-        readings = simulate(parameters)
-        rows = [pb.autograd.grad(reading, parameters, retain_graph=True)[0].numpy() for reading in readings]
-        step = np.linalg.lstsq(np.array(rows), measured - readings.detach().numpy())[0]
+        matrix = jacobian(pb.tensor(guess)).numpy()
+        step = np.linalg.lstsq(matrix, measured - rod.simulate(guess))[0]
         while misfit(guess + step) > misfit(guess) > 1e-20:
             step /= 2
         guess = guess + step

@@ -26,7 +26,7 @@ LAYERS = (
     ("eager",),
     ("ops",),
     ("func", "library", "aot", "interop", "testing", "utils", "_compile"),
-    ("pullback", "linalg", "fft", "nn", "polynomial", "random", "signal", "special"),
+    ("pullback", "linalg", "fft", "lax", "nn", "polynomial", "random", "signal", "special"),
 )
 HEIGHT = {package: height for height, line in enumerate(LAYERS) for package in line}
 

@@ -26,6 +26,7 @@ from pullback.autograd.grad_mode import (
 from pullback.errors import AutogradError, CheckpointError, GradcheckError, PerformanceWarning
 from pullback.interop import _array_api
 from pullback.ops import LATER as _LATER
+from pullback.ops import TOP_LEVEL as _TOP_LEVEL
 from pullback.ops import functions as _functions
 from pullback.tensors.tensor import Tensor
 
@@ -45,12 +46,17 @@ _functions = {name: function for name, function in _functions.items() if "." not
 globals().update(_functions | _dtypes | _constants)
 
 # Loaded when they are first asked for: most programs need none of them.
-_LAZY = ("func", "random", "testing", "utils", *_LATER)
+_LAZY = ("func", "lax", "random", "testing", "utils", *_LATER)
+_FROM = {name: family for family, names in _TOP_LEVEL.items() for name in names}
+_FROM["scipy_value_and_grad"] = "interop._scipy"
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         return _import_module(f"pullback.{name}")
+    if name in _FROM:
+        value = globals()[name] = getattr(_import_module(f"pullback.{_FROM[name]}"), name)
+        return value
     raise AttributeError(f"module 'pullback' has no attribute {name!r}")
 
 
@@ -72,8 +78,9 @@ __all__ = [
     *_dtypes,
     *_constants,
     *_LAZY,
+    *_FROM,
 ]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_FROM})

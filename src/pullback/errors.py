@@ -6,6 +6,7 @@
       CheckpointError          a checkpointed function did not repeat itself
       GradcheckError           analytical and numerical derivatives differ
     UserWarning
+      DetachedScalarWarning    a number left the graph, and carries no gradient
       PerformanceWarning       the result is right, and a faster way exists
 
 An `AutogradError` says what happened, where, why it is not allowed and what to write instead. It derives from
@@ -14,7 +15,10 @@ An `AutogradError` says what happened, where, why it is not allowed and what to 
 
 from __future__ import annotations
 
-__all__ = ["AutogradError", "CheckpointError", "GradcheckError", "InternalError", "PerformanceWarning"]
+__all__ = [
+    "AutogradError", "CheckpointError", "DetachedScalarWarning", "GradcheckError", "InternalError",
+    "PerformanceWarning",
+]  # fmt: skip
 
 
 class AutogradError(RuntimeError):
@@ -54,6 +58,10 @@ class CheckpointError(RuntimeError):
 
 class GradcheckError(RuntimeError):
     """Analytical and numerical derivatives differ, or a derivative rule misbehaves."""
+
+
+class DetachedScalarWarning(UserWarning):
+    """A number was taken out of a tensor that requires grad, and carries no gradient."""
 
 
 class PerformanceWarning(UserWarning):

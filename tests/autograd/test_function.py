@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.autograd._function_node import call_jvp, store
-from pullback.autograd._function_rules import backward_of, batching_rule, check_batched_result, check_transformable
+from pullback.autograd._function_rules import backward_of, batching_rule, check_batched_result
 from pullback.autograd.function import Function, InplaceFunction, once_differentiable
-from pullback.core.state import changed
 from pullback.errors import AutogradError
 from pullback.testing import assert_close
 
@@ -518,7 +516,7 @@ def test_a_batching_rule_is_written_generated_or_missing():
     assert code_of(check_batched_result, Written, (constant([1.0]), 0, 0)) == "FN_VMAP_RETURN"
 
 
-def test_transforms_need_a_separate_setup_context():
+def test_both_styles_of_forward_can_be_transformed():
     class Combined(Function):
         @staticmethod
         def forward(ctx, x):
@@ -528,11 +526,8 @@ def test_transforms_need_a_separate_setup_context():
         def backward(ctx, g):
             return g * 2
 
-    check_transformable(Plain)
-    assert code_of(check_transformable, Combined) == "FN_NEEDS_SETUP"
-    with changed(transforms=(object(),)):
-        assert code_of(Combined.apply, constant([1.0])) == "FN_NEEDS_SETUP"
-        assert_close(Plain.apply(constant([1.0])), [2.0])
+    for function in (Plain, Combined):
+        assert_close(pb.func.grad(lambda x, function=function: function.apply(x).sum())(constant([1.0])), [2.0])
 
 
 def test_backward_has_two_names_and_only_one_may_be_used():
@@ -555,18 +550,13 @@ def test_jvp_sees_what_was_saved_for_it_and_zeros_for_missing_tangents():
     seen = []
 
     class Recording(Function):
+        materializes = True
+
         @staticmethod
         def forward(ctx, x, y, n):
-            # Forward mode makes this call when the outputs are known; here it is made with their number filled in.
-            store(ctx, "num_outputs", 1)
             ctx.save_for_backward(y)
             ctx.save_for_forward(x)
-            seen.append(call_jvp(ctx, (constant([1.0]), None, None)))
-            ctx.set_materialize_grads(False)
-            seen.append(call_jvp(ctx, (constant([1.0]), None, None)))
-            store(ctx, "num_outputs", 2)
-            with pytest.raises(RuntimeError, match="invalid number"):
-                call_jvp(ctx, (constant([1.0]), None, None))
+            ctx.set_materialize_grads(Recording.materializes)
             return x * y
 
         @staticmethod
@@ -575,10 +565,27 @@ def test_jvp_sees_what_was_saved_for_it_and_zeros_for_missing_tangents():
             return t_x * 3
 
     x, y = constant([2.0]), constant([3.0])
-    Recording.apply(x, y, 4)
-    (saved, zeros, number), tangents, (_, nothing, _), *_ = seen
-    assert saved[0] is x and number is None and nothing is None
+    _, tangent = pb.func.jvp(lambda x: Recording.apply(x, y, 4), (x,), (constant([1.0]),))
+    Recording.materializes = False
+    pb.func.jvp(lambda x: Recording.apply(x, y, 4), (x,), (constant([1.0]),))
+    (saved, zeros, number), (_, nothing, _) = seen
+    assert len(saved) == 1 and number is None and nothing is None
+    assert_close(saved[0], [2.0])
     assert_close(zeros, [0.0])
-    assert_close(tangents[0], [3.0])
+    assert_close(tangent, [3.0])
     with pytest.raises(NotImplementedError, match="implement the jvp"):
         Plain.jvp(None, constant([1.0]))
+
+
+def test_jvp_returns_one_tangent_per_output():
+    class Short(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1, x * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t
+
+    with pytest.raises(RuntimeError, match="invalid number"):
+        pb.func.jvp(Short.apply, (constant([1.0]),), (constant([1.0]),))

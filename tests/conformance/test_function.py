@@ -323,12 +323,6 @@ class WrongReturnCube(SplitCube):
 
 
 # The last case needs `pb.func.vmap`, which comes with the function transforms.
-needs_transforms = pytest.mark.skipif(
-    getattr(getattr(pb, "func", None), "vmap", None) is None, reason="function transforms are not in this version yet"
-)
-
-
-@needs_transforms
 def test_225_batching_a_function_needs_exactly_one_rule():
     x = C([[1.0, 2.0], [3.0, 4.0]])
     with raises("FN_NO_VMAP"):
@@ -339,7 +333,6 @@ def test_225_batching_a_function_needs_exactly_one_rule():
         pb.func.vmap(WrongReturnCube.apply)(x)
 
 
-@needs_transforms
 def test_225_a_generated_batching_rule_matches_the_loop():
     x = L([[1.0, 2.0], [3.0, 4.0]])
     batched = pb.func.vmap(GeneratedCube.apply)(x)
@@ -348,7 +341,6 @@ def test_225_a_generated_batching_rule_matches_the_loop():
     assert it(g(batched.sum(), x)[0]) == it(g(looped.sum(), x)[0])
 
 
-@needs_transforms
 def test_225_a_generated_rule_sums_the_gradient_of_an_unbatched_input():
     class Product(Function):
         generate_vmap_rule = True

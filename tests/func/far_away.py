@@ -45,3 +45,10 @@ def added_to_an_array(x):
     out = np.zeros(3)
     out += x
     return out
+
+
+def running_total(x):
+    total = x[0]
+    for value in x[1:]:
+        total += value
+    return total

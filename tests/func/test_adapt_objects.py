@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.func import adapt
+from pullback.func import DetachedArrayWarning, adapt
 from tests.func.checking import check, leaf
 
 
@@ -186,7 +186,8 @@ def test_an_attribute_that_is_filled_keeps_the_gradient_for_the_call():
 
     recorder = Recorder()
     x = leaf([3.0])
-    adapt(recorder.run)(x).backward()
+    with pytest.warns(DetachedArrayWarning):
+        adapt(recorder.run)(x).backward()
     assert x.grad.tolist() == [6.0]
     assert recorder.me is recorder and type(recorder.buffer) is np.ndarray and recorder.buffer.tolist() == [9.0, 0.0]
 
@@ -226,6 +227,31 @@ def test_methods_of_other_objects_kept_as_attributes_are_seen():
             return self.layer(x).sum()
 
     check(Holder().run)
+
+
+class Lazy:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @functools.cached_property
+    def weights(self):
+        out = np.zeros(3)
+        out[:] = self.scale
+        return out
+
+    def run(self, power, x, shift=0.0):
+        out = np.empty(3)
+        out[:] = self.weights * x**power + shift
+        return out.sum()
+
+    square = functools.partialmethod(run, 2, shift=np.array([1.0, 2.0, 3.0]))
+
+
+def test_cached_properties_and_partial_methods_are_seen():
+    check(lambda x: Lazy(x[0]).square(x))
+    lazy = Lazy(2.0)
+    check(lazy.square)
+    assert type(lazy.weights) is pb.Tensor and type(lazy) is Lazy
 
 
 @dataclasses.dataclass(frozen=True)

@@ -60,6 +60,13 @@ def test_matmul_saves_only_the_operand_that_the_other_gradient_reads():
     assert node._saved_a is None and node._saved_b is not None
 
 
+def test_einsum_saves_only_the_operand_that_the_other_gradient_reads():
+    a, b = leaf(2, 3), pb.tensor(np.ones((3, 4)))
+    node = pb.einsum("ij,jk->ik", a, b).grad_fn
+    assert node.name() == "EinsumBackward0" and node._saved_a is None and node._saved_b is not None
+    assert not any(pb.einsum("ij->j", a).grad_fn.saved_operands)
+
+
 def test_matmul_float32_stays_float32_in_both_directions():
     a, b = leaf(2, 3, dtype=np.float32), leaf(3, 4, dtype=np.float32)
     out = a @ b

@@ -134,3 +134,50 @@ def test_resize_moves_constants_to_memory_of_their_own():
     assert x.tolist() == [[1.0, 2.0], [3.0, 0.0]] and x._version == 1
     with pytest.raises(ValueError, match="view"):
         x[0].resize_(1)
+
+
+def test_as_strided_looks_at_other_elements_and_keeps_the_history():
+    x, y = interior([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert y.as_strided_((2, 2), (1, 2), 1) is y
+    assert y.tolist() == [[2.0, 4.0], [3.0, 5.0]]
+    assert_close(pb.autograd.grad((y * y).sum(), x)[0], [0.0, 4.0, 6.0, 8.0, 10.0])
+    with pytest.raises(ValueError, match="outside"):
+        pb.zeros(3).as_strided_((4,), (1,))
+
+
+def test_set_shares_the_memory_of_another_tensor():
+    x, other = pb.zeros(3), pb.arange(6.0)
+    assert x.set_(other) is x
+    assert x._version == 1 and x.tolist() == other.tolist()
+    x[0] = 7.0
+    assert other[0].item() == 7.0
+    assert x.set_(other, 1, (2, 2), (2, 1)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert x.set_().shape == (0,)
+
+
+def test_set_is_refused_where_values_would_change_behind_a_history():
+    required = pb.ones(2, requires_grad=True)
+    for target, source in ((required, pb.ones(2)), (pb.ones(2), required)):
+        with pytest.raises(pb.AutogradError) as caught:
+            target.set_(source)
+        assert caught.value.code == "SET_GRAD"
+    base = pb.ones((2, 2))
+    row = base[0]
+    for each in (base, row):
+        with pytest.raises(ValueError, match="view"):
+            each.set_(pb.ones(2))
+    with pytest.raises(TypeError, match="float32"):
+        pb.ones(2).set_(pb.ones(2, dtype="float32"))
+    with pytest.raises(TypeError, match="expected a Tensor"):
+        pb.ones(2).set_([1.0])
+
+
+def test_axes_move_in_place():
+    x = pb.zeros((2, 3, 4))
+    assert x.moveaxis_(0, -1).shape == (3, 4, 2) and x.movedim_((0, 1), (1, 0)).shape == (4, 3, 2)
+    assert x.rollaxis_(2).shape == (2, 4, 3) and x.matrix_transpose_().shape == (2, 3, 4)
+    assert x.permute_dims_((2, 0, 1)).shape == (4, 2, 3) and x.expand_dims_(0).shape == (1, 4, 2, 3)
+    assert x._version == 6
+    leaf, y = interior([[1.0, 2.0, 3.0]])
+    y.moveaxis_(0, 1)
+    assert_close(pb.autograd.grad((y * pb.tensor([[1.0], [2.0], [3.0]])).sum(), leaf)[0], [[1.0, 2.0, 3.0]])

@@ -70,3 +70,21 @@ def test_sorting_by_several_keys():
 def test_sort_complex_equals_numpy():
     assert_close(pb.sort_complex([3, 1, 2]), np.sort_complex([3, 1, 2]))
     assert_close(pb.sort_complex([1 + 2j, 1 - 1j, 0j]), np.sort_complex([1 + 2j, 1 - 1j, 0j]))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_distinct_slices_along_an_axis(axis):
+    x = np.array([[3.0, 1.0, 3.0], [0.0, 1.0, 0.0], [3.0, 1.0, 3.0]])
+    for ours, theirs in zip(pb.unique(x, True, True, True, axis), np.unique(x, True, True, True, axis), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(pb.unique(x, dim=axis), np.unique(x, axis=axis))
+
+
+def test_the_gradient_of_distinct_slices_goes_to_the_first_of_equal_ones():
+    x = pb.tensor([[3.0, 1.0], [0.0, 1.0], [3.0, 1.0]], requires_grad=True)
+    values = pb.unique(x, axis=0)
+    assert values.tolist() == [[0.0, 1.0], [3.0, 1.0]]
+    values.sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    with pytest.raises(TypeError, match="two spellings"):
+        pb.unique(x, axis=0, dim=0)

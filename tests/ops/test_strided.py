@@ -133,3 +133,29 @@ def test_as_strided_of_an_expanded_tensor_shares_the_gradient_among_the_repeated
     out = pb.as_strided(wide, (2,), (1,))
     assert out.tolist() == [1.0, 2.0]
     assert_close(pb.autograd.grad(out.sum(), x)[0], [1.0, 1.0])
+
+
+def test_as_strided_scatter_writes_what_as_strided_reads():
+    x = pb.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
+    src = pb.tensor([10.0, 20.0], requires_grad=True)
+    out = pb.as_strided_scatter(x, src, (2,), (5,), 1)
+    assert out.tolist() == [[0.0, 10.0, 2.0, 3.0], [4.0, 5.0, 20.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
+    assert pb.as_strided(out, (2,), (5,), 1).tolist() == [10.0, 20.0]
+    (out * out).sum().backward()
+    assert src.grad.tolist() == [20.0, 40.0]
+    assert x.grad.tolist() == [[0.0, 0.0, 4.0, 6.0], [8.0, 10.0, 0.0, 14.0], [16.0, 18.0, 20.0, 22.0]]
+
+
+def test_as_strided_scatter_counts_in_the_memory_order_of_its_operand():
+    x = pb.tensor(np.arange(6.0).reshape(2, 3)).T
+    out = pb.as_strided_scatter(x, [7.0, 8.0], (2,), (1,))
+    assert out.tolist() == [[7.0, 3.0], [8.0, 4.0], [2.0, 5.0]]
+
+
+def test_as_strided_scatter_refuses_to_write_an_element_twice():
+    with pytest.raises(ValueError, match="more than once"):
+        pb.as_strided_scatter(pb.zeros(4), pb.ones((2, 2)), (2, 2), (1, 1))
+    with pytest.raises(ValueError, match="more than once"):
+        pb.as_strided_scatter(pb.zeros(1).expand(4), pb.ones(1), (1,), (1,))
+    with pytest.raises(TypeError, match="complex128 can not be written into float64"):
+        pb.as_strided_scatter(pb.zeros(4), 1j, (2,), (1,))

@@ -8,7 +8,7 @@ machinery is in the underscore modules; `_engine` is the place to start reading.
 """
 
 from pullback.autograd import _fields as _fields
-from pullback.autograd import function, graph, profiler
+from pullback.autograd import forward_ad, function, functional, graph, profiler
 from pullback.autograd._anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -39,7 +39,9 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "enforce_grad_layout_policy",
+    "forward_ad",
     "function",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",

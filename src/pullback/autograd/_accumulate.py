@@ -53,9 +53,47 @@ class AccumulateGrad(Node):
             return self.spec.dtype  # type: ignore[union-attr]
         return meta.grad_dtype
 
+    def is_bare(self) -> bool:
+        """Is nothing to be done with a gradient but to add it to `.grad`?"""
+        meta = self.variable._meta
+        return meta is None or (
+            not meta.hooks
+            and not meta.post_accumulate_hooks
+            and (meta.grad_dtype is UNSET or meta.grad_dtype is self.spec.dtype)  # type: ignore[union-attr]
+        )
+
     def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         self.accumulate(grads[0], as_tensors, False)
         return ()
+
+    def adopt(self, gradient: np.ndarray[Any, Any]) -> bool:
+        """Make an array that nobody else holds the first `.grad` of a plain leaf; False if anything is unusual.
+
+        `accumulate` does the same in the end. bench/eager.py::binary_small_backward
+        """
+        leaf = self.variable
+        spec = leaf._spec
+        if not (
+            leaf._extra is None
+            and type(leaf._node) is Leaf
+            and gradient.flags.carray
+            and gradient.base is None
+            and gradient.dtype is spec.dtype
+            and gradient.shape == spec.shape
+            and type(leaf._data) is np.ndarray
+            and gradient.strides == leaf._data.strides
+            and not current().inference
+        ):
+            return False
+        meta = leaf._meta or meta_of(leaf)
+        with meta.lock:
+            if meta.grad is not None:
+                return False
+            meta.grad = tensor = Tensor()
+            tensor._data = gradient
+            tensor._spec = spec
+            tensor._node = tensor._counter = tensor._extra = tensor._meta = None
+        return True
 
     def accumulate(self, gradient: Any, create_graph: bool, owned: bool) -> bool:
         """Add `gradient` to the leaf's `.grad`. False if there was nothing to add or nobody to receive it.
@@ -80,7 +118,8 @@ class AccumulateGrad(Node):
             return False
         meta = meta_of(leaf)
         with meta.lock:
-            meta.grad = _accumulated(meta.grad, gradient, leaf, create_graph, owned)
+            recorded = create_graph and is_differentiated(gradient, meta.grad)
+            meta.grad = _accumulated(meta.grad, gradient, leaf, recorded, owned)
         return True
 
 
@@ -102,6 +141,14 @@ def accumulator_of(tensor: Tensor) -> AccumulateGrad:
                 node.seq = next_stamp()
                 leaf.accumulator = weakref.ref(node)
     return node
+
+
+def is_differentiated(gradient: Any, existing: Any) -> bool:
+    """Does somebody differentiate the sum of these, by recording the pass or through tangents?"""
+    return current().grad or any(
+        type(part) is Tensor and part._extra is not None and part._extra.forward is not None
+        for part in (gradient, existing)
+    )
 
 
 def _accumulated(existing: Any, gradient: Any, leaf: Tensor, create_graph: bool, owned: bool) -> Any:

@@ -13,11 +13,12 @@ from pullback.autograd._engine import run_pass
 from pullback.autograd._fields import retain_grad
 from pullback.autograd._gradient_edge import GradientEdge
 from pullback.autograd._input_metadata import validate
+from pullback.autograd._mapping import map_over
 from pullback.autograd._node import Node
 from pullback.autograd._sparse import SparseGrad
 from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.spec import Spec, describe
-from pullback.core.state import change_grad, current
+from pullback.core.state import change_grad, current, open_levels
 from pullback.errors import AutogradError
 from pullback.tensors.tensor import Tensor, as_constant, wrap
 from pullback.tensors.views import view_of
@@ -63,7 +64,7 @@ def backward(
     if not roots:
         return
     keep = create_graph if retain_graph is None else bool(retain_graph)
-    edges, gradients = _roots_and_gradients(roots, grad_tensors, bool(create_graph), "grad_tensors")
+    edges, gradients = _roots_and_gradients(roots, grad_tensors, "grad_tensors", _as_tensors(create_graph))
     # From here on the call is accepted: a refused one must not leave tensors that retain their gradient.
     accumulate_into = None if wanted is None else {_accumulating_node(value) for value in wanted}
     run_pass(edges, gradients, keep, bool(create_graph), accumulate_into)
@@ -126,7 +127,7 @@ def grad(
     if is_grads_batched:
         results = _batched(roots, grad_outputs, keep, create, targets, values, materialize_grads, allow_unused)
     else:
-        edges, gradients = _roots_and_gradients(roots, grad_outputs, create, "grad_outputs")
+        edges, gradients = _roots_and_gradients(roots, grad_outputs, "grad_outputs", _as_tensors(create))
         captured = run_pass(edges, gradients, keep, create, None, targets)
         results = _results(captured, values, create, materialize_grads, allow_unused, gradients)
     return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
@@ -135,17 +136,22 @@ def grad(
 def _results(
     captured: list[Any], values: list[Any], create: bool, materialize: bool, allow_unused: bool, lent: Iterable[Any]
 ) -> list[Any]:
+    distinct = iter(distinct_results([gradient for gradient in captured if gradient is not None], create, lent))
+    return [
+        _missing(index, value, create, materialize, allow_unused) if gradient is None else next(distinct)
+        for index, (gradient, value) in enumerate(zip(captured, values, strict=True))
+    ]
+
+
+def distinct_results(captured: list[Any], create: bool, lent: Iterable[Any]) -> list[Any]:
+    """Gradients as callers get them: distinct Tensors on their own memory, none of it `lent` by the caller."""
     results: list[Any] = []
-    # What the caller can already see must not be returned again: results are distinct objects on their own memory.
     seen: list[Any] = [g._data if type(g) is Tensor else g for g in lent]
-    for index, (gradient, value) in enumerate(zip(captured, values, strict=True)):
-        if gradient is None:
-            results.append(_missing(index, value, create, materialize, allow_unused))
-            continue
+    for gradient in captured:
         payload = gradient._data if isinstance(gradient, Tensor) else gradient
         if isinstance(gradient, SparseGrad):
             results.append(gradient.clone())
-        elif create:
+        elif create or (isinstance(gradient, Tensor) and gradient._extra is not None):
             if _overlaps(payload, seen) or _borrows(gradient):
                 gradient = _recorded_copy(gradient)
                 payload = gradient._data
@@ -209,7 +215,7 @@ def _batched(
     roots: list[Any], grad_outputs: Any, keep: bool, create: bool, targets: Any, values: list[Any],
     materialize: bool, allow_unused: bool,
 ) -> list[Any]:  # fmt: skip
-    """One pass per row of the batched gradients, the results stacked."""
+    """One pass for all rows of the batched gradients."""
     for root in roots:
         if isinstance(root, GradientEdge):
             raise AutogradError(
@@ -235,29 +241,15 @@ def _batched(
                 why="a batched grad_output has the output's shape with one axis in front",
                 fix=f"pass shape [batch, {', '.join(map(str, root.shape))}]",
             )
-    count = given[0].shape[0]
-    rows: list[list[Any]] = []
-    for row in range(count):
-        edges, gradients = _roots_and_gradients(roots, [g[row] for g in given], create, "grad_outputs")
-        last = row == count - 1
-        captured = run_pass(edges, gradients, keep or not last, create, None, targets)
-        rows.append(_results(captured, values, create, materialize, allow_unused, gradients))
-    if not rows:
-        return [wrap(np.zeros((0, *value.shape), value.dtype)) for value in values]
-    return [_stacked([row[index] for row in rows]) for index in range(len(values))]
 
+    def run(*rows: Tensor) -> list[Any]:
+        edges, gradients = _roots_and_gradients(roots, list(rows), "grad_outputs", _as_tensors(create))
+        captured = run_pass(edges, gradients, keep, create, None, targets)
+        results = _results(captured, values, create, materialize, allow_unused, gradients)
+        return [wrap(result.to_dense()) if isinstance(result, SparseGrad) else result for result in results]
 
-def _stacked(parts: list[Any]) -> Any:
-    """Rows of results as one result; None counts as zeros unless all are None."""
-    dense = [wrap(part.to_dense()) if isinstance(part, SparseGrad) else part for part in parts]
-    present = [part for part in dense if part is not None]
-    if not present:
-        return None
-    total = wrap(np.zeros((len(dense), *present[0].shape), present[0].dtype))
-    for position, part in enumerate(dense):
-        if part is not None:
-            total[position] = part
-    return total
+    results = map_over(run, [as_constant(gradient) for gradient in given])
+    return [None if result is None else result.clone() for result in results]
 
 
 def _as_list(values: Any) -> list[Any]:
@@ -299,8 +291,13 @@ def _check_count(given: list[Any], roots: list[Any], name: str) -> None:
         )
 
 
+def _as_tensors(create_graph: bool) -> bool:
+    """Does a pass carry its gradients as Tensors? See `GraphTask`."""
+    return bool(create_graph) or bool(open_levels)
+
+
 def _roots_and_gradients(
-    roots: list[Any], given: Any, create: bool, name: str
+    roots: list[Any], given: Any, name: str, create: bool
 ) -> tuple[list[tuple[Node, int]], list[Any]]:
     gradients = [None] * len(roots) if given is None else _as_list(given)
     _check_count(gradients, roots, name)

@@ -12,8 +12,9 @@ from pullback.autograd._node import Node, released_error
 from pullback.core.axes import inverse_permutation
 from pullback.core.spec import Spec
 from pullback.core.state import next_stamp
+from pullback.payloads.crossing import levels_of, widen
 from pullback.tensors.tensor import Tensor
-from pullback.tensors.views import ViewInfo, ViewStep
+from pullback.tensors.views import ViewInfo, ViewStep, replayed
 
 
 class CopySlices(Node):
@@ -67,25 +68,41 @@ class CopySlices(Node):
             fn = self.fn
             if fn is None:
                 raise released_error("CopySlices")
-            result = copy_in_order(gradient, self.order)
-            piece = result
-            for step in self.steps:
-                piece = step(piece)
-            partial = list(fn.evaluate((piece.copy(),), as_tensors, wanted))
+            partial = list(fn.evaluate((self._piece(gradient).copy(),), as_tensors, wanted))
             if wanted[self.position]:
-                new = partial[self.position]
-                if new is None:
-                    piece[...] = 0
-                else:
-                    piece[...] = conform(new, piece.shape, piece.dtype)
-                partial[self.position] = result
+                partial[self.position] = self._replaced(fn, gradient, partial[self.position])
             return tuple(partial)
+
+    def _piece(self, whole: Any) -> Any:
+        for step in self.steps:
+            whole = step(whole)
+        return whole
+
+    def _replaced(self, fn: Node, gradient: Any, new: Any) -> Any:
+        """The gradient of the base's old value: that of the new one, with `new` in the place of the view."""
+        scope = fn._scope
+        if scope is not None:
+            # Memory that was widened by the write was one and the same for all examples before.
+            with scope.reinstated():
+                gradient = scope.reduced_to(gradient, scope.input_levels[self.position])
+        result = copy_in_order(gradient, self.order)
+        piece = self._piece(result)
+        missing = () if new is None else tuple(level for level in _levels(new) if level not in _levels(piece))
+        if missing:
+            result = copy_in_order(widen(result, levels=missing), self.order)
+            piece = self._piece(result)
+        piece[...] = 0 if new is None else conform(new, piece.shape, piece.dtype)
+        return result
 
     def release(self) -> None:
         with self.lock:
             if self.fn is not None:
                 self.fn.release()
                 self.fn = None
+
+
+def _levels(value: Any) -> Any:
+    return levels_of(value._data if isinstance(value, Tensor) else value)
 
 
 def memory_order(payload: Any) -> tuple[int, ...] | None:
@@ -110,7 +127,4 @@ def history_of_view(node: Node, base_spec: Spec, steps: tuple[ViewStep, ...]) ->
     stand_in._spec = base_spec
     stand_in._node = node
     stand_in._counter = stand_in._extra = stand_in._meta = None
-    value: Any = stand_in
-    for step in steps:
-        value = step(value)
-    return value
+    return replayed(steps, stand_in)

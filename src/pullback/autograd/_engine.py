@@ -30,7 +30,7 @@ from pullback.autograd._input_metadata import conform, validate
 from pullback.autograd._node import Node
 from pullback.autograd._task import GraphTask, task_variable
 from pullback.core.state import change, current, next_stamp, observers
-from pullback.errors import AutogradError
+from pullback.errors import AutogradError, InternalError
 from pullback.tensors.tensor import Tensor, wrap
 
 ndarray = np.ndarray
@@ -40,14 +40,14 @@ getrefcount = sys.getrefcount
 _MOST_NESTED = 30
 
 
-def _references_of_a_local() -> int:
-    value = np.zeros(1)
-    return getrefcount(value)
+def _references_when_exclusive() -> int:
+    for _, value in [(None, np.zeros(1))]:
+        return getrefcount(value)
+    raise InternalError("a list of one has an element")
 
 
-# The reference count of an array that one local variable holds and nobody else.
-_EXCLUSIVE = _references_of_a_local()
-
+# The reference count, in `_visit_leaves`, of an array that nobody holds but the engine.
+_EXCLUSIVE = _references_when_exclusive()
 
 def run_pass(
     roots: list[tuple[Node, int]],
@@ -71,7 +71,7 @@ def _run(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: A
     token = task_variable.set(task)
     try:
         entries = _prepare(task, accumulate_into, targets)
-        previous = change(grad=True) if task.create_graph and not current().grad else {}
+        previous = change(grad=task.create_graph) if task.as_tensors and current().grad is not task.create_graph else {}
         try:
             with np.errstate(all="ignore"):
                 _loop(task, gradients, entries)
@@ -114,36 +114,34 @@ def _on_new_thread(task: GraphTask, gradients: list[Any], accumulate_into: Any, 
     return result
 
 
-# What a pass knows of a node it will visit: how many gradients are still to come, what has arrived, and how that is
-# held: one gradient; one that is a sum made here and may be written; or a list with one entry per output.
+# What a pass knows of a node it will visit. One gradient comes to most nodes, which run as soon as they have it:
+# those are `_SOLE`. Any other has an entry: how many gradients are still to come, what has arrived, and how that is
+# held: one gradient; one that is a sum made here and may be written; or a list with one gradient per output.
+_SOLE: Any = object()
 _ONE, _OWN_SUM, _LIST = range(3)
 Entry = list[Any]  # [remaining, gradient, kind]
+Entries = dict[Node | None, Any]  # _SOLE or an Entry
 
 
-def _prepare(task: GraphTask, accumulate_into: set[Node] | None, targets: Any) -> dict[Node | None, Entry]:
+def _prepare(task: GraphTask, accumulate_into: set[Node] | None, targets: Any) -> Entries:
     """Decide which nodes run, and count for each node how many gradients it has to wait for."""
     if targets is not None or accumulate_into is not None:
         _restrict(task, accumulate_into or set(), targets or [])
     execute, visit = task.execute, task.visit
-    entries: dict[Node | None, Entry] = {}
-    pending: list[Node] = []
-    for root, _ in task.roots:
-        if root in entries:
-            entries[root][0] += 1
-        elif visit is None or root in visit:
-            entries[root] = [1, None, _ONE if root.num_outputs == 1 else _LIST]
-            pending.append(root)
-    while pending:
-        node = pending.pop()
-        if execute is not None and node not in execute:
-            continue
-        for successor in node.next:
-            if successor is not None:
-                if successor in entries:
-                    entries[successor][0] += 1
-                elif visit is None or successor in visit:
-                    entries[successor] = [1, None, _ONE if successor.num_outputs == 1 else _LIST]
-                    pending.append(successor)
+    entries: Entries = {}
+    found: list[tuple[Node | None, ...]] = [tuple([root for root, _ in task.roots])]
+    for successors in found:  # the list grows while it is read
+        for successor in successors:
+            if successor in entries:
+                entry = entries[successor]
+                if entry is _SOLE:
+                    entries[successor] = [2, None, _ONE if successor.num_outputs == 1 else _LIST]  # type: ignore[union-attr]
+                else:
+                    entry[0] += 1
+            elif successor is not None and (visit is None or successor in visit):
+                entries[successor] = _SOLE
+                if execute is None or successor in execute:
+                    found.append(successor.next)
     return entries
 
 
@@ -177,63 +175,52 @@ def _restrict(task: GraphTask, accumulate_into: set[Node], targets: list[tuple[N
         task.visit.add(task.roots[0][0])  # its gradient is given, so its hooks see it even if it leads to no target
 
 
-def _loop(task: GraphTask, gradients: list[Any], entries: dict[Node | None, Entry]) -> None:
-    keep, create = task.keep_graph, task.create_graph
-    execute, visit, targets = task.execute, task.visit, task.targets
+def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
+    keep, create = task.keep_graph, task.as_tensors
+    visit, targets = task.visit, task.targets
     plain = not create and not observers and not current().anomaly
-    ready: list[tuple[int, int, Node, Entry]] = []
-    accumulators: list[tuple[AccumulateGrad, Entry]] = []
+    ready: list[tuple[int, int, Node, Any]] = []
+    leaves: list[tuple[AccumulateGrad, Any]] = []
     find, push, add = entries.get, heapq.heappush, np.add
     arrived: Any = gradients
-    successors: tuple[Node | None, ...] = tuple(node for node, _ in task.roots)
-    numbers: tuple[int, ...] | None = tuple(number for _, number in task.roots)
+    successors: tuple[Any, ...] = tuple([node for node, _ in task.roots])
+    numbers: tuple[int, ...] | None = tuple([number for _, number in task.roots])
     while True:
-        # Hand what has arrived to the nodes behind it. The first that becomes ready is kept at hand: in a chain it is
+        # Hand what has arrived to the nodes behind. The first that becomes ready is kept at hand: in a chain it is
         # always the next one to run.
-        node: Node | None = None
-        gradient = None
+        node: Any = None
         position = 0
         for gradient in arrived:
-            entry = find(successors[position])
+            successor = successors[position]
             position += 1
-            if entry is None:
-                continue
-            if gradient is not None:
-                if entry[2] is _OWN_SUM and type(gradient) is ndarray:
-                    add(entry[1], gradient, entry[1])
-                elif entry[1] is None and entry[2] is _ONE:
-                    entry[1] = gradient
-                else:
-                    number = 0 if numbers is None else numbers[position - 1]
-                    _add(entry, successors[position - 1], number, gradient, create)
-            remaining = entry[0] - 1
-            if remaining:
-                entry[0] = remaining
-                continue
-            successor = successors[position - 1]
-            if type(successor) is AccumulateGrad:
-                accumulators.append((successor, entry))
-            elif node is None:
-                node, at_hand = successor, entry
-            else:
-                push(ready, (-successor.seq, next_stamp(), successor, entry))  # type: ignore[union-attr, misc]
-        arrived = gradient = None
-        if accumulators:
-            for accumulator, entry in accumulators:
+            entry = find(successor)
+            if entry is not _SOLE:
+                if entry is None:
+                    continue
+                if gradient is not None:
+                    if entry[2] is _OWN_SUM and type(gradient) is ndarray:
+                        add(entry[1], gradient, entry[1])
+                    elif entry[1] is None and entry[2] is _ONE:
+                        entry[1] = gradient
+                    else:
+                        _add(entry, successor, 0 if numbers is None else numbers[position - 1], gradient, create)
+                remaining = entry[0] - 1
+                if remaining:
+                    entry[0] = remaining
+                    continue
                 gradient, entry[1] = entry[1], None
-                if (
-                    plain
-                    and accumulator.rare is None
-                    and type(gradient) is ndarray
-                    and (execute is None or accumulator in execute)
-                    and _is_bare(accumulator)
-                ):
-                    is_ours = getrefcount(gradient) == _EXCLUSIVE
-                    accumulator.accumulate(gradient, False, is_ours)
-                else:
-                    _visit(task, accumulator, gradient)
-                gradient = None
-            accumulators.clear()
+            elif numbers is not None:
+                gradient = _at_output(successor, numbers[position - 1], gradient)
+            if type(successor) is AccumulateGrad:
+                leaves.append((successor, gradient))
+            elif node is None:
+                node, at_hand = successor, gradient
+            else:
+                push(ready, (-successor.seq, next_stamp(), successor, gradient))
+        arrived = gradient = None
+        if leaves:
+            _visit_leaves(task, leaves, plain)
+            leaves.clear()
         if ready:
             if node is None:
                 _, _, node, at_hand = heapq.heappop(ready)
@@ -241,20 +228,54 @@ def _loop(task: GraphTask, gradients: list[Any], entries: dict[Node | None, Entr
                 _, _, node, at_hand = heapq.heapreplace(ready, (-node.seq, next_stamp(), node, at_hand))
         elif node is None:
             return
-        gradient, at_hand[1] = at_hand[1], None
+        successors = node.next
         if (
             plain
             and node.is_fast
             and node.rare is None
-            and type(gradient) is ndarray
+            and type(at_hand) is ndarray
             and (visit is None or (node not in targets and _leads_nowhere_else(node, visit)))
         ):
-            arrived = node.pull(gradient, keep)
-        elif plain and node.rare is None and node not in targets and type(gradient) is not Tensor:
-            arrived = _visit_plainly(task, node, gradient)
+            arrived = node.pull(at_hand, keep)
+            at_hand = numbers = None
         else:
-            arrived = _visit(task, node, gradient)
-        successors, numbers = node.next, node.next_nr
+            is_simple = plain and node.rare is None and node not in targets and type(at_hand) is not Tensor
+            arrived = (_visit_plainly if is_simple else _visit)(task, node, at_hand)
+            at_hand, numbers = None, node.next_nr
+
+
+def _visit_leaves(task: GraphTask, leaves: list[tuple[AccumulateGrad, Any]], plain: bool) -> None:
+    """Let accumulators that have all their gradients run, in the order in which they became ready."""
+    execute = task.execute
+    for accumulator, gradient in leaves:
+        if (
+            plain
+            and accumulator.rare is None
+            and type(gradient) is ndarray
+            and (execute is None or accumulator in execute)
+            and accumulator.is_bare()
+        ):
+            is_ours = getrefcount(gradient) == _EXCLUSIVE
+            if not (is_ours and accumulator.adopt(gradient)):
+                accumulator.accumulate(gradient, False, is_ours)
+        else:
+            _visit(task, accumulator, gradient)
+
+
+def _at_output(node: Node, number: int, gradient: Any) -> Any:
+    """The only gradient that comes to a node, as `_gradients_of_outputs` understands it."""
+    if node.num_outputs == 1:
+        return gradient
+    slots = [None] * node.num_outputs
+    slots[number] = gradient
+    return slots
+
+
+def _gradients_of_outputs(node: Node, arrived: Any) -> tuple[Any, ...]:
+    """What has arrived, for each output of the node; a gradient that is not in a list is that of output 0."""
+    if type(arrived) is list:
+        return tuple(arrived)
+    return (arrived,) if node.num_outputs == 1 else (arrived, *(None,) * (node.num_outputs - 1))
 
 
 def _add(entry: Entry, node: Any, number: int, gradient: Any, create: bool) -> None:
@@ -280,23 +301,12 @@ def _leads_nowhere_else(node: Node, visit: set[Node]) -> bool:
     return all(successor is None or successor in visit for successor in node.next)
 
 
-def _is_bare(accumulator: AccumulateGrad) -> bool:
-    """Nothing but plain accumulation is to happen at this leaf."""
-    meta = accumulator.variable._meta
-    return meta is None or (
-        not meta.hooks and not meta.post_accumulate_hooks and accumulator.grad_dtype_of(0) is accumulator.spec.dtype  # type: ignore[union-attr]
-    )
-
-
-def _visit_plainly(task: GraphTask, node: Node, buffer: Any) -> tuple[Any, ...]:
+def _visit_plainly(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]:
     """`_visit` where nobody watches: no hooks, no capture, no anomaly mode, no graph of the pass itself."""
     if task.execute is not None and node not in task.execute:
         return (None,) * len(node.next)
     task.current_node = node
-    if node.num_outputs == 1:
-        gradients: tuple[Any, ...] = (buffer,)
-    else:
-        gradients = (None,) * node.num_outputs if buffer is None else tuple(buffer)
+    gradients = _gradients_of_outputs(node, arrived)
     visit = task.visit
     if visit is None:
         wanted = tuple([successor is not None for successor in node.next])
@@ -308,13 +318,11 @@ def _visit_plainly(task: GraphTask, node: Node, buffer: Any) -> tuple[Any, ...]:
     return results
 
 
-def _visit(task: GraphTask, node: Node, buffer: Any) -> tuple[Any, ...]:
+def _visit(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]:
     """One node: hooks of its outputs, captures, its formula, its own hooks. Returns what goes to the next nodes."""
-    create = task.create_graph
+    create = task.as_tensors
     task.current_node = node
-    gradients: tuple[Any, ...] = tuple(buffer) if isinstance(buffer, list) else (buffer,)
-    if len(gradients) != node.num_outputs:
-        gradients = (None,) * node.num_outputs
+    gradients = _gradients_of_outputs(node, arrived)
     if isinstance(node, AccumulateGrad) and gradients[0] is not None:
         gradients = (conform(gradients[0], node.spec.shape, node.grad_dtype_of(0)),)  # type: ignore[union-attr]
     gradients = run_tensor_hooks(node, gradients, create)

@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from pullback.autograd._accumulate import AccumulateGrad
+from pullback.autograd._fresh_leaf import FreshLeaf
 from pullback.autograd._hooks import HookList, RemovableHandle
+from pullback.autograd._levels import live_levels, store_tangent, tangent_of
 from pullback.autograd._node import Node, rare_of
 from pullback.autograd._sparse import SparseGrad
 from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
 from pullback.core.spec import describe, is_differentiable_dtype, spec_of
 from pullback.core.state import current
 from pullback.errors import AutogradError
+from pullback.payloads.batched import levels_of
 from pullback.tensors.tensor import (
     UNSET,
     Leaf,
@@ -59,10 +62,20 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
             fix="make a normal copy with clone() and set the flag on that",
         )
     if value:
+        transforms = current().transforms
+        if transforms and not transforms[-1].made(tensor):
+            raise AutogradError(
+                "FLAG_IN_TRANSFORM",
+                f"requires_grad_() inside {transforms[-1].name} on a tensor from outside of it",
+                why="the flag would outlive the transform, and the transform has leaves of its own",
+                fix="set it before calling the transform, or on a tensor that is made inside",
+            )
         if type(tensor._node) is not Leaf:
             meta = meta_of(tensor)
             # Switched off and on again, a leaf goes back to the accumulator that living graphs still use.
             tensor._node, meta.parked_leaf = meta.parked_leaf or Leaf(), None
+            if transforms or tensor._extra is not None:
+                extra_of(tensor).deps = frozenset((transforms[-1].token,)) if transforms else None
     elif type(tensor._node) is Leaf:
         meta_of(tensor).parked_leaf = tensor._node
         tensor._node = None
@@ -178,6 +191,13 @@ def get_version(tensor: Tensor) -> int:
 
 def get_data(tensor: Tensor) -> Tensor:
     """A new tensor on the same memory, without history and with a version counter of its own."""
+    if levels_of(tensor._data):
+        raise AutogradError(
+            "VMAP_DATA",
+            ".data of a tensor inside vmap",
+            why="it would be a whole batch, of which the code inside sees one example",
+            fix="use detach()",
+        )
     data = wrap(tensor._data)
     if is_inference(tensor):
         extra_of(data).inference = True
@@ -194,6 +214,13 @@ def set_data(tensor: Tensor, value: Any) -> None:
             f".data of a tensor that requires grad can not become {value.dtype}",
             why="only floating point values have gradients",
             fix="use a floating point tensor, or turn requires_grad off first",
+        )
+    if value.shape != tensor.shape and live_levels((tensor,)):
+        raise AutogradError(
+            "DATA_DUAL",
+            f".data of a dual tensor can not change its shape from {list(tensor.shape)} to {list(value.shape)}",
+            why="its tangent has the old shape",
+            fix="work on the primal that unpack_dual() returns",
         )
     if value._spec != tensor._spec and type(tensor._node) is Leaf:
         tensor._node = Leaf()  # graphs made from now on get an accumulator that knows the new shape
@@ -262,7 +289,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle
     """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return a replacement."""
     if not requires_grad(tensor):
         raise _hook_error("register_hook")
-    node = grad_fn(tensor)
+    node = tensor._node if type(tensor._node) is FreshLeaf else grad_fn(tensor)
     if node is None:
         meta = meta_of(tensor)
         if meta.hooks is None:
@@ -320,6 +347,8 @@ def deepcopy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         meta_of(result).grad = (
             gradient.clone() if isinstance(gradient, SparseGrad) else wrap(_deepcopy_payload(gradient._data, memo))
         )
+    for level in live_levels((tensor,)):
+        store_tangent(result, level, copy.deepcopy(tangent_of(tensor, level), memo))  # type: ignore[arg-type]
     for name, value in tensor.__dict__.items():
         setattr(result, name, copy.deepcopy(value, memo))
     return result
@@ -351,12 +380,21 @@ def shallow_copy(tensor: Tensor) -> Tensor:
     twin = alias(tensor)
     if requires_grad(tensor):
         twin._node = Leaf()
+    for level in live_levels((tensor,)):
+        store_tangent(twin, level, tangent_of(tensor, level), borrowed=True)  # type: ignore[arg-type]
     twin.__dict__.update(tensor.__dict__)
     return twin
 
 
 def reduce_for_pickle(tensor: Tensor) -> tuple[Any, ...]:
     """Payload and flag: an intermediate value comes back as a leaf."""
+    if live_levels((tensor,)):
+        raise AutogradError(
+            "PICKLE_DUAL",
+            "a tensor that carries a tangent can not be pickled",
+            why="its tangent belongs to a level that is open here only, and would be lost without notice",
+            fix="pickle the parts that unpack_dual() returns, or x.detach()",
+        )
     meta = tensor._meta
     if meta is not None and (meta.hooks or meta.post_accumulate_hooks):
         warnings.warn("hooks of a tensor are not pickled", UserWarning, stacklevel=3)

@@ -4,24 +4,30 @@ Read from top to bottom: `apply_function` names the stages. The node is made bef
 may write its arguments and the edges are those of the values it was given. Outputs are processed next, saved values
 are wrapped after that, when it is known which of them are outputs.
 
-Two stages are for others to fill in. Inside a function transform `check_transformable` decides whether this Function
-can take part, and a batching payload asks `batching_rule`. Forward mode runs `call_jvp` where `apply_function` says so.
+A call on batched arguments goes through `_function_batching` first, which may answer it with the author's `vmap`.
+Forward mode comes last, while the call is still in progress: the author's `jvp` runs once for every level.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from pullback.autograd._anomaly import remember_place
 from pullback.autograd._copy_slices import CopySlices
+from pullback.autograd._function_batching import answered_by_rule
+from pullback.autograd._function_forward import push_function
 from pullback.autograd._function_node import Call, Forward, FunctionNode
 from pullback.autograd._function_outputs import process_outputs
-from pullback.autograd._function_rules import CallPlan, Statics, check_transformable, plan_of
+from pullback.autograd._function_rules import CallPlan, Statics, plan_of
 from pullback.autograd._saved import SavedVariable
+from pullback.autograd._scope import Scope
+from pullback.autograd._tokens import deps_behind
 from pullback.autograd._variable import edge_of, requires_grad
-from pullback.core.state import Modes, change_grad, current, observers
+from pullback.core.state import Modes, change, change_grad, current, next_stamp, observers, open_levels
 from pullback.errors import AutogradError
+from pullback.payloads.batched import levels_of
 from pullback.tensors.tensor import Tensor
 from pullback.tensors.views import view_of
 
@@ -31,15 +37,20 @@ def apply_function(cls: type[Statics], node_class: type[FunctionNode], args: tup
     plan = plan_of(cls)
     inputs = plan.positions(cls.__name__, args, kwargs)
     modes = current()
-    if modes.transforms:
-        check_transformable(cls)
+    compute: Callable[..., Any] = plan.forward
+    if modes.vmaps:
+        is_answered, answer = answered_by_rule(cls, inputs, kwargs, plan)
+        if is_answered:
+            return answer
+        compute = answer
     node, forward = _begin(node_class, inputs, modes)
-    output = _run_forward(cls, plan, node, inputs)
+    output = _run_forward(cls, plan, compute, node, inputs)
     several = isinstance(output, tuple)
     results = process_outputs(node, forward, output if several else (output,))
+    if open_levels and not modes.inference:
+        push_function(node, forward, output if several else (output,), results)
     if forward.is_recorded and forward.to_save:
         _save(node, forward, plan.is_split, output if several else (output,))
-    # Forward mode: here, with the call still in progress, each level of the inputs runs `call_jvp`, lowest first.
     node._call.forward = None
     if observers:
         for observer in tuple(observers):
@@ -61,21 +72,32 @@ def _begin(node_class: type[FunctionNode], inputs: tuple[Any, ...], modes: Modes
         if found:
             edges.append(edge_of(value) if needed and is_tracking else (None, 0))
     forward = Forward(inputs, is_tracking and True in needs, is_tracking)
-    node = node_class._begin(Call(forward, tuple(is_tensor), tuple(needs)), edges)
+    call = Call(forward, tuple(is_tensor), tuple(needs))
+    if forward.is_recorded:
+        call.deps = deps_behind(inputs, needs)
+        if modes.vmaps:
+            call.scope = Scope(modes.vmaps, tuple(levels_of(x._data) for x in inputs if isinstance(x, Tensor)))
+    node = node_class._begin(call, edges)
     if modes.anomaly and forward.is_recorded:
         remember_place(node)
     return node, forward
 
 
-def _run_forward(cls: type[Statics], plan: CallPlan, node: FunctionNode, inputs: tuple[Any, ...]) -> Any:
+def _run_forward(
+    cls: type[Statics], plan: CallPlan, compute: Callable[..., Any], node: FunctionNode, inputs: tuple[Any, ...]
+) -> Any:
+    """What `compute`, which is `forward` or stands in for it, returns. Nobody differentiates through it."""
     previous = change_grad(False)
+    masked = change(forward_mask=next_stamp()) if open_levels else {}
     try:
         if not plan.is_split:
-            return plan.forward(node, *inputs)
-        output = plan.forward(*inputs)
+            return compute(node, *inputs)
+        output = compute(*inputs)
         cls.setup_context(node, inputs, output)
         return output
     finally:
+        if masked:
+            change(**masked)
         change_grad(previous)
 
 

@@ -46,22 +46,36 @@ class Forward:
 class Call:
     """What the node of a call remembers of it."""
 
-    __slots__ = ("forward", "is_tensor", "materialize", "needs", "output_specs", "saved", "value_specs", "was_read")
+    __slots__ = (
+        "deps",
+        "forward",
+        "is_tensor",
+        "materialize",
+        "needs",
+        "output_specs",
+        "saved",
+        "scope",
+        "value_specs",
+        "was_read",
+    )
 
     def __init__(self, forward: Forward, is_tensor: tuple[bool, ...], needs: tuple[bool, ...]) -> None:
         self.forward: Forward | None = forward
         self.is_tensor = is_tensor  # by argument
         self.needs = needs  # by argument: does it require grad?
         self.materialize = True
+        self.deps: Any = None  # tokens behind the outputs
+        self.scope: Any = None  # batch dimensions it was recorded with
         self.saved: tuple[SavedVariable, ...] = ()
         self.was_read = False  # by a Function that frees its saved tensors on access
         self.output_specs: tuple[Spec | None, ...] = ()  # by output: None if it takes no gradient
         self.value_specs: tuple[Spec | None, ...] = ()  # by output: what zeros for it look like, None if no tensor
 
 
-# The context whose backward is running here with the gradients it should compute, and the one whose jvp is running.
+# The context whose backward is running here with the gradients it should compute, and the one whose jvp is running
+# with the tensors that it saved for that.
 _in_backward: ContextVar[tuple[Any, tuple[bool, ...]] | None] = ContextVar("pullback_in_backward", default=None)
-_in_jvp: ContextVar[Any] = ContextVar("pullback_in_jvp", default=None)
+in_jvp: ContextVar[tuple[Any, tuple[Any, ...]] | None] = ContextVar("pullback_in_jvp", default=None)
 
 
 class FunctionNode(Node):
@@ -104,6 +118,10 @@ class FunctionNode(Node):
     @property
     def specs(self) -> tuple[Spec | None, ...]:
         return self._call.output_specs
+
+    @property
+    def _scope(self) -> Any:
+        return self._call.scope
 
     # What forward and setup_context say ------------------------------------------------------------------------------
 
@@ -185,7 +203,8 @@ class FunctionNode(Node):
         """What was saved: in `backward` by `save_for_backward`, in `jvp` by `save_for_forward`."""
         call = self._call
         if call.forward is not None:
-            return call.forward.to_save_forward if _in_jvp.get() is self else ()
+            running = in_jvp.get()
+            return running[1] if running is not None and running[0] is self else ()
         if call.was_read:
             raise AutogradError(
                 "SAVED_ONCE",
@@ -210,6 +229,13 @@ class FunctionNode(Node):
         self._call.was_read = False
 
     def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        scope = self._call.scope
+        if scope is None:
+            return self._run_backward(grads, as_tensors, wanted)
+        with scope.reinstated():
+            return scope.reduced(self._run_backward(grads, as_tensors, wanted))
+
+    def _run_backward(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         formula = backward_of(self._function)
         gradients = tuple(self._filled(gradient, number, as_tensors) for number, gradient in enumerate(grads))
         lent: list[Any] = [lend(gradient) for gradient in gradients]
@@ -281,30 +307,3 @@ def _tensors(method: str, values: tuple[Any, ...], allow_none: bool = False) -> 
         if not isinstance(value, Tensor) and not (allow_none and value is None):
             raise TypeError(f"ctx.{method} takes Tensors{' or None' * allow_none}, got {type(value).__name__}")
     return values
-
-
-def call_jvp(node: FunctionNode, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tangents that the author's `jvp` computes, one per output. Forward mode calls this once per level.
-
-    `tangents` has one entry per argument, None where there is none; they are filled with zeros if the author wants
-    that. It has to happen while the call is in progress: then `ctx.saved_tensors` is what `save_for_forward` kept.
-    """
-    forward = node._call_in_progress("jvp")
-    filled = tuple(
-        wrap(np.zeros(value.shape, value.dtype))
-        if tangent is None and node._call.materialize and isinstance(value, Tensor) and value._spec.is_differentiable
-        else tangent
-        for tangent, value in zip(tangents, forward.inputs, strict=True)
-    )
-    token = _in_jvp.set(node)
-    try:
-        results = node._function.jvp(node, *filled)
-    finally:
-        _in_jvp.reset(token)
-    results = results if isinstance(results, tuple) else (results,)
-    if len(results) != node.num_outputs:
-        raise RuntimeError(
-            f"jvp of {node._function.__name__} returned an invalid number of forward gradients: expected "
-            f"{node.num_outputs}, got {len(results)}"
-        )
-    return results

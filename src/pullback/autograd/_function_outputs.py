@@ -16,11 +16,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from pullback.autograd._function_node import Forward, FunctionNode, store
-from pullback.autograd._variable import bump_version, move_retained, rebase_history, requires_grad
+from pullback.autograd._scope import equalize_levels
+from pullback.autograd._variable import bump_version, move_retained, rebase_history, requires_grad, set_history
 from pullback.core.spec import Spec, describe
 from pullback.errors import AutogradError
+from pullback.payloads.batched import levels_of
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, is_inference, version_of
-from pullback.tensors.views import CreationMeta, ViewInfo, propagated_meta, view_of
+from pullback.tensors.views import NOT_FORWARD, CreationMeta, ViewInfo, propagated_meta, view_of
 
 
 def process_outputs(node: FunctionNode, forward: Forward, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -37,6 +39,11 @@ def process_outputs(node: FunctionNode, forward: Forward, outputs: tuple[Any, ..
     store(node, "spec", output_specs[0] if outputs else None)
     meta = CreationMeta.MULTI if len(outputs) - output_specs.count(None) > 1 else CreationMeta.CUSTOM
     results = []
+    scope = node._call.scope
+    if scope is not None:
+        differentiable = [out for out, spec in zip(outputs, output_specs, strict=True) if spec is not None]
+        equalize_levels(differentiable)
+        scope.output_levels = levels_of(differentiable[0]._data) if differentiable else ()
     for number, out in enumerate(outputs):
         if output_specs[number] is not None:
             out = _with_history(node, forward, out, number, meta)
@@ -80,7 +87,7 @@ def _with_history(node: FunctionNode, forward: Forward, out: Tensor, number: int
         out = _view_of_all(out, meta)
     elif view_of(out) is not None:
         _claim_view(node, out, meta)
-    out._node, out._nr = node, number
+    set_history(out, node, number, node._call.deps)
     return out
 
 
@@ -108,7 +115,10 @@ def _view_of_all(source: Tensor, meta: CreationMeta) -> Tensor:
         info = view_of(source)
         base, steps = (source, ()) if info is None else (info.base, info.steps)
         parent = None if info is None else info.creation_meta
-        extra_of(view).view = ViewInfo(base, steps, propagated_meta(meta, parent), version_of(source))
+        record = ViewInfo(base, steps, propagated_meta(meta, parent), version_of(source))
+        if info is not None and info.forward is not None:
+            record.forward = (source, ()) if info.forward is NOT_FORWARD else info.forward
+        extra_of(view).view = record
     return view
 
 
@@ -133,7 +143,7 @@ def _continue_history(node: FunctionNode, forward: Forward, tensor: Tensor, numb
         tensor._meta.grad = tensor._meta.hooks = tensor._meta.post_accumulate_hooks = None
     if view_of(tensor) is None:
         previous, previous_nr = tensor._node, tensor._nr
-        tensor._node, tensor._nr = node, number
+        set_history(tensor, node, number, node._call.deps)
         if previous is not node:
             move_retained(tensor, previous, previous_nr)
         return
@@ -147,4 +157,4 @@ def _continue_history(node: FunctionNode, forward: Forward, tensor: Tensor, numb
         )
     arguments = [value for value in forward.inputs if isinstance(value, Tensor)]
     position = next(index for index, value in enumerate(arguments) if value is tensor)
-    rebase_history(tensor, node, position)
+    rebase_history(tensor, node, position, node._call.deps)

@@ -142,18 +142,6 @@ def check_one_backward(cls: type[Statics]) -> None:
         )
 
 
-def check_transformable(cls: type[Statics]) -> None:
-    """Raise if a Function can not be used inside a function transform."""
-    if not plan_of(cls).is_split:
-        raise AutogradError(
-            "FN_NEEDS_SETUP",
-            f"the Function {cls.__name__} is used inside a function transform, but its forward takes ctx",
-            where=cls.__name__,
-            why="a transform runs forward at its own level and needs to set up the context separately",
-            fix="write `forward(*args)` without ctx, and save for backward in `setup_context(ctx, inputs, output)`",
-        )
-
-
 def batching_rule(cls: type[Statics]) -> Callable[..., Any] | None:
     """The `vmap` method of a Function, or None if its methods are to be run on batched tensors as they are."""
     has_method = cls.vmap is not Statics.vmap

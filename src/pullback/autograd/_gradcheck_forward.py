@@ -1,19 +1,13 @@
-"""The stages of gradcheck that look at forward mode.
-
-They need two things which are made elsewhere: `jvp`, from `pullback.autograd.forward_ad`, and for batches `vmap`, from
-`pullback.func`, a package above this one. Each is handed over when its module is imported, with `provide_jvp` and
-`provide_vmap`; until then the options that need them raise an error that says so. Neither is imported here, because a
-package does not import from one that lies above it.
-"""
+"""The stages of gradcheck that look at forward mode."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
 
 import numpy as np
 
+from pullback.autograd._duals import jvp_of_tuple
 from pullback.autograd._gradcheck_backward import random_batch
 from pullback.autograd._gradcheck_numerical import InputDerivative, numerical_derivative
 from pullback.autograd._gradcheck_problem import (
@@ -27,71 +21,12 @@ from pullback.autograd._gradcheck_problem import (
     payload_of,
 )
 from pullback.autograd._gradcheck_report import Comparison, are_equal_up_to_rounding
+from pullback.autograd._mapping import map_over
 from pullback.core.spec import describe
-from pullback.errors import AutogradError, GradcheckError
+from pullback.errors import GradcheckError
 from pullback.tensors.tensor import Tensor, as_constant
 
-__all__ = [
-    "Jvp",
-    "check_batched_tangents",
-    "check_forward",
-    "check_undefined_tangents",
-    "provide_jvp",
-    "provide_vmap",
-    "require_jvp",
-    "require_vmap",
-]
-
-
-class Jvp(Protocol):
-    """Calls `func` on `primals` made dual at a level of its own; returns the tangents of its outputs.
-
-    `func` returns a tuple of Tensors. A tangent of None, given or returned, means "not dual" and counts as zero.
-    Tangents and history which the primals carry already stay: levels nest, and `func` may use reverse mode.
-    """
-
-    def __call__(
-        self, func: Callable[..., tuple[Tensor, ...]], primals: Sequence[Any], tangents: Sequence[Tensor | None]
-    ) -> Sequence[Tensor | None]: ...
-
-
-Vmap = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""`vmap(f)` maps `f`, a function of one Tensor to a tuple of Tensors, over axis 0."""
-
-_provided: dict[str, Any] = {}
-
-
-def provide_jvp(jvp: Jvp) -> None:
-    """Use `jvp` for the forward-mode stages from now on."""
-    _provided["jvp"] = jvp
-
-
-def provide_vmap(vmap: Vmap) -> None:
-    """Use `vmap` for the batched forward-mode stage from now on."""
-    _provided["vmap"] = vmap
-
-
-def require_jvp(option: str) -> Jvp:
-    """The provided `jvp`, or an error which names the option that needs it."""
-    if "jvp" not in _provided:
-        raise missing(option, "forward mode", "pullback.autograd.forward_ad")
-    return _provided["jvp"]
-
-
-def require_vmap(option: str) -> Vmap:
-    """The provided `vmap`, or an error which names the option that needs it."""
-    if "vmap" not in _provided:
-        raise missing(option, "vmap", "pullback.func")
-    return _provided["vmap"]
-
-
-def missing(option: str, what: str, module: str) -> AutogradError:
-    return AutogradError(
-        "GRADCHECK_NEEDS",
-        f"`{option}=True` needs {what}, and `{module}`, which provides it, is not part of this version",
-        why="the analytical derivative that should be checked cannot be computed without it",
-        fix=f"leave `{option}` at False; reverse mode is checked by default",
-    )
+__all__ = ["check_batched_tangents", "check_forward", "check_undefined_tangents"]
 
 
 def check_forward(problem: Problem, numerical: Sequence[InputDerivative], fast: bool) -> None:
@@ -171,8 +106,7 @@ def push_forward(problem: Problem, tangents: dict[int, Tensor]) -> Sequence[Tens
         return [None] * len(problem.outputs)
     primals = [x.detach() if isinstance(x, Tensor) and x.requires_grad else x for x in problem.inputs]
     slots = [tangents.get(position) for position in range(len(primals))]
-    jvp = require_jvp("check_forward_ad")
-    return jvp(lambda *inputs: check_outputs(problem.func(*inputs)), primals, slots)
+    return jvp_of_tuple(lambda *inputs: check_outputs(problem.func(*inputs)), primals, slots)
 
 
 def check_tangent_kind(tangent: Tensor, output: Tensor, output_index: int, position: int) -> None:
@@ -222,30 +156,25 @@ def tangent_values(tangent: Tensor | None, output: Tensor) -> np.ndarray:
 
 def check_batched_tangents(problem: Problem) -> None:
     """Raise GradcheckError unless two tangents in one mapped pass give what two passes give, for every input."""
-    vmap = require_vmap("check_batched_forward_grad")
     rng = np.random.default_rng(2147483647)
     for position, x in problem.varied:
         batch = random_batch(rng, x)
         single = [push_forward(problem, {position: as_constant(tangent)}) for tangent in batch.copy()]
-        present: list[int] = []
 
-        def tangents_of(tangent: Tensor, position: int = position, present: list[int] = present) -> tuple[Tensor, ...]:
-            tangents = push_forward(problem, {position: tangent})
-            present[:] = [i for i, value in enumerate(tangents) if value is not None]
-            return tuple(value for value in tangents if value is not None)
+        def tangents_of(tangent: Tensor, position: int = position) -> Sequence[Tensor | None]:
+            return push_forward(problem, {position: tangent})
 
         try:
-            mapped = vmap(tangents_of)(as_constant(batch))
+            together = map_over(tangents_of, [as_constant(batch)])
         except Exception as error:
             raise GradcheckError(
                 f"the tangents for input {position} could not be computed for a batch "
                 f"(check_batched_forward_grad=True): {error}\n"
                 "  Pass check_batched_forward_grad=False if batches are not supported."
             ) from error
-        together = dict(zip(present, mapped, strict=True))
         for i, output in enumerate(problem.outputs):
             expected = np.stack([tangent_values(tangents[i], output) for tangents in single])
-            found = payload_of(together[i]) if i in together else np.zeros_like(expected)
+            found = np.zeros_like(expected) if together[i] is None else payload_of(together[i])
             if found.shape != expected.shape or not are_equal_up_to_rounding(found, expected):
                 raise GradcheckError(
                     f"the tangent of output {i} for tangents of input {position} differs between a batch of two and "

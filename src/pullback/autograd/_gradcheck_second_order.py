@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pullback.autograd._api import grad
-from pullback.autograd._gradcheck_forward import require_jvp
+from pullback.autograd._duals import jvp_of_tuple
 from pullback.autograd._gradcheck_problem import check_outputs
 from pullback.tensors.tensor import Tensor, as_constant
 
@@ -50,13 +50,12 @@ def gradient_function(
 def tangent_function(func: Callable[..., Any], inputs: tuple[Any, ...]) -> Callable[..., tuple[Tensor, ...]]:
     """The function `(*inputs, *tangents) -> tangents of func`, with a tangent for each input that requires grad."""
     varied = positions_requiring_grad(inputs)
-    jvp = require_jvp("check_fwd_over_fwd")
 
     def tangents(*arguments: Any) -> tuple[Tensor, ...]:
         given: list[Tensor | None] = [None] * len(inputs)
         for i, tangent in zip(varied, arguments[len(inputs) :], strict=True):
             given[i] = tangent
-        found = jvp(lambda *primals: check_outputs(func(*primals)), arguments[: len(inputs)], given)
+        found = jvp_of_tuple(lambda *primals: check_outputs(func(*primals)), arguments[: len(inputs)], given)
         return tuple(tangent for tangent in found if tangent is not None)
 
     return tangents

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from pullback.autograd._accumulate import AccumulateGrad, accumulator_of, as_made_here
+from pullback.autograd._accumulate import AccumulateGrad, accumulator_of, as_made_here, is_differentiated
 from pullback.autograd._node import Node
 from pullback.autograd._sparse import SparseGrad
 from pullback.core.spec import describe
-from pullback.core.state import change_grad
+from pullback.core.state import change_grad, current
 from pullback.errors import AutogradError
 from pullback.tensors.tensor import Extra, Leaf, Tensor, meta_of, wrap
 
 
 def call_user(create_graph: bool, function: Callable[..., Any], *args: Any) -> Any:
     """Call user code with the pass's grad mode; whatever it does to the mode is undone."""
-    previous = change_grad(create_graph)
+    previous = change_grad(create_graph and current().grad)
     try:
         return function(*args)
     finally:
@@ -132,7 +132,7 @@ def _replacement_error(code: str, hook: Any, gradient: Any, result: Any, what: s
 def _retain(tensor: Tensor, gradient: Any, create_graph: bool) -> None:
     meta = meta_of(tensor)
     with meta.lock:
-        if create_graph:
+        if create_graph and is_differentiated(gradient, meta.grad):
             meta.grad = gradient.clone() if meta.grad is None else meta.grad + gradient
             return
         payload = gradient._data if type(gradient) is Tensor else gradient

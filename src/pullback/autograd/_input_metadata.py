@@ -6,7 +6,6 @@ either. Gradients may be payloads or Tensors; only methods that both have are us
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,44 @@ from pullback.errors import AutogradError
 from pullback.tensors.tensor import Tensor, wrap
 
 
-@dataclass(frozen=True, slots=True)
 class InputMetadata:
     """The record of one forward output, which is an input of the backward node."""
+
+    # No dataclass: making one takes a millisecond of every `import pullback`.
+    __slots__ = ("dtype", "grad_dtype", "shape", "was_default_constructed")
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     grad_dtype: Any  # the dtype that gradients are cast to; None accepts any
-    was_default_constructed: bool = False  # stands for an output that takes no gradient
-    device: str = "cpu"
-    layout: str = "dense"
-    is_tensor_subclass: bool = False
-    is_nested: bool = False
-    stream: None = None
+    was_default_constructed: bool  # stands for an output that takes no gradient
+    device = "cpu"
+    layout = "dense"
+    is_tensor_subclass = False
+    is_nested = False
+    stream = None
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], grad_dtype: Any, was_default_constructed: bool = False
+    ) -> None:
+        store = object.__setattr__
+        store(self, "shape", shape)
+        store(self, "dtype", dtype)
+        store(self, "grad_dtype", grad_dtype)
+        store(self, "was_default_constructed", was_default_constructed)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name}: the metadata of a node is read-only")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InputMetadata) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"InputMetadata({describe(self.shape, self.dtype)}, grad_dtype={self.grad_dtype})"
 
     @classmethod
     def from_spec(cls, spec: Spec | None) -> InputMetadata:
@@ -118,6 +142,20 @@ def conform(gradient: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if dtype is not None and gradient.dtype != dtype:
         gradient = gradient.astype(dtype)
     return gradient
+
+
+def fitted(gradient: Any, successor: Any) -> Any:
+    """A declared operator's gradient as the node behind the operand, whose output 0 it is, takes it."""
+    if gradient is None:
+        return None
+    shape, dtype = successor.spec.shape, successor.grad_dtype_of(0)
+    if type(gradient) is np.ndarray and gradient.dtype is dtype:
+        extra = gradient.ndim - len(shape)
+        if extra == 1 and shape and gradient.shape[1:] == shape:
+            return np.add.reduce(gradient, 0)  # a bias; bench/eager.py::broadcast_small
+    elif isinstance(gradient, np.generic):
+        gradient = np.asarray(gradient)
+    return conform(gradient, shape, dtype)
 
 
 def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any, index: int, node: str) -> Any:

@@ -56,6 +56,8 @@ class Node:
     # Fast nodes are executed by `pull`, see the engine.
     is_fast = False
     num_outputs: int = 1
+    # The batch dimensions that the node was recorded with, see `_scope`; a slot in the kinds that may have some.
+    _scope: Any = None
 
     def name(self) -> str:
         """The name torch gives this kind of node, such as `MulBackward0`."""

@@ -13,9 +13,10 @@ from typing import Any
 
 from pullback.autograd._accumulate import AccumulateGrad, accumulator_of
 from pullback.autograd._copy_slices import history_of_view
+from pullback.autograd._levels import handle, live_levels, tangent_of
 from pullback.autograd._node import Node, released_error
 from pullback.core.spec import Spec, describe
-from pullback.core.state import changed, current, switch
+from pullback.core.state import changed, current, open_levels, switch
 from pullback.errors import AutogradError
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, shared_counter, version_of, wrap
 from pullback.tensors.versions import VersionCounter
@@ -28,6 +29,7 @@ class SavedVariable:
         "__weakref__",
         "_counter",
         "_data",
+        "_deps",
         "_forward",
         "_is_output",
         "_node",
@@ -44,6 +46,7 @@ class SavedVariable:
     spec: Spec | None
     _counter: Any
     _data: Any
+    _deps: Any
     _forward: Any
     _is_output: bool
     _node: Any
@@ -58,7 +61,8 @@ class SavedVariable:
     def __init__(self, tensor: Tensor | None, is_output: bool = False) -> None:
         self._released = False
         # `_watched` is the value under allow_mutation_on_saved_tensors, copied when it is overwritten.
-        self._packed = self._unpack_hook = self._watched = self._node = self._tensor = self._forward = None
+        self._packed = self._unpack_hook = self._watched = self._node = self._tensor = None
+        self._forward = self._deps = None
         self._nr = 0
         self._is_output = is_output
         if tensor is None:
@@ -79,7 +83,11 @@ class SavedVariable:
         self._version = 0 if counter is None else counter.value
         if extra is not None:
             _check_can_be_saved(extra, tensor)
+            if open_levels:
+                for level in live_levels((tensor,)):
+                    tangent_of(tensor, level)  # a view's tangent is found through its base, and now kept here
             self._forward = extra.forward
+            self._deps = extra.deps
             self._nr = extra.output_nr
             if extra.view is not None and not is_output:
                 self._tensor = weakref.ref(tensor)
@@ -108,6 +116,8 @@ class SavedVariable:
     def pack(self, tensor: Tensor, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Hand the tensor to `pack_hook` and keep what it returns instead."""
         version = version_of(tensor)
+        if self._forward is not None:
+            tensor = handle(tensor)  # tangents stay here; a hook that goes through NumPy would meet an error
         with changed(grad=False):
             packed = pack_hook(tensor)
         if version_of(tensor) != version:
@@ -217,6 +227,8 @@ class SavedVariable:
             twin._node = node
         if self._forward is not None:
             extra_of(twin).forward = self._forward
+        if self._deps is not None:
+            extra_of(twin).deps = self._deps
         return twin
 
     def attach_output_to(self, copy_slices: Node, steps: tuple[Any, ...]) -> None:

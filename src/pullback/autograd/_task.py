@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from pullback.autograd._node import Node
+from pullback.core.state import current, open_levels, running_pass
 from pullback.errors import AutogradError
 
 _next_id: Callable[[], int] = itertools.count().__next__
@@ -18,6 +19,7 @@ class GraphTask:
     """The state of one pass. Passes may run at the same time and inside one another; each has its own."""
 
     __slots__ = (
+        "as_tensors",
         "callbacks",
         "captured",
         "create_graph",
@@ -31,6 +33,7 @@ class GraphTask:
         "scratch",
         "targets",
         "visit",
+        "vmaps",
     )
 
     def __init__(self, roots: list[tuple[Node, int]], keep_graph: bool, create_graph: bool) -> None:
@@ -38,6 +41,9 @@ class GraphTask:
         self.roots = roots
         self.keep_graph = keep_graph
         self.create_graph = create_graph
+        # Gradients are Tensors if somebody differentiates the pass: backwards by recording it, or forwards.
+        self.as_tensors = create_graph or bool(open_levels)
+        self.vmaps = current().vmaps  # the batch dimensions that this pass itself is part of
         self.current_node: Node | None = None
         self.callbacks: list[Callable[[], Any]] = []
         # Nodes whose formula runs and nodes that are visited at all; None means all that are reachable.
@@ -59,7 +65,7 @@ class GraphTask:
         return node is not None and (self.visit is None or node in self.visit)
 
 
-task_variable: ContextVar[GraphTask | None] = ContextVar("pullback_task", default=None)
+task_variable: ContextVar[GraphTask | None] = running_pass
 current_task: Callable[[], GraphTask | None] = task_variable.get
 
 

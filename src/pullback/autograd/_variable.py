@@ -7,11 +7,13 @@ from typing import Any
 
 from pullback.autograd._accumulate import AccumulateGrad, accumulator_of
 from pullback.autograd._copy_slices import CopySlices
+from pullback.autograd._fresh_leaf import FreshLeaf
 from pullback.autograd._node import Node, rare_of
+from pullback.autograd._tokens import Deps, deps_of, is_live, union
 from pullback.core.spec import describe
 from pullback.core.state import NORMAL, changed, current
 from pullback.errors import AutogradError
-from pullback.tensors.tensor import Leaf, Tensor, alias, shared_counter, version_of
+from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, shared_counter, version_of
 from pullback.tensors.views import CreationMeta, ViewInfo, view_of
 
 _refresh_lock = threading.RLock()
@@ -19,12 +21,19 @@ _refresh_lock = threading.RLock()
 
 def requires_grad(tensor: Tensor) -> bool:
     """Does an operation on this tensor get recorded? Reading this never rebuilds anything."""
-    while tensor._node is None:
-        info = view_of(tensor)
-        if info is None or info.creation_meta is not CreationMeta.DEFAULT:
-            return False
-        tensor = info.base
-    return True
+    while True:
+        extra = tensor._extra
+        if extra is None:
+            return tensor._node is not None
+        info = extra.view
+        if (
+            info is not None
+            and info.creation_meta is CreationMeta.DEFAULT
+            and (tensor._node is None or (extra.deps is not None and info.base._node is not None))
+        ):
+            tensor = info.base
+            continue
+        return tensor._node is not None and (extra.deps is None or is_live(extra.deps))
 
 
 def edge_of(tensor: Tensor) -> tuple[Node | None, int]:
@@ -32,7 +41,7 @@ def edge_of(tensor: Tensor) -> tuple[Node | None, int]:
     if tensor._extra is not None and tensor._extra.view is not None:
         refresh_view(tensor)
     node = tensor._node
-    if node is None:
+    if node is None or (tensor._extra is not None and not requires_grad(tensor)):
         return None, 0
     if type(node) is Leaf:
         return accumulator_of(tensor), 0
@@ -49,7 +58,21 @@ def grad_fn(tensor: Tensor) -> Node | None:
     if tensor._extra is not None and tensor._extra.view is not None:
         refresh_view(tensor)
     node = tensor._node
-    return None if type(node) is Leaf else node
+    if is_leaf_marker(node) or (tensor._extra is not None and not requires_grad(tensor)):
+        return None
+    return node
+
+
+def is_leaf_marker(node: Any) -> bool:
+    """Does this stand for a leaf, the user's or a transform's?"""
+    return type(node) is Leaf or type(node) is FreshLeaf
+
+
+def set_history(tensor: Tensor, node: Any, number: int, deps: Deps) -> None:
+    """Make output `number` of `node` the tensor's history."""
+    tensor._node, tensor._nr = node, number
+    if deps is not None or tensor._extra is not None:
+        extra_of(tensor).deps = deps
 
 
 def refresh_view(tensor: Tensor) -> None:
@@ -83,7 +106,7 @@ def _rebuild(tensor: Tensor, info: ViewInfo, version: int) -> None:
         with changed(grad=True, inference=False, saved_hooks=(), interceptors=()):
             replayed = info.replay(info.base)
     previous, previous_nr = tensor._node, tensor._nr
-    tensor._node, tensor._nr = replayed._node, replayed._nr
+    set_history(tensor, replayed._node, replayed._nr, deps_of(replayed))
     info.attr_version = version
     move_retained(tensor, previous, previous_nr)
 
@@ -121,7 +144,7 @@ def check_tracked_write(tensor: Tensor) -> None:
             raise view_error(info.creation_meta, tensor, "it is being modified in-place")
         if type(tensor._node) is Leaf:
             refresh_view(tensor)  # no leaf any more if its base got a history
-        if requires_grad(tensor) and not isinstance(info.base._node, Node):
+        if requires_grad(tensor) and (info.base._node is None or is_leaf_marker(info.base._node)):
             raise AutogradError(
                 "VIEW_OF_LEAF_INPLACE",
                 f"a view {describe(tensor.shape, tensor.dtype)} of a leaf that requires grad is being used in an "
@@ -129,7 +152,7 @@ def check_tracked_write(tensor: Tensor) -> None:
                 why="the leaf would no longer hold the value that its gradient is taken at",
                 fix="write to a clone of the leaf, or write inside `pb.no_grad()` if this is an update",
             )
-    if type(tensor._node) is Leaf:
+    if is_leaf_marker(tensor._node) and requires_grad(tensor):
         raise AutogradError(
             "LEAF_INPLACE",
             f"a leaf {describe(tensor.shape, tensor.dtype)} that requires grad is being used in an in-place operation",
@@ -164,22 +187,24 @@ def view_error(meta: CreationMeta, tensor: Tensor, cause: str) -> AutogradError:
     )
 
 
-def rebase_history(tensor: Tensor, node: Node, position: int = 0) -> None:
+def rebase_history(tensor: Tensor, node: Node, position: int = 0, deps: Deps = None) -> None:
     """Make `node`, which computed the tensor's new contents from its old ones, the tensor's history.
 
-    `position` is the input of `node` that was the tensor itself. On a view the base gets the history, through a
-    node that puts the view's gradient back in its place, and the view is rebuilt when it is next used.
+    `position` is the input of `node` that was the tensor itself, `deps` the tokens behind the new contents. On a view
+    the base gets the history, through a node that puts the view's gradient back in its place, and the view is rebuilt
+    when it is next used.
     """
     info = view_of(tensor)
     if info is None:
         previous, previous_nr = tensor._node, tensor._nr
-        tensor._node, tensor._nr = node, 0
+        set_history(tensor, node, 0, deps)
         move_retained(tensor, previous, previous_nr)
         return
     base = info.base
-    copy_slices = CopySlices.around(node, position, base, info, edge_of(base))
+    edge = edge_of(base)
+    copy_slices = CopySlices.around(node, position, base, info, edge)
     previous, previous_nr = base._node, base._nr
-    base._node, base._nr = copy_slices, 0
+    set_history(base, copy_slices, 0, deps if edge[0] is None else union((deps, deps_of(base))))
     move_retained(base, previous, previous_nr)
     info.written = (copy_slices, version_of(base))
     if tensor._meta is not None and tensor._meta.retains_grad:

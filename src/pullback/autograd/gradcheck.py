@@ -24,13 +24,7 @@ from pullback.autograd._gradcheck_backward import (
     check_undefined_gradients,
     stored_elements,
 )
-from pullback.autograd._gradcheck_forward import (
-    check_batched_tangents,
-    check_forward,
-    check_undefined_tangents,
-    require_jvp,
-    require_vmap,
-)
+from pullback.autograd._gradcheck_forward import check_batched_tangents, check_forward, check_undefined_tangents
 from pullback.autograd._gradcheck_numerical import InputDerivative, numerical_derivative
 from pullback.autograd._gradcheck_problem import Problem, as_tuple, check_outputs, payload_of
 from pullback.autograd._gradcheck_second_order import (
@@ -90,10 +84,6 @@ def gradcheck(
         raise AssertionError("check_batched_grad=True needs check_backward_ad=True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("check_batched_forward_grad=True needs check_forward_ad=True")
-    if check_forward_ad:
-        require_jvp("check_forward_ad")
-    if check_batched_forward_grad:
-        require_vmap("check_batched_forward_grad")
     arguments = as_tuple(inputs)
     _check_inputs(arguments)
     try:
@@ -226,9 +216,6 @@ def gradgradcheck(
         )
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("check_batched_grad=True needs check_rev_over_rev=True")
-    for option, is_set in (("check_fwd_over_rev", check_fwd_over_rev), ("check_fwd_over_fwd", check_fwd_over_fwd)):
-        if is_set:
-            require_jvp(option)
     arguments = as_tuple(inputs)
     _varied_inputs(arguments)
 

@@ -17,6 +17,20 @@ next_stamp: Callable[[], int] = itertools.count(1).__next__
 """The process-wide clock: nodes, levels and tokens get their number from it, and later means larger."""
 
 
+class VmapLevel:
+    """One running `vmap`: its place in the order of levels, the length of the mapped axis, and how it draws."""
+
+    __slots__ = ("randomness", "size", "stamp")
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.stamp = next_stamp()
+        self.size = size
+        self.randomness = randomness
+
+    def __repr__(self) -> str:
+        return f"<vmap of {self.size}>"
+
+
 class Modes:
     """What the running code has switched on. Immutable; `replace` makes the changed copy."""
 
@@ -25,6 +39,7 @@ class Modes:
         "anomaly",
         "check_nan",
         "forward_mask",
+        "forwards",
         "grad",
         "hooks_disabled",
         "inference",
@@ -34,6 +49,7 @@ class Modes:
         "mutation_guard",
         "saved_hooks",
         "transforms",
+        "vmaps",
     )
 
     grad: bool  # operations are recorded
@@ -47,7 +63,9 @@ class Modes:
     mutation_guard: Any  # the allow_mutation_on_saved_tensors context, or None
     interceptors: tuple[Callable[..., Any], ...]  # see every primitive before it runs, innermost last
     transforms: tuple[Any, ...]  # function transforms whose body is running, innermost last
-    forward_mask: Any  # forward levels that are switched off
+    vmaps: tuple[VmapLevel, ...]  # batch dimensions that exist here, oldest first
+    forward_mask: int  # forward levels up to this stamp are switched off
+    forwards: bool  # derived: tangents may take the short way (eager/fast_forward.py)
 
     def __init__(self) -> None:
         self.grad = True
@@ -61,7 +79,9 @@ class Modes:
         self.mutation_guard = None
         self.interceptors = ()
         self.transforms = ()
-        self.forward_mask = None
+        self.vmaps = ()
+        self.forward_mask = 0
+        self.forwards = True
         self._variants: dict[bool, Modes] = {}  # this record with another grad mode, the change made most often
 
     def replace(self, **changes: Any) -> Modes:
@@ -78,10 +98,11 @@ class Modes:
         for name in _FIELDS:
             setattr(copy, name, changes[name] if name in changes else getattr(self, name))
         copy._variants = {}
+        copy.forwards = not (copy.inference or copy.interceptors or copy.vmaps or copy.forward_mask)
         return NORMAL if all(getattr(copy, name) == getattr(NORMAL, name) for name in _FIELDS) else copy
 
 
-_FIELDS = tuple(name for name in Modes.__slots__ if name != "_variants")
+_FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "forwards"))
 
 
 NORMAL = Modes()
@@ -138,6 +159,13 @@ def changed(**changes: Any) -> Iterator[None]:
         yield
     finally:
         change(**previous)
+
+
+open_levels: set[Any] = set()
+"""The forward levels that are open in this process. While there is none, nothing asks for tangents."""
+
+running_pass: ContextVar[Any] = ContextVar("pullback_running_pass", default=None)
+"""The backward pass that is running here; within one, values of a vmap that has ended are at home."""
 
 
 Observer = Callable[[str, str, int, int], None]

@@ -110,7 +110,8 @@ def _elementwise_samples(op: Op, domain: Any, complex_domain: bool) -> Callable[
                 make(shape, dtype, low, high) for shape, (low, high) in zip(shapes, domains, strict=True)
             )
 
-        yield Sample(operands([()] * count), label="scalar")
+        # Without axes, and not the only element of its memory.
+        yield Sample(tuple(x[..., 1] for x in operands([(2,)] * count)), label="scalar")
         yield Sample(operands([(3, 4)] * count), label="matrix")
         yield Sample(operands([(0, 2)] * count), label="empty")
         yield Sample(operands([(5,)] * count, np.float32), label="float32")
@@ -119,6 +120,9 @@ def _elementwise_samples(op: Op, domain: Any, complex_domain: bool) -> Callable[
         if count > 1:
             yield Sample(operands([(2, 1, 3), *[(4, 1)] * (count - 1)]), label="broadcast")
             yield Sample(operands([(), *[(3,)] * (count - 1)]), label="broadcast-scalar")
+            yield Sample(operands([(0, 3), *[(1, 3)] * (count - 1)]), label="broadcast-empty")
+            single, double = operands([(3,)] * count, np.float32), operands([(3,)] * count)
+            yield Sample((*single[:1], *double[1:]), label="float32-and-float64")
         if complex_domain:
             yield Sample(operands([(3,)] * count, np.complex128), label="complex")
             if count > 1:

@@ -102,6 +102,7 @@ class Op:
         self.may_copy = False  # a view that NumPy sometimes has to copy
         self.inplace_kernel: Callable[..., Any] | None = None
         self.has_inplace_twin = False
+        self.takes_payloads = False  # the kernel gets payloads of any kind as they are
         self.adapt_output: Callable[..., Any] | None = None
         self.restore_output: Callable[..., Any] | None = None
         # derived or attached
@@ -109,6 +110,7 @@ class Op:
         self.batch_rule: Callable[..., Any] | None = None
         self.lower_rule: Any = None
         self.sample_rule: Callable[..., Any] | None = None
+        self.refused: dict[str, str] = {}  # kinds of input that the op does not take, each with the reason
         self.door_rule: Callable[..., Any] | None = None
         # Rules that give every parameter by keyword give it in canonical form, and go past the door.
         self.keywords_are_canonical = False
@@ -203,6 +205,11 @@ class Op:
     def not_differentiable(self, reason: str) -> Op:
         """Say why this op has no derivative; its results never require grad."""
         self.not_differentiable_because = reason
+        return self
+
+    def refuses(self, reason: str, *kinds: str) -> Op:
+        """Say why this op does not take such input: a dtype, "0-d", "empty", or a layout of `declare.samples`."""
+        self.refused.update(dict.fromkeys(kinds, reason))
         return self
 
     # What others ask.

@@ -1,9 +1,12 @@
-"""`part`: one output of a view operator that has several, as a view operator of its own.
+"""View operators that the machinery itself needs.
 
-A piece of a split must be replayed alone when its base was written, without its siblings.
+`part` is one output of a view operator that has several: a piece of a split must be replayed alone when its base was
+written, without its siblings. `same` is the whole of a tensor: another tensor on the same memory.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from pullback.declare.derive import pull
 from pullback.declare.families import view
@@ -29,6 +32,9 @@ def part_batch(x, *, whole, params, index):
     return whole.batch_rule(x, **params)[index]
 
 
+part.refuses("operators with several views of one array take an axis apart", "0-d")
+
+
 @part.samples
 def part_samples(make):
     for op in list(registry.values()):
@@ -37,3 +43,26 @@ def part_samples(make):
                 for index in range(min(2, len(op.kernel(*sample.operands, **sample.params)))):
                     label = f"{op.name}-{sample.label}-{index}"
                     yield Sample(sample.operands, {"whole": op, "params": sample.params, "index": index}, label)
+
+
+@view(name="_same")
+def same(x):
+    """All of `x`, as a view."""
+    return x.view() if type(x) is np.ndarray else x[...]
+
+
+@same.transpose
+def same_transpose(g):
+    return g
+
+
+@same.batch
+def same_batch(x):
+    return same(x)
+
+
+@same.samples
+def same_samples(make):
+    yield Sample((make((2, 3)),), {}, "matrix")
+    yield Sample((make(()),), {}, "scalar")
+    yield Sample((make((0, 3)),), {}, "empty")

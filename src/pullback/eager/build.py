@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
+from pullback.autograd._levels import live_levels
 from pullback.autograd._variable import bump_version, requires_grad
-from pullback.core.state import current
+from pullback.core.state import current, open_levels
 from pullback.declare.op import Op, registry
 from pullback.eager.direct import direct, direct_pair
 from pullback.eager.fast import fast_function
+from pullback.eager.fast_forward import with_duals
 from pullback.eager.inplace import check_writable, write
 from pullback.eager.record import apply
 from pullback.errors import AutogradError
@@ -25,6 +28,7 @@ from pullback.payloads.evaluate import evaluate
 from pullback.tensors.tensor import Tensor, as_constant
 
 _NUMBERS = (int, float, complex, bool)
+_OF_SUMS = {"axis", "dtype", "keepdims"}
 
 
 def build_all() -> None:
@@ -37,11 +41,13 @@ def build_all() -> None:
 def build(op: Op) -> None:
     """Give one operator its functions."""
     op.is_built = True
-    general = _general(op)
-    public = _public(op, general)
+    run = _direct_or_none(op)
+    general = _general(op, run)
+    public = _public(op, run)
     op.call, op.function = general, public
     if op.fast_rules is not None:
-        op.call, op.function = fast_function(op, general, True), fast_function(op, public, False)
+        op.call = fast_function(op, with_duals(op, general), True)
+        op.function = fast_function(op, with_duals(op, public), False)
     for function in (op.call, op.function):
         function.__name__ = function.__qualname__ = op.name.rpartition(".")[2]
         function.__doc__ = op.doc
@@ -49,16 +55,19 @@ def build(op: Op) -> None:
     op.function.op = op  # type: ignore[attr-defined]
 
 
-def _general(op: Op) -> Callable[..., Any]:
+def _general(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
     door = op.door_rule
-    if _has_one_operand(op):
-        run = direct(op)
+    if run is not None and len(op.operands) == 1:
+        kernel = op.kernel
         names = set(op.params) if op.keywords_are_canonical else None
 
         def call_one(*operands: Any, **params: Any) -> Any:
             if door is not None and (len(operands) != 1 or params.keys() != names):
                 operands, params = door(*operands, **params)
             (x,) = operands
+            if type(x) is np.ndarray:  # most calls that derivative rules make
+                out = kernel(x, **params)
+                return out if type(out) is np.ndarray else np.asarray(out)
             if type(x) is Tensor or isinstance(x, Tensor):
                 return run(x, params)
             return evaluate(op, operands, params)
@@ -76,21 +85,16 @@ def _general(op: Op) -> Callable[..., Any]:
     return call
 
 
-def _has_one_operand(op: Op) -> bool:
-    return len(op.operands) == 1 and op.variadic_from < 0 and op.num_outputs == 1
-
-
 def _direct_or_none(op: Op) -> Callable[..., Any] | None:
-    if op.variadic_from >= 0 or op.num_outputs != 1:
+    if op.variadic_from >= 0 or op.num_outputs != 1 or op.takes_payloads:
         return None
     if len(op.operands) == 1:
         return direct(op)
     return direct_pair(op) if len(op.operands) == 2 and not op.is_view else None
 
 
-def _public(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
+def _public(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
     door = op.door_rule
-    run = _direct_or_none(op)
     count = len(op.operands)
 
     def function(*operands: Any, out: Tensor | None = None, **params: Any) -> Any:
@@ -119,9 +123,47 @@ def _public(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
             return write_out(op, operands, params, out)
         return apply(op, operands, params)
 
+    if run is not None and _has_plain_axes(op):
+        function = _reduction(run, function)
     if door is not None:
         functools.update_wrapper(function, door)
+    else:
+        function.__signature__ = signature_of(op.operands, op.params)  # type: ignore[attr-defined]
     return function
+
+
+@functools.cache
+def signature_of(operands: tuple[str, ...], params: tuple[str, ...], out: bool = True) -> Signature:
+    """What `help` shows of a function that takes operands and parameters as they are declared.
+
+    Most operators without a door have the operands `x`, or `x` and `y`, so there are few different ones to build.
+    """
+    shown = [
+        Parameter(name[1:], Parameter.VAR_POSITIONAL) if name.startswith("*") else
+        Parameter(name, Parameter.POSITIONAL_ONLY)
+        for name in operands
+    ]  # fmt: skip
+    shown += [Parameter(name, Parameter.KEYWORD_ONLY) for name in params]
+    return Signature([*shown, Parameter("out", Parameter.KEYWORD_ONLY, default=None)] if out else shown)
+
+
+def _has_plain_axes(op: Op) -> bool:
+    return op.family == "reduction" and len(op.operands) == 1 and {"axis", "keepdims"} <= set(op.params) <= _OF_SUMS
+
+
+def _reduction(run: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, with a short way for what most calls of a reduction give. bench/eager.py::reduction_small"""
+
+    def reduce(x: Any, axis: Any = None, keepdims: Any = False, **others: Any) -> Any:
+        if type(x) is Tensor and not others and type(keepdims) is bool:
+            ndim = x._spec.ndim
+            if axis is None:
+                return run(x, {"axis": tuple(range(ndim)), "keepdims": keepdims})
+            if type(axis) is int and -ndim <= axis < ndim:
+                return run(x, {"axis": (axis % ndim,), "keepdims": keepdims})
+        return function(x, axis, keepdims, **others)
+
+    return reduce
 
 
 def as_operand(x: Any) -> Any:
@@ -136,6 +178,13 @@ def as_operand(x: Any) -> Any:
 def write_out(op: Op, operands: tuple[Any, ...], params: dict[str, Any], out: Tensor) -> Tensor:
     """Evaluate into `out`, which is only allowed where nobody differentiates."""
     modes = current()
+    if modes.vmaps or (open_levels and live_levels((*operands, out))):
+        raise AutogradError(
+            "OUT_TRANSFORM",
+            f"{op.name}: an out= function does not support forward mode or vmap",
+            why="writing into it would replace a value without its tangent, or for one example only",
+            fix="assign the result instead",
+        )
     if not isinstance(out, Tensor):
         raise TypeError(f"out= must be a Tensor, got {type(out).__name__}")
     if modes.grad and any(isinstance(x, Tensor) and requires_grad(x) for x in (*operands, out)):
@@ -163,6 +212,10 @@ def inplace_twin(op: Op) -> Callable[..., Tensor]:
             others = operands[1:]
         return write(op, self, tuple(as_operand(x) for x in others), params)
 
+    if op.door_rule is not None:
+        twin.__wrapped__ = op.door_rule  # type: ignore[attr-defined]
+    else:
+        twin.__signature__ = signature_of(op.operands, op.params, False)  # type: ignore[attr-defined]
     twin.__name__ = twin.__qualname__ = f"{op.name}_"
     twin.__doc__ = f"In-place version of `{op.name}`."
     return twin

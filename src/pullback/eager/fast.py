@@ -1,4 +1,4 @@
-"""Fast paths for elementwise operators on plain tensors, and the matching formulas for the engine.
+"""Fast paths for elementwise operators on plain tensors.
 
 This is the hottest code of the project (bench/eager.py). A call is fast when the modes are normal, no operand has an
 `Extra`, all tensors are real floating (of one spec, so that the result has it too, or broadcast, which the engine then
@@ -22,15 +22,15 @@ import numpy as np
 from pullback.autograd._accumulate import accumulator_of
 from pullback.core.spec import Spec, spec_for
 from pullback.core.state import current, next_stamp, switch
-from pullback.declare.op import GRADIENT, OPERAND, OUTPUT, Op, Rule
-from pullback.eager.nodes import RELEASED, FastNode, fast_node_classes, released
+from pullback.declare.op import Op
+from pullback.eager.nodes import FastNode, fast_node_classes
 from pullback.tensors.tensor import Leaf, Tensor
 from pullback.tensors.versions import VersionCounter
 
 _SHARED: dict[str, Any] = {
-    "Leaf": Leaf, "RELEASED": RELEASED, "Tensor": Tensor, "VersionCounter": VersionCounter,
-    "accumulator_of": accumulator_of, "asarray": np.asarray, "current": current, "ndarray": np.ndarray,
-    "next_stamp": next_stamp, "released": released, "spec_for": spec_for, "switch": switch, "zeros": np.zeros,
+    "Leaf": Leaf, "Tensor": Tensor, "VersionCounter": VersionCounter, "accumulator_of": accumulator_of,
+    "asarray": np.asarray, "current": current, "ndarray": np.ndarray, "next_stamp": next_stamp, "spec_for": spec_for,
+    "switch": switch,
 }  # fmt: skip
 
 _RESULT = """
@@ -234,10 +234,7 @@ def _compiled(source: str, name: str) -> CodeType:
 
 def _node_classes(op: Op) -> tuple[type[FastNode], type[FastNode]]:
     if op.fast_nodes is None:
-        rules = op.fast_rules or ()
-        names = [v for i, v in enumerate(op.operands) if any(i in rule.reads_operands for rule in rules)]
-        names += ["out"] if any(rule.reads_outputs for rule in rules) else []
-        op.fast_nodes = fast_node_classes(op, make_pull, names)
+        op.fast_nodes = fast_node_classes(op, op.fast_rules or ())
     return op.fast_nodes
 
 
@@ -297,94 +294,3 @@ def _binary_source(op: Op, keeps_arrays: bool) -> str:
         record_x=_indented(_record(op, ("x",)), 2),
         record_y=_indented(_record(op, ("y",)), 1),
     )
-
-
-# The formulas for the engine.
-
-_READ_OPERAND = """
-{v} = node.{v}_data
-tensor = node.{v}
-if tensor is not None:
-    if tensor is RELEASED or {v} is None:
-        raise released(node)
-    counter = tensor._counter
-    if (counter is not None and counter.value != node.{v}_version) or (
-        tensor._node is None and node.next[{i}] is not None
-    ):
-        node.check({i})
-"""
-_READ_OUTPUT = """
-out, counter = node.out_data, node.out_counter
-if counter is RELEASED or out is None:
-    raise released(node)
-if counter.value != 0:
-    node.saved_handle("output", 0).unpack(node, False)
-"""
-_TERM = """
-if behind_{v} is None:
-    g_{v} = None
-else:
-{reads}
-    g_{v} = {formula}
-    if type(g_{v}) is not ndarray:
-        g_{v} = asarray(g_{v})
-"""
-_RELEASE = """
-if node.{v} is not None:
-    node.{v} = RELEASED
-    node.{v}_data = None
-"""
-_RELEASE_OUTPUT = """
-if node.out_data is not None:
-    node.out_counter = RELEASED
-    node.out_data = None
-"""
-_PULL = """
-def pull(node, g, keep):
-    {unpack_next} = node.next
-{terms}
-    if not keep:
-{release}
-    return ({results})
-"""
-
-
-def _same(x: Any) -> Any:
-    return x
-
-
-def make_pull(op: Op) -> Callable[[FastNode, Any, bool], tuple[Any, ...]]:
-    """The formula of an elementwise op for the engine: reading, checking, computing and releasing in one function."""
-    names = op.operands
-    scope = dict(_SHARED)
-    terms = ""
-    saved: set[str] = set()
-    for v, rule in zip(names, op.fast_rules or (), strict=True):
-        reads = "".join(_READ_OPERAND.format(v=names[i], i=i) for i in rule.reads_operands)
-        reads += _READ_OUTPUT if rule.reads_outputs else ""
-        saved |= {names[i] for i in rule.reads_operands} | ({"out"} if rule.reads_outputs else set())
-        scope[f"rule_{v}"] = rule.fn
-        terms += _TERM.format(v=v, reads=_indented(reads, 1), formula=_formula(v, rule, names))
-    release = "".join(_RELEASE.format(v=v) for v in names if v in saved)
-    release += _RELEASE_OUTPUT if "out" in saved else ""
-    source = _PULL.format(
-        unpack_next="".join(f"behind_{v}, " for v in names),
-        terms=_indented(terms, 1),
-        release=_indented(release or "pass", 2),
-        results="".join(f"g_{v}, " for v in names),
-    )
-    exec(compile(source, f"<pull of {op.name}>", "exec"), scope)
-    return scope["pull"]
-
-
-def _formula(v: str, rule: Rule, names: tuple[str, ...]) -> str:
-    constant = rule.constant
-    if constant is not None:
-        return {1: "g", -1: "-g", 0: "zeros(g.shape, g.dtype)"}.get(constant, f"g * {constant!r}")
-    spelled = {OPERAND: lambda key: names[key], OUTPUT: lambda key: "out", GRADIENT: lambda key: "g"}
-    arguments = ", ".join(spelled[kind](key) for kind, key in rule.plan)
-    if not rule.is_partial:
-        return f"rule_{v}({arguments})"
-    if len(rule.plan) == 1 and rule.fn.__code__.co_code == _same.__code__.co_code:
-        return f"g * {arguments}"
-    return f"g * rule_{v}({arguments})"

@@ -7,19 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from pullback.autograd._captures import check_capture, make_room
 from pullback.autograd._copy_slices import CopySlices
+from pullback.autograd._levels import live_levels, snapshot, store_tangent, tangent_of
+from pullback.autograd._tangents import attach_written
+from pullback.autograd._tokens import deps_behind, deps_of
 from pullback.autograd._variable import (
     bump_version,
     check_tracked_write,
     rebase_history,
     refresh_view,
     requires_grad,
+    set_history,
 )
 from pullback.core.spec import describe
-from pullback.core.state import Modes, current, observers
+from pullback.core.state import Modes, current, observers, open_levels
 from pullback.declare.op import Op
+from pullback.eager.forward import push_tangents
 from pullback.eager.record import make_node, save_outputs, tell_observers
+from pullback.eager.scoped import ScopedNode
 from pullback.errors import AutogradError
+from pullback.payloads.batched import assign, levels_of
 from pullback.payloads.evaluate import evaluate
 from pullback.tensors.tensor import Tensor
 from pullback.tensors.versions import overlap
@@ -46,6 +54,10 @@ def _write(
 ) -> Tensor:
     check_writable(target, modes)
     operands = (target, *others)
+    if modes.transforms:
+        check_capture(target, others, modes)
+    levels = live_levels(operands) if open_levels and not modes.inference else []
+    before = _before_tangents_change(operands, target, levels) if levels else operands
     needs: tuple[bool, ...] = ()
     if modes.grad and not modes.inference and target._spec.is_differentiable:
         needs = tuple(isinstance(x, Tensor) and x._spec.is_differentiable and requires_grad(x) for x in operands)
@@ -59,9 +71,26 @@ def _write(
         _tracked_write(op, target, operands, params, needs, modes)
     else:
         _write_payload(op, target, operands, params, modes)
+    if levels:
+        push_tangents(op, before, [target], params, levels, modes, attach_written)
     if observers:
         tell_observers(op, target)
     return target
+
+
+def _before_tangents_change(operands: tuple[Any, ...], target: Tensor, levels: list[Any]) -> tuple[Any, ...]:
+    """The operands as forward rules must see them: what the write is about to change is copied, with its tangents."""
+    return tuple(
+        snapshot(x, levels) if isinstance(x, Tensor) and (x is target or _may_overlap(x, target)) else x
+        for x in operands
+    )
+
+
+def _may_overlap(operand: Tensor, target: Tensor) -> bool:
+    payload, written = operand._data, target._data
+    if type(payload) is np.ndarray and type(written) is np.ndarray:
+        return overlap(payload, written)
+    return operand._counter is not None and operand._counter is target._counter
 
 
 def check_writable(target: Tensor, modes: Modes) -> None:
@@ -100,6 +129,9 @@ def _write_payload(op: Op, target: Tensor, operands: tuple[Any, ...], params: di
         modes.mutation_guard.before_write(target)
     payloads = [x._data if isinstance(x, Tensor) else x for x in operands]
     written = payloads[0]
+    if modes.vmaps or type(written) is not np.ndarray:
+        make_room(target, payloads[1:], modes)
+        written = payloads[0] = target._data
     if op.inplace_kernel is not None and all(type(x) is np.ndarray or not hasattr(x, "evaluate_op") for x in payloads):
         op.inplace_kernel(*payloads, **params)
     elif isinstance(op.kernel, np.ufunc) and all(not hasattr(x, "evaluate_op") for x in payloads):
@@ -117,7 +149,7 @@ def _copy_result(op: Op, target: Tensor, result: Any) -> None:
         )
     if not np.can_cast(result.dtype, target.dtype, "same_kind"):
         raise TypeError(f"{op.name}_: the result has dtype {result.dtype}, which can not be stored as {target.dtype}")
-    target._data[...] = result
+    assign(target._data, result)
 
 
 def _tracked_write(
@@ -135,24 +167,30 @@ def _tracked_write(
     node.output_specs = (target._spec,)
     node.num_outputs = 1
     node.spec = target._spec
+    deps = deps_behind(operands, needs)
     _write_payload(op, target, operands, params, modes)
-    rebase_history(target, node)
+    if type(node) is ScopedNode:
+        node._scope.output_levels = levels_of(target._data)
+    rebase_history(target, node, deps=deps)
     _save_written_output(node, target, needs)
     return target
 
 
 def _before_the_write(operand: Tensor, target: Tensor) -> Tensor:
     """An operand as the rules must see it: a copy if the write is about to change it, with the history it has now."""
-    payload, written = operand._data, target._data
-    if operand is not target and not (
-        type(payload) is np.ndarray and type(written) is np.ndarray and overlap(payload, written)
-    ):
+    payload = operand._data
+    if operand is not target and not _may_overlap(operand, target):
         return operand
     kept = Tensor()
     kept._data = payload.copy()
     kept._spec = operand._spec
     kept._counter = kept._extra = kept._meta = None
-    kept._node, kept._nr = operand._node, operand._nr
+    set_history(kept, operand._node, operand._nr, deps_of(operand))
+    if operand._extra is not None and operand._extra.forward is not None:
+        for level in live_levels((operand,)):
+            tangent = tangent_of(operand, level)
+            if tangent is not None:
+                store_tangent(kept, level, tangent.clone())
     return kept
 
 

@@ -1,19 +1,17 @@
-"""The nodes that declared operators record: `OpNode` for any call, `FastNode` for the elementwise fast paths."""
+"""The nodes that declared operators record: `OpNode` for any call, `FastNode` for the fast paths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pullback.autograd._node import Node, rare_of, released_error
+from pullback.autograd._node import Node, rare_of
 from pullback.autograd._saved import SavedVariable
 from pullback.core.spec import Spec
 from pullback.declare.derive import pull
-from pullback.declare.op import Op
-
-RELEASED: Any = object()
+from pullback.declare.op import Op, Rule
+from pullback.eager.formulas import RELEASED, make_pull, pulled_rules, saved_names
 
 
 class OpNode(Node):
@@ -114,7 +112,7 @@ def locate_saved(op: Op, name: str) -> tuple[str, int]:
 
 
 class FastNode(Node):
-    """The node of an elementwise call on plain tensors of one shape and dtype.
+    """The node of an elementwise call on plain tensors.
 
     Saved values sit in slots instead of SavedVariables: the operand, its payload, and its version when saved; a
     number operand is a payload without tensor. It means what the same `OpNode` would mean, and a test compares them.
@@ -123,7 +121,8 @@ class FastNode(Node):
     __slots__ = ()
 
     op: Op
-    # Slots in the subclass that `fast_node_class` makes for the op; an operand that no rule reads has none.
+    params: dict[str, Any] = {}  # noqa: RUF012  (elementwise operators have none)
+    # Slots in the subclass that is made for the op; an operand that no rule reads has none.
     x: Any = None
     x_data: Any = None
     x_version: int = 0
@@ -149,11 +148,15 @@ class FastNode(Node):
                 grads,
                 wanted,
                 lambda position: self.operand_value(position, as_tensors),
-                lambda position: self.spec,
+                self.operand_spec,
                 lambda position: self.saved_handle("output", 0).unpack(self, as_tensors),
-                {},
+                self.params,
             )
         )
+
+    def operand_spec(self, position: int) -> Spec | None:
+        """Shape and dtype of an operand; the rules of elementwise operators do not ask for them."""
+        return self.spec
 
     def wants_all(self, wanted: tuple[bool, ...]) -> bool:
         """Is every gradient wanted that this node has? The fast formula computes them all, and reads what they need."""
@@ -222,26 +225,57 @@ class FastNode(Node):
     __getattr__ = OpNode.__getattr__
 
 
-def fast_node_classes(
-    op: Op, make_pull: Callable[[Op], Any], names: list[str]
-) -> tuple[type[FastNode], type[FastNode]]:
-    """The FastNodes of `op`, with room for these saved values: any of "x", "y" and "out".
+class DirectNode(FastNode):
+    """The node of a call of one or two plain tensors that is not elementwise: a view, a reduction, a product."""
 
-    The first is for operands and result of one spec; its `pull` is made by `make_pull` when the op is differentiated
-    for the first time. The second is for broadcast operands and is visited like any other node.
-    """
+    __slots__ = ("operand_specs", "params")
+
+    operand_specs: tuple[Spec, ...]
+    saves_x = saves_y = saves_out = False  # do some rules read this value, so that there are slots for it?
+
+    def operand_spec(self, position: int) -> Spec | None:
+        return self.operand_specs[position]
+
+    @property
+    def saved_operands(self) -> tuple[SavedVariable | None, ...]:
+        """The handles of the operands, as an `OpNode` has them."""
+        return tuple(self.saved_handle("operand", position) for position in range(len(self.next)))
+
+    @property
+    def saved_outputs(self) -> tuple[SavedVariable | None, ...]:
+        """The handle of the output, as an `OpNode` has it."""
+        return () if self.out_counter is None else (self.saved_handle("output", 0),)
+
+    def raw_saved(self, name: str) -> tuple[bool, Any]:
+        """As `FastNode` has it, but what no rule reads is not there."""
+        kind, _ = locate_saved(self.op, name)
+        reads_operands, reads_outputs = self.op.reads(tuple([node is not None for node in self.next]))
+        if (kind == "operand" and reads_operands) or (kind == "output" and reads_outputs):
+            return super().raw_saved(name)
+        return (True, self.params[name]) if name in self.params else (False, None)
+
+
+def fast_node_classes(op: Op, rules: tuple[Rule, ...]) -> tuple[type[FastNode], type[FastNode]]:
+    """The FastNodes of an elementwise `op`: for operands and result of one spec, and for operands that broadcast."""
+    return _class_of(op, FastNode, rules, fits=True), _class_of(op, FastNode, rules, fits=False)
+
+
+def direct_node_class(op: Op) -> type[DirectNode] | None:
+    """The DirectNode of `op`, None if its rules are not of the kind that has a compiled formula."""
+    rules = pulled_rules(op)
+    return None if rules is None else _class_of(op, DirectNode, rules, fits=False)
+
+
+def _class_of(op: Op, base: Any, rules: tuple[Rule | None, ...], fits: bool) -> Any:
+    """The class with room for what the rules read; its `pull` is made when the op is differentiated first."""
 
     def pull(self: FastNode, gradient: Any, keep: bool) -> tuple[Any, ...]:
-        exact.pull = loose.pull = make_pull(op)
+        made.pull = make_pull(op, rules, fits, is_real=base is FastNode)
         return self.pull(gradient, keep)
 
-    slots = [f"{name}{part}" for name in names if name != "out" for part in ("", "_data", "_version")]
-    slots += ["out_data", "out_counter"] if "out" in names else []
-    exact: Any = type("FastNode", (FastNode,), {"__slots__": tuple(slots), "op": op, "pull": pull})
-    loose: Any = type("LooseNode", (FastNode,), {"__slots__": tuple(slots), "op": op, "pull": pull, "is_fast": False})
-    return exact, loose
-
-
-def released(node: Node) -> Exception:
-    """The error for reading what a pass has released."""
-    return released_error(node.name())
+    slots: list[str] = []
+    for name in saved_names(rules):
+        slots += ["out_data", "out_counter"] if name == "out" else [name, f"{name}_data", f"{name}_version"]
+    members = {"__slots__": tuple(slots), "op": op, "pull": pull}
+    made: Any = type(base.__name__, (base,), members | {f"saves_{name}": True for name in saved_names(rules)})
+    return made

@@ -5,19 +5,39 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
+
 from pullback.autograd._accumulate import accumulator_of
 from pullback.autograd._anomaly import remember_place
+from pullback.autograd._levels import live_levels
 from pullback.autograd._node import Node
 from pullback.autograd._saved import SavedVariable
+from pullback.autograd._scope import equalize_levels
+from pullback.autograd._tangents import attach_new
+from pullback.autograd._tokens import deps_behind
 from pullback.autograd._variable import refresh_view, requires_grad
 from pullback.core.spec import spec_for, spec_of
-from pullback.core.state import Modes, current, next_stamp, observers
+from pullback.core.state import Modes, current, next_stamp, observers, open_levels
 from pullback.declare.op import Op
 from pullback.declare.parts import part
+from pullback.eager.forward import push_tangents
 from pullback.eager.nodes import OpNode
+from pullback.eager.scoped import ScopedNode, all_plain
+from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.payloads.evaluate import evaluate
 from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of, shared_counter, version_of
-from pullback.tensors.views import CreationMeta, ViewInfo, ViewStep, propagated_meta, root_and_steps, view_of
+from pullback.tensors.versions import dated_counter
+from pullback.tensors.views import (
+    CreationMeta,
+    ViewInfo,
+    ViewStep,
+    forward_step,
+    propagated_meta,
+    root_and_steps,
+    view_of,
+)
+
+ndarray = np.ndarray
 
 
 def apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -46,7 +66,7 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
             payloads.append(x._data)
             needs.append(
                 tracks
-                and (x._node is not None or (x._extra is not None and requires_grad(x)))
+                and (x._node is not None if x._extra is None else requires_grad(x))
                 and x._spec.is_differentiable
             )
         else:
@@ -56,9 +76,27 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
     outputs = [new_tensor(each, modes) for each in payload] if type(payload) is tuple else [new_tensor(payload, modes)]
     if op.is_view:
         _make_views(op, operands[0], params, outputs, type(payload) is tuple, modes)
-    if True in needs:
-        record(op, operands, params, outputs, tuple(needs), modes)
+    if open_levels or True in needs:
+        differentiate(op, operands, params, outputs, tuple(needs), modes)
     return tuple(outputs) if type(payload) is tuple else outputs[0]
+
+
+def differentiate(
+    op: Op,
+    operands: tuple[Any, ...],
+    params: dict[str, Any],
+    outputs: list[Tensor],
+    needs: tuple[bool, ...],
+    modes: Modes,
+) -> None:
+    """Record a call for those who differentiate backwards, and give its outputs their tangents."""
+    node = record(op, operands, params, outputs, needs, modes) if True in needs else None
+    if open_levels and not modes.inference:
+        levels = live_levels(operands)
+        if levels:
+            push_tangents(op, operands, outputs, params, levels, modes, attach_new)
+    if node is not None:
+        save_outputs(node, outputs, needs)  # with the tangents that forward-over-reverse will ask for
 
 
 def new_tensor(payload: Any, modes: Modes) -> Tensor:
@@ -70,6 +108,10 @@ def new_tensor(payload: Any, modes: Modes) -> Tensor:
     if modes.inference:
         tensor._extra = Extra()
         tensor._extra.inference = True
+    elif modes.transforms:
+        tensor._counter = dated_counter()
+    if modes.vmaps and type(payload) is ndarray:
+        tensor._data = BatchedArray(payload, ())  # may be widened, should an example be written into it
     return tensor
 
 
@@ -81,8 +123,11 @@ def record(
     needs: tuple[bool, ...],
     modes: Modes,
 ) -> OpNode:
-    """Make the node of a call and set it as the history of its differentiable outputs."""
+    """Make the node of a call and set it as the history of its differentiable outputs, which are still to be saved."""
     node = make_node(op, operands, params, needs, modes)
+    deps = deps_behind(operands, needs)
+    if type(node) is ScopedNode and len(outputs) > 1:
+        equalize_levels(outputs)
     specs: list[Any] = []
     for number, out in enumerate(outputs):
         spec = out._spec
@@ -92,6 +137,9 @@ def record(
         specs.append(spec)
         out._node = node
         extra = out._extra
+        if deps is not None:
+            extra = extra_of(out)
+            extra.deps = deps
         if number or extra is not None:
             out._nr = number
             if extra is not None and extra.view is not None:
@@ -99,7 +147,8 @@ def record(
     node.output_specs = tuple(specs)
     node.num_outputs = len(specs)
     node.spec = specs[0]
-    save_outputs(node, outputs, needs)
+    if type(node) is ScopedNode:
+        node._scope.output_levels = levels_of(outputs[0]._data)
     return node
 
 
@@ -136,7 +185,7 @@ def make_node(
             specs.append(spec_of(x) if hasattr(x, "shape") and hasattr(x, "dtype") else None)
         behind.append(found)
         numbers.append(number)
-    node = OpNode()
+    node = OpNode() if not modes.vmaps and all_plain(operands) else ScopedNode.within(modes, operands)
     node.op = op
     node.params = params
     node.rare = None
@@ -195,7 +244,8 @@ def _make_views(
         base, steps = root_and_steps(source, step)
         out._counter = counter
         out._extra = Extra()
-        out._extra.view = ViewInfo(base, steps, meta, version)
+        out._extra.view = view = ViewInfo(base, steps, meta, version)
+        view.forward = forward_step(source, parent, step)
 
 
 def aliases(result: Any, source: Any) -> bool:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import functools
 import linecache
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from types import FrameType, FunctionType, GeneratorType, ModuleType
+from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType
+from types import coroutine as coroutine_of
 from typing import Any
 
-from pullback.autograd._variable import requires_grad
-from pullback.core.state import current
+from pullback.core.state import change
 from pullback.errors import AutogradError
+from pullback.func._arrays import MARK, arrays_of
 from pullback.func._numpy_proxy import is_numpy, numpy_value
-from pullback.func._rewrite import Rewriter, home_of
-from pullback.func._values import MARK, bind
-from pullback.ops import functions
-from pullback.tensors.tensor import Tensor
+from pullback.func._rewrite import ADAPTED, Rewriter, home_of
 
 
 def adapt(
@@ -45,17 +44,21 @@ def adapt(
     code `ADAPT_UNSEEN` and says what to name; other uses are refused or, for `float(x)` and `math`, warned about as
     outside of `adapt`. `int(x)`, `x.item()` and comparisons give plain values, as everywhere.
 
-    Arrays among the arguments, in globals and in attributes of objects are seen as constant tensors on the same memory:
-    a write reaches the array, without a gradient. A leaf that requires grad is handed over as a copy, so that the
-    function may write to its argument. A tensor without axes behaves as NumPy's numbers do: `old = x[0]` is a copy,
-    and `total += x[0]` makes a new one. Arrays of whole numbers and truth values stay NumPy arrays.
+    **Arrays** among the arguments, in globals and in attributes of objects are seen as tensors on the same memory.
+    Values with a gradient may be written to them, and the gradient flows on from there within the call. Afterwards the
+    array has the numbers, and a `DetachedArrayWarning` says so unless the function returned it; hand over a tensor
+    instead to keep the gradient there too. A leaf that requires grad is handed over as a copy, so that the function may
+    write to its argument. A tensor without axes behaves as NumPy's numbers do: `old = x[0]` is a copy, and
+    `total += x[0]` makes a new one. Arrays of whole numbers and truth values stay NumPy arrays. What backward needs may
+    be overwritten, as by `y = np.exp(x); y += 1`: it is copied first.
 
     Nothing is left behind after the call, also when it fails, except what the function itself assigned: attributes,
-    and `global` names, which reach the module when the call ends. Calls may be nested and run in several threads.
+    and `global` names, which reach the module when the call ends. Results are ordinary tensors. Calls may be nested,
+    run in several threads, and be given to `grad`, `vmap` and the other transforms, which adapted code may also use.
+    Generators and coroutines are adapted whenever they run.
     """
     if function is None:
         return functools.partial(adapt, modules=modules)
-    bind()
     named = frozenset(_module_names(modules))
     if is_numpy(function) and not isinstance(function, type):
         return numpy_value(function)
@@ -82,53 +85,78 @@ def _module_names(modules: Iterable[ModuleType | str]) -> Iterator[str]:
 
 def _adapted(function: Callable[..., Any], home: FunctionType, named: frozenset[str]) -> Callable[..., Any]:
     def adapted(*args: Any, **kwargs: Any) -> Any:
-        rewriter = Rewriter(home, named)
-        inner = rewriter.see(function)
-        given = [_argument(rewriter, arg) for arg in args]
-        given_by_name = {name: _argument(rewriter, arg) for name, arg in kwargs.items()}
+        rewriter = Rewriter(home, named, arrays_of(sys._getframe(1)))
         result = None
         try:
-            with _Explaining(rewriter):
-                result = inner(*given, **given_by_name)
-            return _generate(result, rewriter) if isinstance(result, GeneratorType) else rewriter.result(result)
+            with _Running(rewriter):
+                inner = rewriter.see(function)
+                given = {name: rewriter.see_argument(arg) for name, arg in kwargs.items()}
+                result = inner(*map(rewriter.see_argument, args), **given)
+            if isinstance(result, AsyncGeneratorType):
+                raise TypeError(f"adapt: {home.__qualname__} is an async generator; adapt the function that it calls")
+            if isinstance(result, _RESUMED):
+                return _resume(result, rewriter) if isinstance(result, GeneratorType) else _await(result, rewriter)
+            out = rewriter.result(result)
         finally:
-            if not isinstance(result, GeneratorType):
+            if not isinstance(result, _RESUMED):
                 rewriter.finish()
+        rewriter.check({**dict(enumerate(args)), **kwargs})
+        return out
 
     functools.update_wrapper(adapted, function, updated=())
+    setattr(adapted, ADAPTED, True)
     return adapted
 
 
-def _generate(generator: Generator[Any, Any, Any], rewriter: Rewriter) -> Generator[Any, Any, Any]:
-    """A generator runs after the call, so what it assigns is stored when it ends."""
+_RESUMED = (GeneratorType, CoroutineType)
+"""What runs after the call, by turns."""
+
+
+def _resume(generator: Any, rewriter: Rewriter) -> Generator[Any, Any, Any]:
+    """A generator or coroutine, adapted whenever it runs. What it assigns is stored when it ends."""
+    resume = functools.partial(generator.send, None)
     try:
-        with _Explaining(rewriter):
-            return (yield from generator)
+        while True:
+            try:
+                with _Running(rewriter):
+                    value = resume()
+            except StopIteration as end:
+                out = rewriter.result(end.value)
+                break
+            try:
+                resume = functools.partial(generator.send, (yield rewriter.result(value)))
+            except GeneratorExit:
+                generator.close()
+                raise
+            except BaseException as error:
+                resume = functools.partial(generator.throw, error)
     finally:
         rewriter.finish()
+    rewriter.check({})
+    return out
 
 
-def _argument(rewriter: Rewriter, value: Any) -> Any:
-    if isinstance(value, Tensor) and value.ndim and current().grad and requires_grad(value) and value.is_leaf:
-        return functions["copy"](value)
-    return rewriter.see(value)
+async def _await(coroutine: Any, rewriter: Rewriter) -> Any:
+    return await coroutine_of(_resume)(coroutine, rewriter)
 
 
-# Errors ---------------------------------------------------------------------------------------------------------------
-
-
-class _Explaining:
-    """Replaces the error for a lost gradient by one that says what `adapt` did not see."""
+class _Running:
+    """While adapted code runs it may overwrite what is kept for backward, and its errors say what was not seen."""
 
     def __init__(self, rewriter: Rewriter) -> None:
         self.rewriter = rewriter
 
-    def __enter__(self) -> None: ...
+    def __enter__(self) -> None:
+        self.previous = change(mutation_guard=self.rewriter.overwrites)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        change(**self.previous)
         unseen = None if error is None else _explain(error, self.rewriter)
         if unseen is not None:
             raise unseen from error
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
 
 
 def _explain(error: BaseException, rewriter: Rewriter) -> AutogradError | None:

@@ -9,14 +9,15 @@ anew.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from pullback.func._arrays import adopt, adopting, arrays_of, holds_tensors, inside
 from pullback.func._stand_ins import TYPES, Proxy, StandIn
-from pullback.func._values import holds_tensors, inside
 from pullback.ops import functions
 from pullback.tensors.tensor import Tensor
 
@@ -54,7 +55,8 @@ def _is_method_of_generator(value: Any) -> bool:
 @functools.cache
 def _numpy_value(value: Any) -> Any:
     if value in _REPLACED:
-        return _REPLACED[value]
+        twin = _REPLACED[value]
+        return adopting(twin) if isinstance(twin, FunctionType) else twin
     if isinstance(value, ModuleType):
         return Proxy(value, _attribute)
     if isinstance(value, np.ufunc):
@@ -68,6 +70,11 @@ def _attribute(value: Any) -> Any:
 
 def through(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy that also understands lists with tensors in them, and gives tensors."""
+    own = ("__name__", "__qualname__", "__doc__", "__module__")
+    return functools.update_wrapper(adopting(_reading(function)), function, assigned=own)
+
+
+def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
     name = getattr(function, "__name__", "")
     read = _as_it_is if name == "block" else _readable_items if name in _TAKE_SEQUENCES else _readable
 
@@ -78,7 +85,7 @@ def through(function: Callable[..., Any]) -> Callable[..., Any]:
             return _store(out, call(*(_apart_from(out, arg) for arg in args), **kwargs))
         return inside(function(*map(read, args), **{name: read(value) for name, value in kwargs.items()}))
 
-    return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
+    return call
 
 
 def _as_it_is(argument: Any) -> Any:
@@ -117,11 +124,14 @@ class Ufunc:
 
     def __init__(self, real: np.ufunc) -> None:
         self._real = real
-        self._call = through(real)
+        self._call = _reading(real)
         self.__doc__ = real.__doc__
         self.__name__ = real.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return adopt(self._compute(*args, **kwargs), arrays_of(sys._getframe(1)))
+
+    def _compute(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) == self._real.nin and "out" not in kwargs:
             return self._call(*args, **kwargs)
         inputs, out = args[: self._real.nin], args[self._real.nin :] or kwargs.get("out")
@@ -213,14 +223,16 @@ def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
     """As `np.fromfunction`."""
-    return function(*map(inside, np.indices(shape, dtype=_readable(dtype))), **kwargs)
+    indices = inside(list(np.indices(shape, dtype=_readable(dtype))))
+    return function(*adopt(indices, _arrays_of_caller()), **kwargs)
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """As `np.apply_along_axis`: the function is called for every line along the axis."""
     lines = np.moveaxis(asarray(arr), axis, -1)
     before = lines.shape[:-1]
-    results = [func1d(lines[index], *args, **kwargs) for index in np.ndindex(before)]
+    made = _arrays_of_caller()
+    results = [func1d(adopt(lines[index], made), *args, **kwargs) for index in np.ndindex(before)]
     out = array(results)
     out = out.reshape((*before, *out.shape[1:]))
     own = range(len(before), out.ndim)
@@ -230,7 +242,12 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
     """As `np.ndenumerate`: positions and elements."""
     arr = asarray(arr)
-    return ((index, arr[index]) for index in np.ndindex(arr.shape))
+    return zip(np.ndindex(arr.shape), adopt(_elements(arr, arr.shape), _arrays_of_caller()), strict=True)
+
+
+def _arrays_of_caller() -> Any:
+    """Where the Arrays of the adapted code are kept that called the function of this module two calls up."""
+    return arrays_of(sys._getframe(3))
 
 
 def isscalar(element: Any) -> bool:
@@ -254,16 +271,20 @@ class Vectorize:
             return Vectorize(args[0], self.otypes)  # used as a decorator with arguments
         operands = [_readable(arg) if holds_tensors(arg) else np.asarray(arg) for arg in args]
         shape = np.broadcast_shapes(*(x.shape for x in operands))
-        columns = [list(_broadcast(inside(x), shape).reshape(-1)) for x in operands]
-        results = [self.pyfunc(*row, **kwargs) for row in zip(*columns, strict=True)]
+        made = arrays_of(sys._getframe(1))
+        columns = [_elements(inside(x), shape) for x in operands]
+        results = [self.pyfunc(*adopt(row, made), **kwargs) for row in zip(*columns, strict=True)]
         types = self.otypes or [None] * (len(results[0]) if results and isinstance(results[0], tuple) else 1)
         parts = list(zip(*results)) if results and isinstance(results[0], tuple) else [results]
         arrays = [array(list(part), dtype).reshape(shape) for part, dtype in zip(parts, types)]
-        return tuple(arrays) if results and isinstance(results[0], tuple) else arrays[0]
+        return adopt(tuple(arrays) if results and isinstance(results[0], tuple) else arrays[0], made)
 
 
-def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
-    return functions["broadcast_to"](x, shape) if isinstance(x, Tensor) else np.broadcast_to(x, shape)
+def _elements(x: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The elements of `x`, broadcast to `shape`, one after the other: numbers, which are not written in place."""
+    if isinstance(x, Tensor):
+        return list(functions["copy"](functions["broadcast_to"](x, shape)).reshape(-1))
+    return list(np.broadcast_to(x, shape).reshape(-1))
 
 
 class Joined:
@@ -274,6 +295,9 @@ class Joined:
         self._as_columns = as_columns
 
     def __getitem__(self, key: Any) -> Any:
+        return adopt(self._join(key), arrays_of(sys._getframe(1)))
+
+    def _join(self, key: Any) -> Any:
         pieces = key if isinstance(key, tuple) else (key,)
         if not any(map(holds_tensors, pieces)):
             return inside(self._real[key])

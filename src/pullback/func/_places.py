@@ -7,83 +7,111 @@ a place that was only read is not touched.
 from __future__ import annotations
 
 import builtins
-import dis
-import functools
 from collections.abc import Callable
-from types import CellType, CodeType, ModuleType
+from types import CellType, ModuleType
 from typing import Any
 
+from pullback.func._arrays import MARK, Arrays
 from pullback.func._stand_ins import BUILTINS, Proxy
-from pullback.func._values import MARK
-from pullback.tensors.tensor import Tensor
 
-PLAIN = (int, float, complex, str, bytes, bool, type(None), Tensor, Proxy)
+See = Callable[[Any], Any]
+
+PLAIN = (int, float, complex, str, bytes, bool, type(None), Proxy)
 """Types of values that look the same to everybody."""
-CONTAINERS = (tuple, list, dict)
 MISSING: Any = object()
 
 
-@functools.lru_cache(maxsize=4096)
-def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
-    """The names a function may read from its globals, and those it assigns there, nested functions included."""
-    read = set(code.co_names)
-    written = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            inner_read, inner_written = names_in(constant)
-            read |= inner_read
-            written |= inner_written
-    return frozenset(read), frozenset(written)
+# What Python's own machinery reads from globals, which does not ask the builtins.
+_READ_BY_PYTHON = ("__name__", "__package__", "__spec__", "__path__", "__file__", "__loader__", "__doc__")
 
 
 class Space:
-    """The globals of one module: the user's own, and the copy that rewritten functions have."""
+    """The globals of one module: the user's own, and the copy that rewritten functions have.
 
-    def __init__(self, original: dict[str, Any], see: Callable[[Any], Any]) -> None:
+    The copy is filled by need. A name that is not there yet is looked for among the builtins, as Python does, and they
+    look it up in the module. So what a call does not use costs nothing, be the module ever so large.
+    """
+
+    def __init__(self, original: dict[str, Any], see: See, arrays: Arrays) -> None:
         self.original = original
-        self.copy = {**original, MARK: True, "__builtins__": _builtins_of(original, see)}
-        self.seen: set[str] = set()
-        self.written: dict[str, Any] = {}
+        self._see = see
+        self.copy = {name: original[name] for name in _READ_BY_PYTHON if name in original}
+        self.copy.update({MARK: arrays, "__builtins__": _Builtins(self, see)})
+        self._before = dict(self.copy)
 
-    def store_assigned(self, back: Callable[[Any], Any]) -> None:
+    def has(self, name: str) -> bool:
+        """Is this a name of the module that was not looked up before, and so was not deleted since?"""
+        return name in self.original and name not in self._before
+
+    def look_up(self, name: str) -> Any:
+        """What adapted code sees under a name of the module, for the first time."""
+        self._before[name] = self.copy[name] = value = self._see(self.original[name])
+        return value
+
+    def store_assigned(self, back: See) -> None:
         """Give the user's module what `global` statements assigned in the copy."""
-        for name, before in self.written.items():
-            after = self.copy.get(name, MISSING)
-            if after is MISSING and before is not MISSING:
-                self.original.pop(name, None)
-            elif after is not before:
-                self.original[name] = back(after)
+        for name in self._before.keys() - self.copy.keys():
+            self.original.pop(name, None)
+        for name, value in self.copy.items():
+            if value is not self._before.get(name, MISSING):
+                self.original[name] = back(value)
+
+
+class _Builtins(dict[str, Any]):
+    """The built-in names for adapted code, and behind them the names of its module, which come first."""
+
+    def __init__(self, space: Space, see: See) -> None:
+        given = space.original.get("__builtins__", builtins)
+        self._names = vars(given) if isinstance(given, ModuleType) else given
+        self._space = space
+        load = self._names["__import__"]
+        self["__import__"] = lambda *args, **kwargs: see(load(*args, **kwargs))
+
+    def __missing__(self, name: str) -> Any:
+        if self._space.has(name):
+            return self._space.look_up(name)
+        self[name] = value = BUILTINS[name] if name in BUILTINS else self._names[name]
+        return value
 
 
 class Cell:
-    """A variable of a closure: the user's own, and the one that rewritten functions have."""
+    """A variable of a closure: the user's own, and the one that rewritten functions have.
 
-    def __init__(self, original: CellType) -> None:
+    They are one for numbers and text, which look the same to everybody, so that a counter counts for all.
+    """
+
+    def __init__(self, original: CellType, see: See) -> None:
         self.original = original
-        self.copy = CellType()
-        self.before: Any = MISSING
+        self._see = see
+        self._before: Any = MISSING
+        try:
+            self.copy = original if isinstance(original.cell_contents, PLAIN) else CellType()
+        except ValueError:
+            self.copy = original  # not assigned yet
 
-    def store_assigned(self, back: Callable[[Any], Any]) -> None:
+    def fill(self) -> None:
+        """Put what is seen of the variable into the copy: after the function that has it is known, which may be it."""
+        if self._before is MISSING and self.copy is not self.original:
+            self._before = self.original.cell_contents  # not filled twice on the way through a circle
+            self._before = self.copy.cell_contents = self._see(self._before)
+
+    def store_assigned(self, back: See) -> None:
         """Give the user's variable what `nonlocal` statements assigned in the copy."""
         try:
-            after = self.copy.cell_contents
+            value = self.copy.cell_contents
         except ValueError:
             return  # never filled, because seeing what it should hold failed
-        if after is not self.before:
-            self.original.cell_contents = back(after)
-
-
-def is_plain(value: Any) -> bool:
-    """Is this a value, or a container of values, that looks the same to everybody?"""
-    if type(value) in CONTAINERS:
-        return all(isinstance(item, PLAIN) for item in (value.values() if isinstance(value, dict) else value))
-    return isinstance(value, PLAIN)
+        if value is self._before:
+            return
+        stored = back(value)
+        if self.copy is not self.original or stored is not value:
+            self.original.cell_contents = stored
 
 
 class Container:
     """A list or dict: the user's own, and the one that rewritten functions have because its items look different."""
 
-    def __init__(self, original: Any, see: Callable[[Any], Any]) -> None:
+    def __init__(self, original: Any, see: See) -> None:
         self.original = original
         self.copy: Any = type(original)()
         self._see = see
@@ -103,7 +131,7 @@ class Container:
         self._before = list(_items_of(self.copy))
         return bool(self._items)
 
-    def store_assigned(self, back: Callable[[Any], Any]) -> None:
+    def store_assigned(self, back: See) -> None:
         """Give the user's container what was put into the copy."""
         now = list(_items_of(self.copy))
         # Compared with what was put there and not with the original, which other threads may have written.
@@ -121,14 +149,3 @@ class Container:
 
 def _items_of(container: Any) -> Any:
     return container.items() if isinstance(container, dict) else enumerate(container)
-
-
-def _builtins_of(original: dict[str, Any], see: Callable[[Any], Any]) -> dict[str, Any]:
-    given = original.get("__builtins__", builtins)
-    names = vars(given) if isinstance(given, ModuleType) else given
-    load = names["__import__"]
-
-    def load_and_see(*args: Any, **kwargs: Any) -> Any:
-        return see(load(*args, **kwargs))
-
-    return {**names, **BUILTINS, "__import__": load_and_see}

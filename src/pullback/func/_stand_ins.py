@@ -1,19 +1,23 @@
-"""Modules, types and built-in functions that adapted code sees in place of others.
+"""Modules, types, built-in functions and `math` as adapted code sees them.
 
 A type stays usable as a dtype and in `isinstance`, where a tensor counts as the array or number it stands for, and
-calling it does not take a number out of the graph: `float(x)` is a tensor without axes.
+calling it does not take a number out of the graph: `float(x)` is a tensor without axes. Functions of `math` are
+Pullback's for tensors, and `math`'s own for numbers.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
-from types import ModuleType
+import functools
+import math
+import sys
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from pullback.func._values import inside
+from pullback.func._arrays import Array, adopt, adopting, arrays_of, holds_tensors, inside
 from pullback.ops import functions
 from pullback.tensors.tensor import Tensor
 
@@ -43,9 +47,10 @@ class StandIn(type):
     _real: type
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = arrays_of(sys._getframe(1))
         if any(isinstance(arg, Tensor) for arg in args):
-            return _as_number(args[0] if len(args) == 1 else args[0] + 1j * args[1], cls)
-        return inside(cls._real(*args, **kwargs))
+            return adopt(_as_number(args[0] if len(args) == 1 else args[0] + 1j * args[1], cls), made)
+        return adopt(inside(cls._real(*args, **kwargs)), made)
 
     def __instancecheck__(cls, value: Any) -> bool:
         if not isinstance(value, Tensor):
@@ -61,6 +66,8 @@ class StandIn(type):
         return getattr(cls._real, name)
 
     def __eq__(cls, other: Any) -> bool:
+        if other is Array:
+            return cls._real is np.ndarray  # `type(x) == np.ndarray`
         return cls._real == (other._real if type(other) is StandIn else other)
 
     def __hash__(cls) -> int:
@@ -103,5 +110,53 @@ def rounded(number: Any, ndigits: int | None = None) -> Any:
     return builtins.round(number, ndigits)
 
 
-BUILTINS: dict[str, Any] = {"float": _stand_in(float), "complex": _stand_in(complex), "round": rounded}
+BUILTINS: dict[str, Any] = {"float": _stand_in(float), "complex": _stand_in(complex), "round": adopting(rounded)}
 """Built-in names that would take a number out of the graph."""
+
+
+# The module `math` ----------------------------------------------------------------------------------------------------
+
+_MATH = {
+    **{name: name for name in (
+        "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log2", "log10", "log1p", "sqrt", "cbrt",
+        "pow", "copysign", "fmod", "hypot",
+    )},
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
+    "atanh": "arctanh", "fabs": "abs",
+}  # fmt: skip
+# They give whole numbers or truth values, so there is no gradient to lose.
+_WITHOUT_GRADIENT = frozenset(("ceil", "floor", "trunc", "isclose", "isfinite", "isinf", "isnan"))
+_COMPOSED: dict[str, Callable[..., Any]] = {
+    "degrees": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
+    "log": lambda x, *base: functions["log"](x) if not base else functions["log"](x) / functions["log"](*base),
+    "fsum": lambda items: builtins.sum(items, 0.0),
+    "prod": lambda items, start=1: functools.reduce(lambda x, y: x * y, items, start),
+    "dist": lambda p, q: builtins.sum((x - y) ** 2 for x, y in zip(p, q, strict=True)) ** 0.5,
+}
+
+
+@functools.cache
+def math_value(value: Any) -> Any:
+    """What adapted code sees in place of `math` or one of its functions."""
+    if value is math:
+        return Proxy(math, lambda attribute: math_value(attribute) if callable(attribute) else attribute)
+    name = value.__name__
+    twin = _COMPOSED.get(name) or functions.get(_MATH.get(name, ""))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(list(arg) if isinstance(arg, Iterator) else arg for arg in args)
+        if not any(map(holds_tensors, args)):
+            return value(*args, **kwargs)
+        if name in _WITHOUT_GRADIENT:
+            return value(*(x.item() if isinstance(x, Tensor) else x for x in args), **kwargs)
+        if twin is None:
+            raise TypeError(f"math.{name} of a tensor can not be differentiated: use NumPy's or Pullback's functions")
+        return functools.reduce(twin, args) if name == "hypot" else twin(*args, **kwargs)
+
+    return functools.wraps(value)(adopting(call))
+
+
+def is_math(value: Any) -> bool:
+    """Is this `math` or one of its functions?"""
+    return value is math or (isinstance(value, BuiltinFunctionType) and value.__self__ is math)

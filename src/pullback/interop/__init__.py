@@ -3,9 +3,9 @@
 Importing this package gives `Tensor` these members; nothing here is called by name.
 """
 
+from pullback.errors import DetachedScalarWarning
 from pullback.interop import _array_api, _conversion
 from pullback.interop._array_function import array_function as _array_function
-from pullback.interop._conversion import DetachedScalarWarning
 from pullback.interop._numpy import array_ufunc as _array_ufunc
 from pullback.tensors import printing
 from pullback.tensors.tensor import Tensor as _Tensor

@@ -18,6 +18,7 @@ import numpy as np
 from pullback.autograd._variable import bump_version
 from pullback.declare.composite import composites
 from pullback.interop._conversion import payload_of
+from pullback.interop._emath import EMATH
 from pullback.interop._numpy import (
     Function,
     cast,
@@ -38,11 +39,12 @@ SYNONYMS = {"a_min": "min", "a_max": "max", "ddof": "correction", "newshape": "s
 # What changes how NumPy computes and not what.
 IGNORED = {"order", "subok", "kind", "casting"}
 
-# Answered from shape and dtype, or meant for the eye: no derivative is lost, and the answer is not an array.
-ABOUT_THE_ARRAY = {
-    "shape", "ndim", "size", "result_type", "can_cast", "common_type", "min_scalar_type", "iscomplexobj", "isrealobj",
-    "may_share_memory", "shares_memory", "array2string", "array_repr", "array_str",
+# Answered from shape and dtype, which the values of a batch have as well.
+ABOUT_ITS_FORM = {
+    "shape", "ndim", "size", "result_type", "can_cast", "common_type", "iscomplexobj", "isrealobj",
 }  # fmt: skip
+# Meant for the eye, or about memory: no derivative is lost, and the answer is not an array.
+ABOUT_THE_ARRAY = {"min_scalar_type", "may_share_memory", "shares_memory", "array2string", "array_repr", "array_str"}
 
 
 def array_function(
@@ -52,6 +54,8 @@ def array_function(
     if not all(issubclass(kind, (Tensor, np.ndarray)) for kind in types):
         return NotImplemented
     name = function.__name__
+    if name in ABOUT_ITS_FORM:
+        return function(*_with_forms(args), **_with_forms(kwargs))
     if name in ABOUT_THE_ARRAY:
         return function(*with_payloads(args), **with_payloads(kwargs))
     if name in MUTATIONS and is_toplevel(function):
@@ -60,6 +64,15 @@ def array_function(
         return with_tensors(function(*args, **kwargs), ())  # a creation function with like=
     result = call_twin(function, args, kwargs)
     return compute_with_numpy(function, args, kwargs) if result is NotImplemented else result
+
+
+def _with_forms(value: Any) -> Any:
+    """An argument with arrays of the same shape and dtype in the place of tensors."""
+    if isinstance(value, Tensor):
+        return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+    if type(value) in (list, tuple):
+        return type(value)(_with_forms(part) for part in value)
+    return {name: _with_forms(part) for name, part in value.items()} if type(value) is dict else value
 
 
 def is_toplevel(function: Function) -> bool:
@@ -117,6 +130,8 @@ def twin_of(function: Function) -> Function | None:
     if is_toplevel(function) or function.__module__ == "numpy.lib.stride_tricks":
         return functions.get(name) or functions.get(RENAMED.get(name, ""))
     family = function.__module__.removeprefix("numpy.")
+    if family == "lib.scimath":
+        return EMATH.get(name)
     if family not in LATER:
         return None
     import_module(f"pullback.ops.{family}")  # families are loaded when they are first used

@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from pullback.autograd._levels import live_levels
 from pullback.autograd._variable import requires_grad
 from pullback.core.spec import describe
-from pullback.core.state import current
-from pullback.errors import AutogradError
+from pullback.core.state import current, open_levels
+from pullback.errors import AutogradError, DetachedScalarWarning
+from pullback.payloads.batched_array import BatchedArray, plain_values
 from pullback.tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -27,19 +29,16 @@ Array = np.ndarray[Any, Any]
 _STORE_ITEM = dis.opmap["STORE_SUBSCR"]
 
 
-class DetachedScalarWarning(UserWarning):
-    """A number was taken out of a tensor that requires grad, and carries no gradient."""
-
-
 def is_attached(tensor: Tensor) -> bool:
     """Would turning this tensor into an array lose a derivative?"""
-    extra = tensor._extra
-    return (extra is not None and bool(extra.forward)) or (current().grad and requires_grad(tensor))
+    return bool(open_levels and live_levels((tensor,))) or (current().grad and requires_grad(tensor))
 
 
 def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
     """The ndarray behind a tensor, whether or not it is attached; refused for values that only exist symbolically."""
     payload = tensor._data
+    if type(payload) is BatchedArray:
+        return plain_values(payload, into)
     if type(payload) is not np.ndarray:
         raise TypeError(
             f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} can not become {into}: it stands for "
@@ -57,6 +56,13 @@ def detached_payload(tensor: Tensor, into: str = "a NumPy array") -> Array:
 
 def lost_gradient(tensor: Tensor, into: str) -> AutogradError:
     """The error for an attached tensor that is about to become `into`."""
+    if live_levels((tensor,)):
+        return AutogradError(
+            "NUMPY_ON_DUAL",
+            f"a tensor {describe(tensor.shape, tensor.dtype)} that carries a tangent can not become {into}",
+            why="a NumPy array carries no tangent, so the derivative would be lost without notice",
+            fix="use x.detach().numpy() if that is intended, or pb functions to keep the tangent",
+        )
     return AutogradError(
         "NUMPY_ON_GRAD",
         f"a tensor {describe(tensor.shape, tensor.dtype)} that requires grad can not become {into}",

@@ -9,7 +9,7 @@ Results are Tensors. With `out=` NumPy writes by itself, which is only allowed w
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -25,6 +25,7 @@ from pullback.interop._conversion import is_attached, payload_of
 from pullback.ops import functions
 from pullback.ops.index_operators import basic_view, index_put_arrays
 from pullback.ops.indexing import as_basic, resolve
+from pullback.ops.loading import from_family
 from pullback.tensors.tensor import Tensor, as_constant, wrap
 
 Function = Callable[..., Any]
@@ -42,25 +43,7 @@ def ufunc_twins() -> dict[np.ufunc, Function]:
     return twins
 
 
-def _composed() -> dict[np.ufunc, Function]:
-    """Ufuncs that are two or three operators."""
-    floor_divide, remainder, trunc, logaddexp = (
-        functions[name] for name in ("floor_divide", "remainder", "trunc", "logaddexp")
-    )
-    log2, degree = math.log(2), math.pi / 180
-    return {
-        np.divmod: lambda x, y: (floor_divide(x, y), remainder(x, y)),
-        np.modf: lambda x: (x - trunc(x), trunc(x)),
-        np.ldexp: lambda x, y: x * 2.0**y,
-        np.logaddexp2: lambda x, y: logaddexp(x * log2, y * log2) / log2,
-        np.radians: lambda x: x * degree,
-        np.deg2rad: lambda x: x * degree,
-        np.degrees: lambda x: x / degree,
-        np.rad2deg: lambda x: x / degree,
-    }
-
-
-TWINS = {**_composed(), **ufunc_twins()}
+TWINS = ufunc_twins()
 
 
 def twin_of(ufunc: np.ufunc) -> Function | None:
@@ -68,7 +51,20 @@ def twin_of(ufunc: np.ufunc) -> Function | None:
     twin = TWINS.get(ufunc)
     if twin is None and ufunc.__name__ == "clip" and ufunc.nin == 3:
         return functions["clip"]  # what `array.clip(x, y)` calls, and what NumPy has no public name for
+    if twin is None:
+        twin = _special_twin(ufunc)
+        if twin is not None:
+            TWINS[ufunc] = twin
     return twin
+
+
+def _special_twin(ufunc: np.ufunc) -> Function | None:
+    """The function behind a ufunc of SciPy, which must have been imported for the ufunc to be."""
+    scipy_special = sys.modules.get("scipy.special")
+    if getattr(scipy_special, ufunc.__name__, None) is not ufunc:
+        return None
+    return from_family("special", ufunc.__name__, functions.get(ufunc.__name__))
+
 
 # Where a ufunc method is a function of its own.
 REDUCTIONS: dict[np.ufunc, str] = {
@@ -271,7 +267,7 @@ def _cast_from(options: dict[str, Any], x: Any) -> Any:
 
 def outer(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """`ufunc.outer(x, y)`: the ufunc of every element of `x` with every element of `y`."""
-    if ufunc not in TWINS:
+    if twin_of(ufunc) is None:
         return NotImplemented
     x, y = (as_constant(value) for value in inputs)
     return call(ufunc, (x.reshape((*x.shape, *(1,) * y.ndim)), y), options)

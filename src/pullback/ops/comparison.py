@@ -15,7 +15,7 @@ import numpy as np
 from pullback.declare.composite import composite
 from pullback.declare.families import binary, elementwise, predicate, unary
 from pullback.declare.op import Op
-from pullback.declare.samples import Maker, Sample
+from pullback.declare.samples import Maker, Sample, integer_samples
 from pullback.eager.build import as_operand
 
 _TRUTH = "its results are truth values"
@@ -23,7 +23,7 @@ _WHOLE = "it works on integers and truth values"
 
 
 def _compare(name: str, kernel: np.ufunc, doc: str, short: str) -> Op:
-    return predicate(name, kernel, ("x", "y"), _TRUTH, doc=doc, aliases=(short,), lower=short)
+    return predicate(name, kernel, ("x", "y"), _TRUTH, doc=doc, aliases=(short,), lower=short, complex_domain=True)
 
 
 equal = _compare("equal", np.equal, "`x == y`, element by element.", "eq")
@@ -34,22 +34,22 @@ greater = _compare("greater", np.greater, "`x > y`, element by element.", "gt")
 greater_equal = _compare("greater_equal", np.greater_equal, "`x >= y`, element by element.", "ge")
 
 
-def _test(name: str, kernel: Callable[..., Any], doc: str) -> Op:
-    return predicate(name, kernel, ("x",), _TRUTH, doc=doc)
+def _test(name: str, kernel: Callable[..., Any], doc: str, of_complex: bool = True) -> Op:
+    return predicate(name, kernel, ("x",), _TRUTH, doc=doc, complex_domain=of_complex)
 
 
 isnan = _test("isnan", np.isnan, "True where an element is not a number.")
 isinf = _test("isinf", np.isinf, "True where an element is infinite, with either sign.")
 isfinite = _test("isfinite", np.isfinite, "True where an element is neither infinite nor NaN.")
-isposinf = _test("isposinf", np.isposinf, "True where an element is positive infinity.")
-isneginf = _test("isneginf", np.isneginf, "True where an element is negative infinity.")
+isposinf = _test("isposinf", np.isposinf, "True where an element is positive infinity.", False)
+isneginf = _test("isneginf", np.isneginf, "True where an element is negative infinity.", False)
 isreal = _test("isreal", np.isreal, "True where an element has no imaginary part.")
 iscomplex = _test("iscomplex", np.iscomplex, "True where an element has an imaginary part other than zero.")
-signbit = _test("signbit", np.signbit, "True where the sign bit is set: for negative numbers and for -0.0.")
+signbit = _test("signbit", np.signbit, "True where the sign bit is set: for negative numbers and for -0.0.", False)
 
 
 def _logical(name: str, kernel: np.ufunc, operands: tuple[str, ...], doc: str) -> Op:
-    return elementwise(name, kernel, operands, None, doc=doc).not_differentiable(_TRUTH)
+    return elementwise(name, kernel, operands, None, doc=doc, complex_domain=True).not_differentiable(_TRUTH)
 
 
 logical_and = _logical("logical_and", np.logical_and, ("x", "y"), "True where both elements are nonzero.")
@@ -60,15 +60,7 @@ logical_not = _logical("logical_not", np.logical_not, ("x",), "True where an ele
 
 def _bitwise(name: str, kernel: np.ufunc, operands: tuple[str, ...], doc: str, *aliases: str) -> Op:
     op = elementwise(name, kernel, operands, None, doc=doc, aliases=aliases).not_differentiable(_WHOLE)
-
-    @op.samples
-    def samples(make: Maker) -> Iterator[Sample]:
-        count = len(operands)
-        yield Sample(tuple(make.integers(0, 9, (3, 4)) for _ in range(count)), label="integers")
-        yield Sample(tuple(make.integers(0, 9, (4, 1)[axis:]) for axis in range(count)), label="broadcast")
-        if kernel not in (np.left_shift, np.right_shift):
-            yield Sample(tuple(make.booleans((5,)) for _ in range(count)), label="booleans")
-
+    op.sample_rule = integer_samples(len(operands), 0, 9, booleans=kernel not in (np.left_shift, np.right_shift))
     return op
 
 
@@ -92,8 +84,9 @@ def _isclose(x: Any, y: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_na
 
 
 isclose = predicate(
-    "isclose", _isclose, ("x", "y"), _TRUTH, params=("rtol", "atol", "equal_nan"), doc=_isclose.__doc__ or ""
-)
+    "isclose", _isclose, ("x", "y"), _TRUTH, params=("rtol", "atol", "equal_nan"), doc=_isclose.__doc__ or "",
+    complex_domain=True,
+)  # fmt: skip
 
 
 @isclose.door
@@ -117,7 +110,11 @@ def array_equal(x: Any, y: Any) -> bool:
 
 where = elementwise(
     "where", np.where, ("condition", "x", "y"), None, inplace=False, lower="select",
-    doc="The elements of `x` where `condition` holds and those of `y` elsewhere.",
+    doc="""The elements of `x` where `condition` holds and those of `y` elsewhere.
+
+    What is not chosen gets the gradient 0, and passes it on: if its own derivative is infinite, the result is NaN. Use
+    `apply_where` where a branch has no derivative at elements that belong to the other.
+    """,
 )  # fmt: skip
 
 
@@ -166,7 +163,7 @@ def _share(g: Any, chosen: Any, other_chosen: Any) -> Any:
 
 
 def _extremum(name: str, kernel: np.ufunc, beats: Op, nan_wins: bool, doc: str) -> Op:
-    op = binary(name, kernel, doc=doc, lower=name)
+    op = binary(name, kernel, doc=doc, lower=name, complex_domain=True)
 
     def chosen(x: Any, y: Any) -> Any:
         """Is `x` the result? Both may be."""
@@ -192,10 +189,22 @@ def _extremum(name: str, kernel: np.ufunc, beats: Op, nan_wins: bool, doc: str) 
     return op
 
 
-maximum = _extremum("maximum", np.maximum, greater_equal, True, "The larger of two elements; NaN if one is NaN.")
-minimum = _extremum("minimum", np.minimum, less_equal, True, "The smaller of two elements; NaN if one is NaN.")
-fmax = _extremum("fmax", np.fmax, greater_equal, False, "The larger of two elements; a NaN loses to a number.")
-fmin = _extremum("fmin", np.fmin, less_equal, False, "The smaller of two elements; a NaN loses to a number.")
+maximum = _extremum(
+    "maximum", np.maximum, greater_equal, True,
+    "The larger of two elements; NaN if one is NaN. Equal elements get half of the gradient each, a NaN all of it.",
+)  # fmt: skip
+minimum = _extremum(
+    "minimum", np.minimum, less_equal, True,
+    "The smaller of two elements; NaN if one is NaN. Equal elements get half of the gradient each, a NaN all of it.",
+)  # fmt: skip
+fmax = _extremum(
+    "fmax", np.fmax, greater_equal, False,
+    "The larger of two elements; a NaN loses to a number, and gets no gradient. Equal elements get half of it each.",
+)  # fmt: skip
+fmin = _extremum(
+    "fmin", np.fmin, less_equal, False,
+    "The smaller of two elements; a NaN loses to a number, and gets no gradient. Equal elements get half of it each.",
+)  # fmt: skip
 
 
 def _clip(x: Any, min: Any, max: Any) -> Any:
@@ -208,7 +217,11 @@ def _clip(x: Any, min: Any, max: Any) -> Any:
 
 clip = elementwise(
     "clip", _clip, ("x", "min", "max"), None, aliases=("clamp",), torch="clamp",
-    doc="`x` limited to the interval from `min` to `max`, each of which may be left out or be an array.",
+    doc="""`x` limited to the interval from `min` to `max`, each of which may be left out or be an array.
+
+    On a bound the gradient goes to `x`, beyond it to the bound. NaN gets none; where `min` is above `max`, it is `max`
+    that gets it.
+    """,
 )  # fmt: skip
 
 
@@ -273,7 +286,11 @@ def clamp_max(x: Any, max: Any) -> Any:
     return clip(x, None, max)
 
 
-relu = unary("relu", lambda x: np.maximum(x, 0), lower="relu", doc="`x` where it is positive and 0 elsewhere.")
+relu = unary(
+    "relu", lambda x: np.maximum(x, 0), lower="relu",
+    doc="`x` where it is positive and 0 elsewhere. The derivative at 0 is 0, and at NaN it is 1.",
+)  # fmt: skip
+relu.refuses("only real numbers are positive or negative", "complex128")
 
 
 @relu.inplace
@@ -292,7 +309,10 @@ def relu_jvp(t_x, out):
     return where(less_equal(out, 0), 0, t_x)
 
 
-heaviside = binary("heaviside", np.heaviside, doc="0 where `x` is negative, 1 where it is positive, `y` where it is 0.")
+heaviside = binary(
+    "heaviside", np.heaviside,
+    doc="0 where `x` is negative, 1 where it is positive, `y` where it is 0. The derivative by `x` is 0 everywhere.",
+)  # fmt: skip
 
 
 @heaviside.vjp_of("x")

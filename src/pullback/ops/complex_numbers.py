@@ -41,6 +41,7 @@ def _guarded(x: Any) -> Any:
 # `sign` of a real number is a step and saves nothing; of a complex number it is the phase. They are two operators.
 
 _sign = unary("_sign", np.sign, 0, torch="sign", lower="sign", doc="-1, 0 or 1: the sign of a real number.")
+_sign.refuses("the sign of a complex number is its phase, another operator", "complex128")
 _phase = unary("_phase", np.sign, torch="sgn", complex_domain=True, doc="`z / abs(z)`, and 0 at 0.")
 
 
@@ -56,7 +57,10 @@ def phase_jvp(t_x, x, out):
 
 @composite(aliases=("sgn",))
 def sign(x: Any) -> Any:
-    """The sign of every element: -1, 0 or 1; for a complex number `z / abs(z)`, and 0 at 0."""
+    """The sign of every element: -1, 0 or 1; for a complex number `z / abs(z)`, and 0 at 0.
+
+    The derivative of a real sign is 0 everywhere; that of a complex one is the derivative of the phase, and 0 at 0.
+    """
     return _phase(x) if is_complex_dtype(x.dtype) else _sign(x)
 
 
@@ -86,7 +90,10 @@ def abs_inplace(x: Any) -> None:
     np.absolute(x, out=x)
 
 
-angle = unary("angle", np.angle, inplace=False, complex_domain=True, doc="The argument of complex numbers, in radians.")
+angle = unary(
+    "angle", np.angle, inplace=False, complex_domain=True,
+    doc="The argument of complex numbers, in radians. The derivative is 0 at 0, and at all real numbers.",
+)  # fmt: skip
 
 
 @angle.vjp_of("x")
@@ -107,6 +114,8 @@ def angle_jvp(t_x, x):
 
 def _make_complex(x: Any, y: Any) -> Any:
     parts = np.result_type(x, y)
+    if parts.kind == "c":
+        raise TypeError("complex: the two parts of a complex number are real")
     dtype = np.result_type(parts if parts.kind == "f" else np.float64, np.complex64)
     out = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), dtype)
     out.real, out.imag = x, y
@@ -114,6 +123,7 @@ def _make_complex(x: Any, y: Any) -> Any:
 
 
 complex = binary("complex", _make_complex, inplace=False, doc="`x + y * 1j`, the complex numbers with these parts.")
+complex.refuses("the two parts of a complex number are real", "complex128")
 
 
 @complex.transpose

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -131,34 +132,81 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 # einsum ---------------------------------------------------------------------------------------------------------------
 
 
+# Three operators, since rules say what is kept for backward: with one operand nothing is, with two each gradient reads
+# the other operand only, and with more all of them.
+
+
+@primitive(name="_einsum_one", torch="einsum")
+def contraction_of_one(x, *, subscripts, optimize):
+    """Diagonals, sums and transposes of one operand, in canonical subscripts."""
+    return contract(subscripts, (x,), optimize)
+
+
+@primitive(name="_einsum_two", torch="einsum")
+def contraction_of_two(a, b, *, subscripts, optimize):
+    """A sum of products of two operands, in canonical subscripts."""
+    return contract(subscripts, (a, b), optimize)
+
+
 @primitive(name="einsum")
-def contraction(*xs, subscripts, optimize):
+def contraction_of_many(*xs, subscripts, optimize):
     """A sum of products of any number of operands, in canonical subscripts."""
     return contract(subscripts, xs, optimize)
 
 
 # Users call `einsum` below, which reads their subscripts.
-contraction.is_public = False
+contraction_of_many.is_public = False
 
 
-@contraction.vjp
-def contraction_vjp(g, xs, needs, subscripts):
-    terms, output = split(subscripts)
+def _operator_for(count: int) -> Op:
+    return (contraction_of_one, contraction_of_two)[count - 1] if count < 3 else contraction_of_many
+
+
+def contraction(*xs: Any, subscripts: str, optimize: Any) -> Any:
+    """A sum of products of any number of operands, in canonical subscripts."""
+    return _operator_for(len(xs))(*xs, subscripts=subscripts, optimize=optimize)
+
+
+@contraction_of_one.transpose
+def contraction_of_one_transpose(g, x, subscripts):
+    return _gradient_of(0, g, (), subscripts, x.shape)
+
+
+@contraction_of_two.transpose_of("a")
+def contraction_of_two_transpose_a(g, a, b, subscripts):
+    return _gradient_of(0, g, (b,), subscripts, a.shape)
+
+
+@contraction_of_two.transpose_of("b")
+def contraction_of_two_transpose_b(g, a, b, subscripts):
+    return _gradient_of(1, g, (a,), subscripts, b.shape)
+
+
+@contraction_of_many.vjp
+def contraction_of_many_vjp(g, xs, needs, subscripts):
     return tuple(
-        _gradient_of(position, g, xs, terms, output) if needed else None for position, needed in enumerate(needs)
+        _gradient_of(position, g, xs[:position] + xs[position + 1 :], subscripts, x.shape) if needed else None
+        for position, (x, needed) in enumerate(zip(xs, needs, strict=True))
     )
 
 
-def _gradient_of(position: int, g: Any, xs: tuple[Any, ...], terms: tuple[str, ...], output: str) -> Any:
-    """The gradient of one operand: the others' conjugates contracted with `g`, spread over the operand's axes."""
+@lru_cache(maxsize=1024)
+def _plan_gradient(position: int, subscripts: str) -> tuple[str, str, str | None]:
+    """The term of an operand, those of its labels that are known elsewhere, and the contraction that gives these."""
+    terms, output = split(subscripts)
     own = terms[position]
     others = terms[:position] + terms[position + 1 :]
     elsewhere = output + "".join(others)
     known = "".join(label for label in dict.fromkeys(own) if label in elsewhere)
-    factors = [conjugated(x) for k, x in enumerate(xs) if k != position]
-    if factors or known != output:
-        g = contraction(g, *factors, subscripts=join((output, *others), known), optimize=True)
-    return _spread(g, known, own, xs[position].shape)
+    return own, known, join((output, *others), known) if others or known != output else None
+
+
+def _gradient_of(position: int, g: Any, others: tuple[Any, ...], subscripts: str, shape: tuple[int, ...]) -> Any:
+    """The gradient of one operand: the others' conjugates contracted with `g`, spread over the operand's axes."""
+    own, known, written = _plan_gradient(position, subscripts)
+    if written is not None:
+        g = contraction(g, *(conjugated(x) for x in others), subscripts=written, optimize=True)
+    return g if known == own and g.shape == shape else _spread(g, known, own, shape)
 
 
 def _spread(part: Any, known: str, term: str, shape: tuple[int, ...]) -> Any:
@@ -192,8 +240,8 @@ def _diagonal_mask(term: str, shape: tuple[int, ...]) -> Any:
     return mask
 
 
-@contraction.jvp
-def contraction_jvp(t_xs, xs, subscripts, optimize):
+@contraction_of_many.jvp
+def contraction_of_many_jvp(t_xs, xs, subscripts, optimize):
     total = None
     for position, tangent in enumerate(t_xs):
         if tangent is not None:
@@ -203,22 +251,23 @@ def contraction_jvp(t_xs, xs, subscripts, optimize):
     return total
 
 
-@contraction.batch
-def contraction_batch(*xs, subscripts, optimize):
+def contraction_batch(*xs: Any, subscripts: str, optimize: Any) -> Any:
+    """The contraction of operands that all have one more axis in front."""
     terms, output = split(subscripts)
     batch = unused_letters(subscripts)[0]
     return contraction(*xs, subscripts=join((batch + term for term in terms), batch + output), optimize=optimize)
 
 
-@contraction.spec
 def contraction_spec(*xs: Spec, subscripts: str, optimize: Any) -> Spec:
+    """Shape and dtype of a contraction."""
     terms, output = split(subscripts)
     lengths = label_lengths(terms, [x.shape for x in xs])
     return spec_for(tuple(lengths[label] for label in output), np.result_type(*(x.dtype for x in xs)))
 
 
-@contraction.samples
 def contraction_samples(make: Maker) -> Iterator[Sample]:
+    """Contractions of one, two and more operands."""
+
     def sample(label: str, subscripts: str, *shapes: tuple[int, ...], dtype: Any = np.float64) -> Sample:
         written = canonical(subscripts, tuple(map(len, shapes)))
         operands = tuple(make(shape, dtype) for shape in shapes)
@@ -229,6 +278,7 @@ def contraction_samples(make: Maker) -> Iterator[Sample]:
     yield sample("diagonal", "iij->ij", (2, 2, 3))
     yield sample("diagonal-of-three", "iiij->j", (2, 2, 2, 3))
     yield sample("sum", "ij->j", (2, 3))
+    yield sample("sum-of-nothing", "ij->j", (0, 3))
     yield sample("matmul", "ij,jk->ik", (2, 3), (3, 4))
     yield sample("matmul-transposed", "ij,jk->ki", (2, 3), (3, 4))
     yield sample("batches", "bij,bjk->bik", (2, 3, 4), (2, 4, 2))
@@ -247,6 +297,18 @@ def contraction_samples(make: Maker) -> Iterator[Sample]:
     yield sample("empty", "ij,jk->ik", (2, 0), (0, 3))
     yield sample("complex", "ij,jk,k->i", (2, 3), (3, 2), (2,), dtype=np.complex128)
     yield sample("float32", "ij,jk->ik", (2, 3), (3, 4), dtype=np.float32)
+
+
+def _declare_contraction(op: Op, counts: range) -> None:
+    """What the three operators have in common; each has the samples with as many operands as it takes."""
+    op.batch(contraction_batch)
+    op.spec(contraction_spec)
+    op.samples(lambda make: (sample for sample in contraction_samples(make) if len(sample.operands) in counts))
+
+
+_declare_contraction(contraction_of_one, range(1, 2))
+_declare_contraction(contraction_of_two, range(2, 3))
+_declare_contraction(contraction_of_many, range(1, 10))
 
 
 def sum_of_products(subscripts: str, *operands: Any) -> Any:
@@ -270,7 +332,7 @@ def einsum(*args: Any, optimize: Any = True) -> Any:
     ranks = tuple(rank_of(x) for x in operands)
     if isinstance(optimize, list):
         optimize = tuple(optimize)
-    return contraction.function(*operands, subscripts=canonical(subscripts, ranks), optimize=optimize)
+    return _operator_for(len(operands)).function(*operands, subscripts=canonical(subscripts, ranks), optimize=optimize)
 
 
 @composite(arrays=0)

@@ -102,6 +102,8 @@ def convolve_spec(x, y, *, ndim, valid, method):
 
 @convolve_axes.batch
 def convolve_batch(x, y, *, ndim, valid, method):
+    rank = max(x.ndim, y.ndim)
+    x, y = (each.reshape(each.shape[:1] + (1,) * (rank - each.ndim) + each.shape[1:]) for each in (x, y))
     return convolve_axes(x, y, ndim=ndim, valid=valid, method=method)
 
 
@@ -114,6 +116,7 @@ def convolve_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((5,)), make((3,))), params(1, True), "valid")
     yield Sample((make((2,)), make((4,))), params(1, False), "second-longer")
     yield Sample((make((1,)), make((1,))), params(1, True), "single")
+    yield Sample((make((0, 4)), make((0, 2))), params(1, True), "empty")
     yield Sample((make((3, 4)), make((2, 3))), params(2, False), "plane-full")
     yield Sample((make((3, 4)), make((2, 3))), params(2, True), "plane-valid")
     yield Sample((make((4,), np.complex128), make((2,), np.complex128)), params(1, False), "complex")

@@ -25,6 +25,7 @@ from pullback.ops.casting import check_device
 from pullback.ops.joining import stack
 from pullback.ops.movement import broadcast_to, moveaxis
 from pullback.ops.reshaping import reshape
+from pullback.payloads.batched import levels_of, own_copies
 from pullback.tensors.tensor import Tensor, as_constant, meta_of
 
 Array = np.ndarray[Any, Any]
@@ -195,7 +196,7 @@ def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callabl
         requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
         lengths, dtype = _shape_and_dtype(f"new_{name}", lengths, shape, x.dtype if dtype is None else dtype)
-        return finished(fill(lengths, dtype), device, requires_grad)
+        return finished(own_copies(fill(lengths, dtype), levels_of(x._data)), device, requires_grad)
 
     factory.__doc__ = f"A tensor of this shape {doc}."
     like.__doc__ = f"A tensor of the shape and dtype of `x` {doc}; it never inherits requires_grad."
@@ -209,11 +210,12 @@ def _like(x: Any, fill: Callable[..., Array], dtype: Any, device: Any, requires_
     """An array like `x` in the same memory order: a Tensor like a Tensor, a plain array like a plain array."""
     payload = x._data if isinstance(x, Tensor) else x
     dtype = x.dtype if dtype is None else np.dtype(dtype)
+    made: Any
     if type(payload) is np.ndarray and not payload.flags.c_contiguous and 0 not in payload.strides:
         made = np.empty_like(payload, dtype)
         made[...] = fill((), dtype)
     else:
-        made = fill(x.shape, dtype)
+        made = own_copies(fill(x.shape, dtype), levels_of(payload))
     return finished(made, device, requires_grad) if isinstance(x, Tensor) else made
 
 

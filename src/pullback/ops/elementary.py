@@ -17,7 +17,7 @@ from pullback.core.spec import is_complex_dtype
 from pullback.declare.composite import composite
 from pullback.declare.families import binary, elementwise, predicate, unary
 from pullback.declare.op import Op
-from pullback.declare.samples import Maker, Sample
+from pullback.declare.samples import Maker, Sample, integer_samples
 from pullback.ops.casting import astype
 from pullback.ops.comparison import array_equal, clip, equal, isinf, less_equal, where
 from pullback.ops.complex_numbers import conjugated
@@ -27,7 +27,7 @@ from pullback.ops.index_operators import ARRAY, index_put_arrays
 from pullback.ops.indexing import getitem
 from pullback.ops.joining import concat
 from pullback.ops.movement import broadcast_arrays
-from pullback.ops.plain import constant, plain, tensor_from
+from pullback.ops.plain import computed, constant, plain, tensor_from
 from pullback.ops.scan import cumsum, diff
 
 _DEGREE = math.pi / 180
@@ -147,7 +147,8 @@ def _quotient(x: Any, y: Any) -> Any:
 xlogy = binary(
     "xlogy", _times_log(np.log),
     (lambda x, y: _log_factor(log, x, y, y), lambda x, y: _quotient(x, y)),
-    domain=((-2.0, 2.0), (0.3, 2.0)), complex_domain=True, doc="`x * log(y)`, and 0 where `x` is 0 unless `y` is NaN.",
+    domain=((-2.0, 2.0), (0.3, 2.0)), complex_domain=True,
+    doc="`x * log(y)`, and 0 where `x` is 0 unless `y` is NaN. Where both are 0, so are the derivatives.",
 )  # fmt: skip
 xlog1py = binary(
     "xlog1py", _times_log(np.log1p),
@@ -170,6 +171,7 @@ nextafter = binary(
     "by `x` is 1.",
 )  # fmt: skip
 ldexp = binary("ldexp", np.ldexp, doc="`x * 2**y` for integers `y`, without rounding.")
+ldexp.refuses("an exponent belongs to a real number", "complex128")
 
 
 @ldexp.transpose_of("x")
@@ -239,14 +241,7 @@ _WHOLE = "it works on integers"
 
 def _on_integers(name: str, kernel: np.ufunc, operands: tuple[str, ...], doc: str) -> Op:
     op = predicate(name, kernel, operands, _WHOLE, doc=doc)
-
-    @op.samples
-    def samples(make: Maker) -> Iterator[Sample]:
-        count = len(operands)
-        yield Sample(tuple(make.integers(-9, 10, (3, 4)) for _ in range(count)), label="integers")
-        yield Sample(tuple(make.integers(0, 10, (4, 1)[axis:]) for axis in range(count)), label="broadcast")
-        yield Sample(tuple(make.integers(0, 10, (0, 2)) for _ in range(count)), label="empty")
-
+    op.sample_rule = integer_samples(len(operands), -9, 10)
     return op
 
 
@@ -260,13 +255,13 @@ bitwise_count = _on_integers(
 @composite
 def packbits(x: Any, axis: int | None = None, bitorder: Any = "big") -> Any:
     """Truth values, eight to a byte, along `axis` or all in a row."""
-    return constant(np.packbits(plain("packbits", x), axis, bitorder))
+    return computed("packbits", lambda values: np.packbits(values, axis, bitorder), x)
 
 
 @composite
 def unpackbits(x: Any, axis: int | None = None, count: int | None = None, bitorder: Any = "big") -> Any:
     """The bits of bytes as zeros and ones, along `axis` or all in a row."""
-    return constant(np.unpackbits(plain("unpackbits", x), axis, count, bitorder))
+    return computed("unpackbits", lambda values: np.unpackbits(values, axis, count, bitorder), x)
 
 
 @composite(arrays=2)

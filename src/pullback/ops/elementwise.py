@@ -22,7 +22,7 @@ from pullback.declare.families import binary, elementwise, unary
 from pullback.declare.op import Op
 from pullback.ops.casting import astype, copy
 from pullback.ops.comparison import equal, isinf, isnan, where
-from pullback.ops.complex_numbers import _sign, complex
+from pullback.ops.complex_numbers import _sign, complex, conjugated
 
 _NUMBERS = (int, float, builtins.complex)
 _LN2 = math.log(2.0)
@@ -72,15 +72,22 @@ positive = unary("positive", np.positive, 1, complex_domain=True, doc="`+x`: a c
 fabs = unary("fabs", np.fabs, lambda x: _sign(x), lower="abs", doc="The absolute value of a real number.")
 copysign = binary(
     "copysign", np.copysign, (lambda x, out: _sign(x) * _sign(out), 0), lower="copysign",
-    doc="`abs(x)` with the sign of `y`; -0.0 counts as negative.",
+    doc="`abs(x)` with the sign of `y`; -0.0 counts as negative. The derivative at `x == 0` is 0.",
 )  # fmt: skip
 remainder = binary(
     "remainder", np.remainder, (1, lambda x, y: -floor_divide(x, y)), domain=((-2.0, 2.0), (0.5, 2.0)),
-    aliases=("mod",), doc="`x % y`: what is left of `x` after `floor_divide`, with the sign of `y`.",
+    aliases=("mod",),
+    doc="""`x % y`: what is left of `x` after `floor_divide`, with the sign of `y`.
+
+    The derivative by `x` is 1, at multiples of `y` too.
+    """,
 )  # fmt: skip
 fmod = binary(
     "fmod", np.fmod, (1, lambda x, y: -trunc(x / y)), domain=((-2.0, 2.0), (0.5, 2.0)),
-    doc="What is left of `x` after division rounded towards zero, with the sign of `x`.",
+    doc="""What is left of `x` after division rounded towards zero, with the sign of `x`.
+
+    The derivative by `x` is 1, at multiples of `y` too.
+    """,
 )  # fmt: skip
 
 
@@ -95,8 +102,9 @@ def _floor_divide(x: Any, y: Any) -> Any:
 
 
 floor_divide: Op = binary(
-    "floor_divide", _floor_divide, (0, 0), domain=((-2.0, 2.0), (0.5, 2.0)), doc="`x // y`, the quotient rounded down."
-)
+    "floor_divide", _floor_divide, (0, 0), domain=((-2.0, 2.0), (0.5, 2.0)),
+    doc="`x // y`, the quotient rounded down. The derivative is 0.",
+)  # fmt: skip
 
 # Powers and roots
 
@@ -124,7 +132,12 @@ def _slope_in_exponent(x: Any, y: Any, out: Any) -> Any:
 
 pow = binary(
     "pow", operator.pow, (lambda x, y: _slope_in_base(x, y), lambda x, y, out: _slope_in_exponent(x, y, out)),
-    lower="pow", complex_domain=True, domain=((0.3, 2.0), (-2.0, 2.0)), aliases=("power",), doc="`x ** y`.",
+    lower="pow", complex_domain=True, domain=((0.3, 2.0), (-2.0, 2.0)), aliases=("power",),
+    doc="""`x ** y`.
+
+    The derivative by `x` is 0 where `y` is 0, for every `x`. The derivative by `y` is 0 where `x` is 0 and `y` is not
+    negative, and NaN where `x` is negative.
+    """,
 )  # fmt: skip
 pow.inplace(operator.ipow)
 pow.saved_aliases = {"exponent": "y"}
@@ -142,16 +155,32 @@ reciprocal = unary(
 )
 square = unary("square", np.square, lambda x: 2 * x, complex_domain=True, doc="`x * x`.")
 sqrt = unary(
-    "sqrt", np.sqrt, lambda out: 0.5 / out, lower="sqrt", complex_domain=True, domain=(0.1, 4.0),
-    doc="The square root; the principal one of a complex number.",
+    "sqrt", np.sqrt, lower="sqrt", complex_domain=True, domain=(0.1, 4.0),
+    doc="The square root; the principal one of a complex number. The derivative at 0 is infinite.",
 )  # fmt: skip
+
+
+# The product with a partial 0.5 / out would make the infinity at a complex 0 a NaN.
+
+
+@sqrt.vjp_of("x")
+def sqrt_vjp(g, out):
+    return g / (2 * conjugated(out))
+
+
+@sqrt.jvp
+def sqrt_jvp(t_x, out):
+    return t_x / (2 * out)
+
+
 rsqrt = unary(
     "rsqrt", lambda x: 1 / np.sqrt(x), lambda out: -0.5 * out * out * out, complex_domain=True, domain=(0.1, 4.0),
-    doc="`1 / sqrt(x)`.",
+    doc="`1 / sqrt(x)`. The derivative at 0 is minus infinity.",
 )  # fmt: skip
 cbrt = unary(
-    "cbrt", np.cbrt, lambda out: 1 / (3 * out * out), lower="cbrt", domain=(0.1, 4.0), doc="The real cube root."
-)
+    "cbrt", np.cbrt, lambda out: 1 / (3 * out * out), lower="cbrt", domain=(0.1, 4.0),
+    doc="The real cube root. The derivative at 0 is infinite.",
+)  # fmt: skip
 
 # Exponentials and logarithms
 
@@ -178,8 +207,9 @@ expm1 = unary(
     "expm1", _expm1, lambda out: out + 1, lower="expm1", complex_domain=True, doc="`exp(x) - 1`, accurate near 0."
 )
 log = unary(
-    "log", np.log, lambda x: 1 / x, lower="log", complex_domain=True, domain=(0.1, 4.0), doc="The natural logarithm."
-)
+    "log", np.log, lambda x: 1 / x, lower="log", complex_domain=True, domain=(0.1, 4.0),
+    doc="The natural logarithm. The derivative at 0 is infinite, with the sign of the zero.",
+)  # fmt: skip
 log2 = unary(
     "log2", np.log2, lambda x: 1 / (x * _LN2), lower="log2", complex_domain=True, domain=(0.1, 4.0),
     doc="The logarithm to base 2.",
@@ -190,7 +220,7 @@ log10 = unary(
 )  # fmt: skip
 log1p = unary(
     "log1p", np.log1p, lambda x: 1 / (1 + x), lower="log1p", complex_domain=True, domain=(-0.5, 2.0),
-    doc="`log(1 + x)`, accurate near 0.",
+    doc="`log(1 + x)`, accurate near 0. The derivative at -1 is infinite.",
 )  # fmt: skip
 
 
@@ -202,7 +232,10 @@ def _log_weight(x: Any, y: Any) -> Any:
 
 logaddexp = binary(
     "logaddexp", np.logaddexp, (lambda x, y: _log_weight(x, y), lambda x, y: _log_weight(y, x)),
-    doc="`log(exp(x) + exp(y))`, computed without overflow.",
+    doc="""`log(exp(x) + exp(y))`, computed without overflow.
+
+    The derivative is 0 where both are -inf; where both are inf each gets half of the gradient.
+    """,
 )  # fmt: skip
 
 # Trigonometric and hyperbolic functions
@@ -215,11 +248,13 @@ tan = unary(
 )  # fmt: skip
 asin = unary(
     "asin", np.arcsin, lambda x: 1 / sqrt(1 - x * x), lower="asin", complex_domain=True, domain=(-0.9, 0.9),
-    aliases=("arcsin",), doc="The angle between -pi/2 and pi/2 whose sine is `x`.",
+    aliases=("arcsin",),
+    doc="The angle between -pi/2 and pi/2 whose sine is `x`. The derivative at -1 and 1 is infinite.",
 )  # fmt: skip
 acos = unary(
     "acos", np.arccos, lambda x: -1 / sqrt(1 - x * x), lower="acos", complex_domain=True, domain=(-0.9, 0.9),
-    aliases=("arccos",), doc="The angle between 0 and pi whose cosine is `x`.",
+    aliases=("arccos",),
+    doc="The angle between 0 and pi whose cosine is `x`. The derivative at -1 and 1 is minus infinity.",
 )  # fmt: skip
 atan = unary(
     "atan", np.arctan, lambda x: 1 / (1 + x * x), lower="atan", complex_domain=True, domain=(-0.9, 0.9),
@@ -237,11 +272,11 @@ asinh = unary(
 )  # fmt: skip
 acosh = unary(
     "acosh", np.arccosh, lambda x: 1 / (sqrt(x - 1) * sqrt(x + 1)), lower="acosh", complex_domain=True,
-    domain=(1.1, 3.0), aliases=("arccosh",), doc="The inverse of `cosh`.",
+    domain=(1.1, 3.0), aliases=("arccosh",), doc="The inverse of `cosh`. The derivative at 1 is infinite.",
 )  # fmt: skip
 atanh = unary(
     "atanh", np.arctanh, lambda x: 1 / (1 - x * x), lower="atanh", complex_domain=True, domain=(-0.9, 0.9),
-    aliases=("arctanh",), doc="The inverse of `tanh`.",
+    aliases=("arctanh",), doc="The inverse of `tanh`. The derivative at -1 and 1 is infinite.",
 )  # fmt: skip
 
 
@@ -295,27 +330,36 @@ softplus = unary(
 )
 _logit = unary(
     "_logit", lambda x: np.log(x) - np.log1p(-x), lambda x: 1 / (x * (1 - x)), domain=(0.1, 0.9), torch="logit",
+    complex_domain=True,
     aliases=("logit",), doc="`log(x / (1 - x))`.",
 )  # fmt: skip
 
 
 @composite
 def logit(x: Any, eps: float | None = None) -> Any:
-    """`log(x / (1 - x))`, the inverse of `sigmoid`; `eps` first moves `x` into the interval from eps to 1 - eps."""
+    """`log(x / (1 - x))`, the inverse of `sigmoid`; `eps` first moves `x` into the interval from eps to 1 - eps.
+
+    Without `eps` the derivative at 0 and 1 is infinite.
+    """
     return _logit(x if eps is None else x.clip(eps, 1 - eps))
 
 
 # Rounding: the derivative is 0 wherever it exists
 
-floor = unary("floor", np.floor, 0, lower="floor", domain=(0.1, 0.9), doc="`x` rounded down.")
-ceil = unary("ceil", np.ceil, 0, lower="ceil", domain=(0.1, 0.9), doc="`x` rounded up.")
+floor = unary("floor", np.floor, 0, lower="floor", domain=(0.1, 0.9), doc="`x` rounded down. The derivative is 0.")
+ceil = unary("ceil", np.ceil, 0, lower="ceil", domain=(0.1, 0.9), doc="`x` rounded up. The derivative is 0.")
 trunc: Op = unary(
-    "trunc", np.trunc, 0, lower="trunc", domain=(0.1, 0.9), aliases=("fix",), doc="`x` rounded towards zero."
-)
-rint = unary("rint", np.rint, 0, lower="rint", domain=(0.6, 1.4), doc="`x` rounded to integers, ties to even.")
+    "trunc", np.trunc, 0, lower="trunc", domain=(0.1, 0.9), aliases=("fix",),
+    doc="`x` rounded towards zero. The derivative is 0.",
+)  # fmt: skip
+rint = unary(
+    "rint", np.rint, 0, lower="rint", domain=(0.6, 1.4), complex_domain=True,
+    doc="`x` rounded to integers, ties to even. The derivative is 0.",
+)  # fmt: skip
 round = elementwise(
     "round", lambda x, *, decimals=0: np.round(x, decimals), ("x",), (0,), domain=(0.6, 1.4), params=("decimals",),
-    aliases=("around",), doc="`x` rounded to `decimals` places after the point, ties to even.",
+    aliases=("around",), complex_domain=True,
+    doc="`x` rounded to `decimals` places after the point, ties to even. The derivative is 0.",
 )  # fmt: skip
 
 

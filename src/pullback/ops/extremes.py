@@ -7,6 +7,7 @@ index gets it all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,13 +23,16 @@ from pullback.ops.arguments import as_array
 from pullback.ops.comparison import isnan, where
 from pullback.ops.reduction import sum
 
+# From this size on a gradient is written to the elements that get one.
+_LARGE = 1 << 10
+
 
 def _extreme(name: str, ufunc: np.ufunc, doc: str) -> Op:
     def kernel(x, *, axis):
         return ufunc.reduce(x, axis=axis, keepdims=True)
 
     kernel.__doc__ = doc
-    op: Op = reduction(kernel, name=name, distinct=True, empty=False)
+    op: Op = reduction(kernel, name=name, distinct=True, empty=False, complex_domain=True)
 
     @op.vjp
     def vjp(g, x, out, axis):
@@ -45,8 +49,8 @@ def _extreme(name: str, ufunc: np.ufunc, doc: str) -> Op:
     return op
 
 
-amax = _extreme("amax", np.maximum, "The largest element over `axis`; several equal ones share the gradient.")
-amin = _extreme("amin", np.minimum, "The smallest element over `axis`; several equal ones share the gradient.")
+amax = _extreme("amax", np.maximum, "The largest element over `axis`; equal ones share the gradient, as do NaNs.")
+amin = _extreme("amin", np.minimum, "The smallest element over `axis`; equal ones share the gradient, as do NaNs.")
 
 
 def _with_indices(name: str, positions: Callable[..., Any], doc: str) -> Op:
@@ -71,6 +75,11 @@ def _with_indices(name: str, positions: Callable[..., Any], doc: str) -> Op:
 
     def vjp(g_values, indices, x, axis):
         g = g_values.reshape(reduced_shape(x.shape, (axis,), True))
+        if type(g) is type(indices) is np.ndarray and math.prod(x.shape) >= _LARGE:
+            # One write for each result, where the formula below compares and chooses for each element.
+            out = np.zeros(x.shape, g.dtype)
+            np.put_along_axis(out, indices.reshape(g.shape), g, axis)
+            return out
         return where(selected(indices, x.shape, axis), g, 0)
 
     # The rule reads no more of x than its shape, although the op is not linear in it.
@@ -96,16 +105,20 @@ def _with_indices(name: str, positions: Callable[..., Any], doc: str) -> Op:
         yield Sample((make.distinct((3, 4)),), {"axis": 1, "keepdims": True}, "keepdims")
         yield Sample((make.distinct((2, 3, 4)),), {"axis": 1, "keepdims": False}, "middle")
         yield Sample((make.integers(0, 9, (3, 4)),), {"axis": 0, "keepdims": False}, "integers")
+        yield Sample((make((3, 4), np.complex128),), {"axis": 0, "keepdims": False}, "complex")
+        yield Sample((make((3, 0)),), {"axis": 0, "keepdims": True}, "empty")
 
     return op
 
 
 max_with_indices = _with_indices(
-    "max_with_indices", np.argmax, "The largest elements along `axis` and where they are, the first of equal ones."
-)
+    "max_with_indices", np.argmax,
+    "The largest elements along `axis` and where they are, the first of equal ones, which gets the gradient.",
+)  # fmt: skip
 min_with_indices = _with_indices(
-    "min_with_indices", np.argmin, "The smallest elements along `axis` and where they are, the first of equal ones."
-)
+    "min_with_indices", np.argmin,
+    "The smallest elements along `axis` and where they are, the first of equal ones, which gets the gradient.",
+)  # fmt: skip
 
 
 def _extreme_value(
@@ -168,6 +181,9 @@ def _arg_extreme(name: str, kernel: Callable[..., Any], doc: str) -> Op:
         yield Sample((make((3, 4)),), {"axis": None, "keepdims": False}, "flat")
         yield Sample((make((3, 4)),), {"axis": None, "keepdims": True}, "flat-keepdims")
         yield Sample((make.integers(0, 9, (3, 4)),), {"axis": 1, "keepdims": True}, "keepdims")
+        yield Sample((make((3, 4), np.complex128),), {"axis": 1, "keepdims": False}, "complex")
+        yield Sample((make(()),), {"axis": None, "keepdims": False}, "scalar")
+        yield Sample((make((3, 0)),), {"axis": 0, "keepdims": True}, "empty")
 
     return op
 

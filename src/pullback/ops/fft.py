@@ -149,6 +149,7 @@ _shape_rule(r2c, _half)
 _shape_rule(c2r, lambda length: length)
 for _op in (c2c, r2c, c2r):
     _batch_rule(_op)
+r2c.refuses("it transforms real numbers", "complex128")
 _sample_rule(c2c, (np.complex128, np.complex64), ({"inverse": False}, {"inverse": True}))
 _sample_rule(r2c, (np.float64, np.float32), ({},))
 _sample_rule(c2r, (np.complex128, np.complex64), ({},))

@@ -12,7 +12,7 @@ from pullback.core.axes import inverse_permutation, normalize_shape
 from pullback.declare.composite import composite
 from pullback.ops.casting import astype, copy
 from pullback.ops.creation import asarray, finished, get_default_dtype
-from pullback.ops.plain import constant, plain, tensor_from
+from pullback.ops.plain import constant, every_value, plain, tensor_from
 from pullback.tensors.tensor import Tensor
 
 # Positions.
@@ -165,7 +165,7 @@ def require(x: Any, dtype: Any = None, requirements: Any = None) -> Any:
     if wanted - set("CFAOWE") or {"C", "F"} <= wanted:
         raise ValueError(f"require: can not have all of {requirements}")
     x = x if dtype is None else astype(x, dtype, copy=False)
-    flags = plain("require", x).flags
+    flags = x._data.flags
     for letter, is_so in (("C", flags.c_contiguous), ("F", flags.f_contiguous)):
         if letter in wanted and not is_so:
             return copy(x, order=letter)
@@ -177,7 +177,7 @@ def require(x: Any, dtype: Any = None, requirements: Any = None) -> Any:
 def asarray_chkfinite(data: Any, dtype: Any = None) -> Tensor:
     """`asarray(data)`; an error if an element is infinite or NaN."""
     out = asarray(data, dtype)
-    if out.dtype.kind in "fc" and not bool(np.isfinite(plain("asarray_chkfinite", out)).all()):
+    if out.dtype.kind in "fc" and not bool(np.isfinite(every_value(out)).all()):
         raise ValueError("asarray_chkfinite: the array must not contain infinities or NaN")
     return out
 

@@ -16,10 +16,11 @@ import numpy as np
 
 from pullback.declare.composite import composite
 from pullback.ops.casting import astype
+from pullback.ops.comparison import where
 from pullback.ops.index_operators import ARRAY, index_add_to_zeros
-from pullback.ops.plain import constant, plain, tensor_from
+from pullback.ops.plain import computed, constant, plain, tensor_from
 from pullback.ops.reduction import sum
-from pullback.ops.reshaping import reshape
+from pullback.ops.reshaping import ravel, reshape
 
 Array = np.ndarray[Any, Any]
 
@@ -78,15 +79,18 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
     `bins` may fall as well as rise.
     """
-    return constant(np.digitize(plain("digitize", x), plain("digitize", bins), right))
+    return computed("digitize", lambda values, edges: np.digitize(values, edges, right), x, tensor_from(bins))
 
 
 @composite
 def bucketize(x: Any, boundaries: Any, *, right: bool = False, out_int32: bool = False) -> Any:
     """The number of boundaries below every element, or at or below it with `right`. The boundaries must rise."""
     side: Any = "right" if right else "left"
-    found = np.searchsorted(plain("bucketize", boundaries), plain("bucketize", x), side)
-    return constant(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+    def find(values: Array, edges: Array) -> Array:
+        return np.searchsorted(edges, values, side).astype(np.int32 if out_int32 else np.int64)
+
+    return computed("bucketize", find, x, tensor_from(boundaries))
 
 
 def _bins_of(values: Array, edges: Array) -> tuple[Array, Array]:
@@ -103,13 +107,15 @@ def _bins_of(values: Array, edges: Array) -> tuple[Array, Array]:
 def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None) -> tuple[Any, Any]:
     """How many elements lie in each bin, or the sum of their weights, and the edges of the bins.
 
-    `density` divides by the total and by the widths, so that the integral is 1. Differentiable in the weights.
+    `density` divides by the total and by the widths, so that the integral is 1. Weights get a gradient, `x` gets none.
     """
-    values = plain("histogram", x)
+    depends_on_values = isinstance(bins, str) or (range is None and np.ndim(bins) == 0)
+    values = plain("histogram", x) if depends_on_values else np.zeros(0, x.dtype)
     edges = _edges("histogram", values, bins, range)
-    weights = None if weights is None else _weights_for("histogram", weights, values.shape)
-    places, is_inside = _bins_of(values.ravel(), edges)
-    counts = _counted(weights, (places,), is_inside, (len(edges) - 1,))
+    weights = None if weights is None else _weights_for("histogram", weights, x.shape)
+    places, is_inside = computed("histogram", lambda row: _bins_of(row, edges), ravel(x))
+    ones = np.ones(x.size, np.int64) if weights is None else weights
+    counts = _added_up(where(is_inside, ones, 0), where(is_inside, places, 0), len(edges) - 1)
     if density:
         counts = counts / constant(np.diff(edges)) / sum(counts)
     return counts, constant(edges)
@@ -172,7 +178,10 @@ def histogram2d(
 @composite
 def histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many elements lie in each of `bins` equal bins from `min` to `max`, by default those of the elements."""
-    values = plain("histc", x)
     limits = None if min == max == 0 else (min, max)
-    counts, _ = np.histogram(values, operator.index(bins), limits)
-    return constant(counts.astype(values.dtype if values.dtype.kind == "f" else np.float64))
+
+    def count(values: Array) -> Array:
+        counts, _ = np.histogram(values, operator.index(bins), limits)
+        return counts.astype(values.dtype if values.dtype.kind == "f" else np.float64)
+
+    return computed("histc", count, x)

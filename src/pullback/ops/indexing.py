@@ -28,6 +28,7 @@ from pullback.ops.index_operators import (
     positions,
 )
 from pullback.ops.movement import expand_dims
+from pullback.payloads.batched import plain_array
 from pullback.tensors.tensor import Tensor, as_constant
 
 
@@ -66,8 +67,8 @@ def _plain_slice(part: slice) -> slice:
 
 
 def _is_lone_integer(part: Any) -> bool:
-    payload = _as_payload(part)
-    return type(payload) is np.ndarray and payload.ndim == 0 and payload.dtype.kind in "iu"
+    array = plain_array(_as_payload(part))
+    return array is not None and array.ndim == 0 and array.dtype.kind in "iu"
 
 
 def _as_payload(part: Any) -> Any:
@@ -145,7 +146,8 @@ def _as_index_array(part: Any) -> Any:
     if isinstance(part, np.integer) or _is_lone_integer(part):
         return int(part)
     if isinstance(part, Tensor):
-        array = part._data if type(part._data) is np.ndarray and part.dtype == np.bool_ else part
+        mask = plain_array(part._data) if part.dtype == np.bool_ else None
+        array = part if mask is None else mask
     elif hasattr(type(part), "evaluate_op"):
         array = part
     else:
@@ -165,6 +167,9 @@ def _as_number(item: Any) -> Any:
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`: a view for a basic index, a copy for an index with arrays."""
     x = x if type(x) is Tensor else as_constant(x)
+    if type(index) is Tensor and type(index._data) is np.ndarray and index.dtype.kind == "i" and index.ndim and x.ndim:
+        # Rows by their numbers: the most frequent index with an array. bench/operators.py, take rows
+        return index_arrays(x, index, template=(ARRAY,), distinct=False)
     basic = as_basic(index)
     if basic is not None:
         return basic_view(x, index=basic)

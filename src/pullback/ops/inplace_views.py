@@ -1,4 +1,4 @@
-"""Methods that change how a tensor looks at its memory: `swapaxes_`, `squeeze_`, and `resize_`, which moves it.
+"""Methods that change how a tensor looks at its memory, as `swapaxes_` does, or give it another: `resize_`, `set_`.
 
 They are in-place operations in every respect but one: no element changes, so values saved for backward stay good.
 The version counts the change, permissions are those of a write, and the history gets the view operation.
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.autograd._levels import live_levels
 from pullback.autograd._variable import bump_version, check_tracked_write, move_retained, requires_grad
 from pullback.core.axes import normalize_axis_index, normalize_shape
 from pullback.core.spec import describe, spec_of
@@ -23,9 +24,19 @@ from pullback.core.state import changed, current
 from pullback.declare.op import Op
 from pullback.errors import AutogradError
 from pullback.ops.arguments import one_sequence
-from pullback.ops.movement import expand_dims, expand_dims_door, permute_dims, permute_dims_door, squeeze, squeeze_door
+from pullback.ops.movement import (
+    expand_dims,
+    expand_dims_door,
+    moveaxis,
+    permute_dims,
+    permute_dims_door,
+    rollaxis,
+    squeeze,
+    squeeze_door,
+)
+from pullback.ops.strided import as_strided, as_strided_door
 from pullback.payloads.evaluate import evaluate
-from pullback.tensors.tensor import Leaf, Tensor, extra_of, is_inference
+from pullback.tensors.tensor import Leaf, Tensor, as_constant, extra_of, is_inference
 from pullback.tensors.views import ViewInfo, ViewStep, view_of
 
 _NOTHING = np.empty(0)
@@ -120,6 +131,22 @@ def swapaxes_(self: Tensor, axis1: int, axis2: int) -> Tensor:
     return permute_(self, order)
 
 
+def moveaxis_(self: Tensor, source: Any, destination: Any) -> Tensor:
+    """Put the axes `source` of this tensor at the places `destination`, and leave the others in their order."""
+    # Axis k of this array has length k, so that the lengths of the result are the order of the axes.
+    return permute_(self, moveaxis(np.empty(range(self.ndim)), source, destination).shape)
+
+
+def rollaxis_(self: Tensor, axis: int, start: int = 0) -> Tensor:
+    """Move an axis of this tensor in front of the one at `start`."""
+    return permute_(self, rollaxis(np.empty(range(self.ndim)), axis, start).shape)
+
+
+def matrix_transpose_(self: Tensor) -> Tensor:
+    """Exchange the last two axes of this tensor."""
+    return swapaxes_(self, -2, -1)
+
+
 def t_(self: Tensor) -> Tensor:
     """Transpose this matrix; a vector stays a vector."""
     if self.ndim > 2:
@@ -139,6 +166,43 @@ def unsqueeze_(self: Tensor, axis: Any = None, *, dim: Any = None) -> Tensor:
     return _look_through(self, expand_dims, params, "unsqueeze_")
 
 
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """Make this tensor `size` of its own elements, `stride` apart, beginning `storage_offset` after its first."""
+    (_, params) = as_strided_door(self, size, stride, storage_offset)
+    return _look_through(self, as_strided, params, "as_strided_")
+
+
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Give this tensor the memory of another one, or a part of it as `as_strided` reads it; without one, none.
+
+    The two share memory from then on, but as after an assignment to `data` each counts the writes made through itself.
+    Refused if either requires grad, and on a view or a tensor with views, whose elements belong together.
+    """
+    source = as_constant(np.empty(0, self.dtype)) if source is None else source
+    if not isinstance(source, Tensor):
+        raise TypeError(f"set_: expected a Tensor, got {type(source).__name__}")
+    if source.dtype != self.dtype:
+        raise TypeError(f"set_: a tensor of {self.dtype} can not get the memory of one of {source.dtype}")
+    if requires_grad(self) or requires_grad(source):
+        raise AutogradError(
+            "SET_GRAD",
+            f"can not give a tensor {describe(self.shape, self.dtype)} other memory where gradients are required",
+            why="its elements would be replaced without a history",
+            fix="assign the other tensor to a name, copy its values with copy_, or use x.detach()",
+        )
+    _check_permitted(self, "set_")
+    if view_of(self) is not None or _views_of(self):
+        raise ValueError("set_: a view, or a tensor that has views, can not get other memory; use a copy()")
+    payload = source._data
+    if size is not None or stride is not None or storage_offset:
+        (_, params) = as_strided_door(source, size, stride, storage_offset)
+        payload = evaluate(as_strided, (payload,), params)
+    self._data = payload
+    self._spec = spec_of(payload)
+    bump_version(self, _NOTHING)
+    return self
+
+
 def resize_(self: Tensor, *lengths: Any) -> Tensor:
     """Give this tensor another shape and memory of its own: first elements are kept, new ones are 0.
 
@@ -150,6 +214,13 @@ def resize_(self: Tensor, *lengths: Any) -> Tensor:
             "RESIZE_GRAD",
             f"can not resize a tensor {describe(self.shape, self.dtype)} that requires grad",
             why="elements would appear and vanish without a history",
+            fix="use reshape, or pad and slice it; or resize x.detach()",
+        )
+    if live_levels((self,)):
+        raise AutogradError(
+            "RESIZE_DUAL",
+            f"can not resize a tensor {describe(self.shape, self.dtype)} that carries a tangent",
+            why="elements would appear and vanish without a derivative",
             fix="use reshape, or pad and slice it; or resize x.detach()",
         )
     _check_permitted(self, "resize_")
@@ -165,8 +236,16 @@ def resize_(self: Tensor, *lengths: Any) -> Tensor:
 
 
 inplace_methods: dict[str, Callable[..., Any]] = {
+    "as_strided_": as_strided_,
+    "expand_dims_": unsqueeze_,
+    "matrix_transpose_": matrix_transpose_,
+    "moveaxis_": moveaxis_,
+    "movedim_": moveaxis_,
     "permute_": permute_,
+    "permute_dims_": permute_,
     "resize_": resize_,
+    "rollaxis_": rollaxis_,
+    "set_": set_,
     "squeeze_": squeeze_,
     "swapaxes_": swapaxes_,
     "swapdims_": swapaxes_,

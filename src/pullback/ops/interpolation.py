@@ -10,9 +10,9 @@ from pullback.declare.composite import composite
 from pullback.ops.casting import astype
 from pullback.ops.comparison import clip, equal, where
 from pullback.ops.joining import concat
-from pullback.ops.plain import plain, tensor_from
+from pullback.ops.plain import tensor_from
 from pullback.ops.scatter import take
-from pullback.ops.sorting import insertion_points
+from pullback.ops.sorting import argsort, insertion_points
 
 
 @composite(arrays=3)
@@ -57,7 +57,7 @@ def _periodic(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
         raise ValueError("interp: the period must not be 0")
     period = abs(period)
     x, xp = x % period, xp % period
-    order = np.argsort(plain("interp", xp), kind="stable")
+    order = argsort(xp.detach())
     xp, fp = take(xp, order), take(fp, order)
     xp = concat([xp[-1:] - period, xp, xp[:1] + period], 0)
     return x, xp, concat([fp[-1:], fp, fp[:1]], 0)

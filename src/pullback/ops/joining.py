@@ -100,6 +100,9 @@ def join_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3,)), make((2,), np.complex128)), {"axis": 0}, "promoted")
 
 
+cut.refuses("there is no axis to take apart", "0-d")
+
+
 @cut.samples
 def cut_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((5, 2)),), {"pieces": ((0, 2), (2, 2), (2, 5)), "axis": 0}, "rows")
@@ -161,12 +164,17 @@ def pile_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((2, 3)), make((2, 3))), {"axis": 1}, "middle")
     yield Sample((make(()), make(()), make(())), {"axis": 0}, "scalars")
     yield Sample((make((2,)), make((2,), np.float32)), {"axis": 1}, "promoted")
+    yield Sample((make((0, 2)), make((0, 2))), {"axis": 0}, "empty")
+
+
+unpile.refuses("there is no axis to take apart", "0-d")
 
 
 @unpile.samples
 def unpile_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3, 2)),), {"axis": 0}, "rows")
     yield Sample((make((2, 3)),), {"axis": 1}, "columns")
+    yield Sample((make((2, 0)),), {"axis": 0}, "empty")
     yield Sample((make((3,), np.complex128),), {"axis": 0}, "elements")
 
 

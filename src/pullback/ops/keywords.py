@@ -183,7 +183,7 @@ _with_where(
 )  # fmt: skip
 _with_where(
     "prod", reduction.prod, lambda dtype: 1, elementwise.multiply,
-    "The product of the elements over `axis`." + _START,
+    "The product of the elements over `axis`. The gradient is exact whether or not some of them are 0." + _START,
 )  # fmt: skip
 _with_where(
     "all", reduction.all, lambda dtype: True, None,
@@ -210,7 +210,8 @@ _with_where(
 
 def _mean(x: Any, /, axis: Any = None, keepdims: bool = False, *, where: Any = None, **others: Any) -> Any:
     if where is None:
-        return reduction.mean.function(x, axis, keepdims, **others)
+        reduce = reduction.mean.function
+        return reduce(x, axis, keepdims, **others) if others else reduce(x, axis, keepdims)
     x = tensor_from(x)
     mask = _mask("mean", where, x.shape)
     total = reduction.sum(choose(mask, x, 0), axis, keepdims, **others)

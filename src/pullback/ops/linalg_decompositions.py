@@ -85,8 +85,13 @@ def refused_jvp(t_x):
 
 for _identity in (completion, refused):
     _identity.spec(lambda x, *, function: x)
-    # Integers have values and no derivative, which is all there is to sample.
-    _identity.samples(lambda make: iter([Sample((np.zeros((2, 3), int),), {"function": "qr"}, "integers")]))
+    # Integers have values and no derivative, which is all there is to sample; what is refused must be zero.
+    _identity.samples(
+        lambda make: (
+            Sample((np.zeros(shape, np.int64),), {"function": "qr"}, label)
+            for label, shape in [("integers", (2, 3)), ("empty", (2, 0))]
+        )
+    )
 
 completion.batch(lambda x, *, function: completion(x, function=function))
 refused.batch(lambda x, *, function: refused(x, function=function))
@@ -101,10 +106,27 @@ def lower_cholesky(a):
     return np.linalg.cholesky(a)
 
 
+# Up to this size a general solver is faster than a recursion in Python, although it does more arithmetic.
+_SMALL = 96
+
+
 @lower_cholesky.vjp
 def cholesky_vjp(g, out):
+    if type(g) is type(out) is np.ndarray and out.shape[-1] <= _SMALL and out.size and np.isfinite(g).all():
+        return _cholesky_pulled(g, out)
     inner = halved_diagonal(tril(adjoint(out) @ g))
     return hermitian_part(solve_right(solve_left(adjoint(out), inner, upper=True), out, upper=False))
+
+
+def _cholesky_pulled(g: Any, out: Any) -> Any:
+    """The same on plain arrays; a factor has no zero on its diagonal."""
+    upper = adjoint(out)
+    inner = np.tril(upper @ g)
+    np.einsum("...ii->...i", inner)[...] *= 0.5
+    half = np.linalg.solve(upper, adjoint(np.linalg.solve(upper, inner)))
+    half = half + adjoint(half)
+    half *= 0.5
+    return half
 
 
 @lower_cholesky.jvp
@@ -174,6 +196,8 @@ cholesky_info.not_differentiable("an integer that says whether the matrix is pos
 def cholesky_info_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((positive(make, (2, 3, 3)),), label="definite")
     yield Sample((np.diag([1.0, -1.0, 1.0]),), label="indefinite")
+    yield Sample((positive(make, (3, 3), np.complex128),), label="complex")
+    yield Sample((np.zeros((0, 0)),), label="empty")
 
 
 @composite(name="linalg.cholesky_ex")

@@ -135,3 +135,6 @@ def phase_free_jvp(t_x, x):
 @phase_free.samples
 def phase_free_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((2, 3)), make.integers(-3, 4, (2, 3))), {"function": "eigh"}, "real")
+    vectors = make((2, 3), np.complex128, 0.5, 1.5)
+    yield Sample((vectors * make((3,)), vectors), {"function": "eigh"}, "complex")
+    yield Sample((make((0, 0)), make((0, 0))), {"function": "eigh"}, "empty")

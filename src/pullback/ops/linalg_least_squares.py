@@ -19,6 +19,7 @@ from pullback.ops.contraction import adjoint
 from pullback.ops.linalg_decompositions import hermitian_part
 from pullback.ops.linalg_solvers import check_matrix
 from pullback.ops.linalg_spectra import hermitian, spread, svd
+from pullback.payloads.batched import plain_array
 
 
 def relative_cut(a: Any, rtol: Any) -> Any:
@@ -101,6 +102,7 @@ def rank_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((spread(make, (3, 2)),), {"rtol": 1e-12}, "full")
     yield Sample((np.stack([np.eye(3), np.diag([1.0, 0.0, 0.0])]),), {"rtol": 1e-12}, "batches")
     yield Sample((make((0, 2)),), {"rtol": 1e-12}, "empty")
+    yield Sample((spread(make, (3, 2), np.complex128),), {"rtol": 1e-12}, "complex")
 
 
 @composite(name="linalg.matrix_rank")
@@ -146,7 +148,9 @@ def lstsq(a: Any, b: Any, /, rcond: Any = None) -> LstsqResult:
     rank, s = numerical_rank(a, rtol=cut)
     off = a @ x - columns
     residuals = (off.real * off.real + off.imag * off.imag if off.dtype.kind == "c" else off * off).sum(axis=-2)
-    if a.shape[-2] <= a.shape[-1] or (a.ndim == 2 and int(rank) < a.shape[-1]):
+    # Inside of `vmap` this is a batch, too.
+    known = plain_array(rank._data) if a.ndim == 2 else None
+    if a.shape[-2] <= a.shape[-1] or (known is not None and known < a.shape[-1]):
         residuals = residuals[..., :0]
     return LstsqResult(x[..., 0] if vector else x, residuals, rank, s)
 

@@ -81,6 +81,7 @@ def permutation_samples(make: Maker) -> Iterator[Sample]:
     params = {"rows": 3, "dtype": np.dtype(np.float64)}
     yield Sample((np.array([2, 2, 2]),), params, "three")
     yield Sample((np.array([[1, 2], [0, 1]]),), params, "batches")
+    yield Sample((np.zeros((2, 0), int),), params, "empty")
 
 
 @lower_upper.vjp

@@ -118,7 +118,8 @@ def matrix_norm(
     """The norm of matrices in the two axes `axis`.
 
     `ord` is "fro", "nuc" (the sum of singular values), 2 or -2 (the largest or smallest one), 1 or -1 (the largest or
-    smallest sum of a column of absolute values), inf or -inf (of a row).
+    smallest sum of a column of absolute values), inf or -inf (of a row). Gradients follow from `abs`, `max` and `svd`:
+    the derivative of `abs` at 0 is 0, and equal largest sums share the gradient.
     """
     if dim is not None:
         axis = dim

@@ -112,7 +112,7 @@ def solve(x1: Any, x2: Any, /) -> Any:
     """The solution `x` of `x1 @ x == x2`.
 
     `x2` is a vector only if it has one axis; otherwise its last two axes are matrices and the axes before broadcast.
-    A singular matrix raises `numpy.linalg.LinAlgError`; the backward pass never does and gives NaN instead.
+    A singular matrix raises `numpy.linalg.LinAlgError`; the backward pass never does, its gradients are NaN then.
     """
     check_square("solve", x1)
     if x2.ndim == 1:
@@ -153,6 +153,7 @@ def singular_info_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((regular(make, (3, 3)),), label="regular")
     yield Sample((np.stack([np.eye(2), np.zeros((2, 2))]),), label="batches")
     yield Sample((np.zeros((0, 0)),), label="empty")
+    yield Sample((regular(make, (2, 2), np.complex128),), label="complex")
 
 
 def eliminated(a: Array) -> tuple[Array, Array]:
@@ -233,7 +234,7 @@ def square_samples(make: Maker, params: dict[str, Any]) -> Iterator[Sample]:
 
 @composite(name="linalg.inv")
 def inv(x: Any, /) -> Any:
-    """The inverse of square matrices. A singular one raises `numpy.linalg.LinAlgError`."""
+    """The inverse of square matrices. A singular one raises `numpy.linalg.LinAlgError`; taking gradients never does."""
     check_square("inv", x)
     return inverse(x, singular="raise")
 

@@ -59,6 +59,11 @@ def hermitian(make: Maker, shape: tuple[int, ...], dtype: Any = np.float64) -> A
 LOWER = {"triangle": "L", "checked": False}
 
 
+def without_phases(w: Any, v: Any) -> Any:
+    """Eigenvalues and the projectors on the eigenvectors. Phases of the vectors jump from one matrix to the next."""
+    return w, v[..., :, None, :] * v.conj()[..., None, :, :]
+
+
 @hermitian_eigen.samples
 def eigh_samples(make: Maker) -> Iterator[Sample]:
     for label, shape in [
@@ -69,8 +74,9 @@ def eigh_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((hermitian(make, (3, 3)),), {"triangle": "U", "checked": False}, "upper", prepare=hermitian_part)
     yield Sample((np.asfortranarray(hermitian(make, (3, 3))),), LOWER, "fortran", prepare=hermitian_part)
     yield Sample((hermitian(make, (3, 3), np.float32),), LOWER, "float32", prepare=hermitian_part)
-    # Phases of complex vectors jump from one point to the next: the hand-written tests differentiate projectors.
-    yield Sample((hermitian(make, (2, 3, 3), np.complex64),), LOWER, "complex64", prepare=hermitian_part)
+    for label, shape in [("complex", (2, 3, 3)), ("complex-one", (1, 1)), ("complex-five", (5, 5))]:
+        values = hermitian(make, shape, np.complex128)
+        yield Sample((values,), LOWER, label, prepare=hermitian_part, observe=without_phases)
 
 
 @gufunc("(n,n)->(n)", name="_linalg_eigvalsh", torch="linalg_eigvalsh")
@@ -96,7 +102,6 @@ def eigvalsh_samples(make: Maker) -> Iterator[Sample]:
     for sample in eigh_samples(make):
         triangle = {"triangle": sample.params["triangle"]}
         yield Sample(sample.operands, triangle, sample.label, prepare=hermitian_part)
-    yield Sample((hermitian(make, (2, 3, 3), np.complex128),), {"triangle": "L"}, "complex", prepare=hermitian_part)
 
 
 class EighResult(NamedTuple):
@@ -180,9 +185,14 @@ def eig_samples(make: Maker) -> Iterator[Sample]:
     for label, shape in [*shapes, ("none", (0, 2, 2))]:
         yield Sample((with_real_spectrum(make, shape),), {"checked": False}, label)
     yield Sample((with_real_spectrum(make, (3, 3), np.float32),), {"checked": False}, "float32")
-    # Phases of complex vectors jump from one point to the next: the hand-written tests differentiate projectors.
-    yield Sample((with_real_spectrum(make, (2, 3, 3), np.complex64),), {"checked": False}, "complex64")
-    yield Sample((np.array([[0.0, -1, 0.2], [1, 0, 0.1], [0.3, 0, 2]], np.float32),), {"checked": False}, "rotation")
+    rotation = np.array([[0.0, -1, 0.2], [1, 0, 0.1], [0.3, 0, 2]])
+    for label, values in [
+        ("rotation", rotation), ("rotations", np.stack([rotation, rotation.T])),
+        ("complex", with_real_spectrum(make, (2, 3, 3), np.complex128)),
+        ("complex-one", with_real_spectrum(make, (1, 1), np.complex128)),
+        ("complex-four", with_real_spectrum(make, (4, 4), np.complex128)),
+    ]:  # fmt: skip
+        yield Sample((values,), {"checked": False}, label, observe=without_phases)
 
 
 @gufunc("(n,n)->(n)", name="_linalg_eigvals", torch="linalg_eigvals")
@@ -207,8 +217,6 @@ def eigvals_jvp(t_a, a):
 def eigvals_samples(make: Maker) -> Iterator[Sample]:
     for sample in eig_samples(make):
         yield Sample(sample.operands, label=sample.label)
-    yield Sample((np.array([[0.0, -1, 0.2], [1, 0, 0.1], [0.3, 0, 2]]),), label="rotation64")
-    yield Sample((with_real_spectrum(make, (2, 3, 3), np.complex128),), label="complex")
 
 
 class EigResult(NamedTuple):
@@ -222,7 +230,9 @@ class EigResult(NamedTuple):
 def eig(x: Any, /) -> EigResult:
     """Eigenvalues and eigenvectors (columns of length one) of square matrices, always complex.
 
-    A loss that depends on the phase of the vectors raises in the backward pass; see `check_gauge`.
+    A loss that depends on the phase of the vectors has no derivative, and raises in the backward pass; see
+    `check_gauge`. At equal eigenvalues the gradient through the vectors is right if the loss does not depend on the
+    choice between them, and NaN or infinite otherwise.
     """
     check_square("eig", x)
     return EigResult(*general_eigen(x, checked=is_gauge_checked()))
@@ -345,9 +355,12 @@ def svd_samples(make: Maker) -> Iterator[Sample]:
         yield Sample((spread(make, shape),), thin, label)
     yield Sample((spread(make, (3, 4))[::-1, ::-1],), thin, "reversed")
     yield Sample((spread(make, (3, 2), np.float32),), thin, "float32")
-    # Phases of complex vectors jump from one point to the next: the hand-written tests use losses without phase.
-    for label, shape in [("square", (3, 3)), ("tall", (4, 2)), ("wide", (2, 4))]:
-        yield Sample((spread(make, shape, np.complex64),), thin, f"complex64-{label}")
+    # A pair of vectors has a phase of its own, which jumps from one matrix to the next; their product has none.
+    for label, shape in [("square", (3, 3)), ("tall", (4, 2)), ("wide", (2, 4)), ("batches", (2, 3, 2))]:
+        yield Sample(
+            (spread(make, shape, np.complex128),), thin, f"complex-{label}",
+            observe=lambda u, s, vh, more: (s, u[..., :, :, None] * vh[..., None, :, :]),
+        )  # fmt: skip
     for label, shape in [("tall", (4, 2)), ("wide", (2, 4)), ("square", (2, 2))]:
         full = {"full": True, "checked": False}
         yield Sample((spread(make, shape),), full, f"full-{label}", observe=lambda u, s, vh, more: (u, s, vh))
@@ -381,7 +394,6 @@ def svdvals_samples(make: Maker) -> Iterator[Sample]:
     for sample in svd_samples(make):
         if not sample.params["full"]:
             yield Sample(sample.operands, label=sample.label)
-    yield Sample((spread(make, (2, 4, 3), np.complex128),), label="complex")
 
 
 class SVDResult(NamedTuple):

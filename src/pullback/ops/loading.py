@@ -8,9 +8,9 @@ from typing import Any
 from pullback.declare.composite import composite
 
 
-def from_family(family: str, name: str) -> Any:
+def from_family(family: str, name: str, *default: Any) -> Any:
     """A function of a family such as `linalg`. Importing it here would load the family with every program."""
-    return getattr(import_module(f"pullback.{family}"), name)
+    return getattr(import_module(f"pullback.{family}"), name, *default)
 
 
 @composite

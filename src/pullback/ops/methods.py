@@ -126,7 +126,7 @@ def _operator(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     function = _behind_operator(name, function)
 
     def method(self: Tensor, other: Any) -> Any:
-        return function(self, other) if is_operand(other) else NotImplemented
+        return function(self, other) if type(other) is Tensor or is_operand(other) else NotImplemented
 
     method.__name__, method.__doc__ = name, function.__doc__
     op = registry.get(name)

@@ -222,6 +222,8 @@ def squeeze_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((2, 3)),), {"axis": ()}, "none")
     yield Sample((make((1, 0)),), {"axis": (0,)}, "empty")
     yield Sample((make((4, 6))[::2, None, ::-1],), {"axis": (1,)}, "strided")
+    yield Sample((make((3, 1, 2)).transpose(2, 1, 0),), {"axis": (1,)}, "transposed")
+    yield Sample((make(()),), {"axis": ()}, "scalar")
 
 
 @expand_dims.samples
@@ -293,6 +295,7 @@ def broadcast_to_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make(()),), {"shape": (2, 2)}, "scalar")
     yield Sample((make((2, 3)),), {"shape": (2, 3)}, "same")
     yield Sample((make((1, 3)),), {"shape": (0, 3)}, "empty")
+    yield Sample((make((0, 1)),), {"shape": (2, 0, 3)}, "empty-both")
     yield Sample((make((4, 1, 3)).transpose(2, 1, 0),), {"shape": (3, 2, 4)}, "transposed")
 
 
@@ -383,11 +386,15 @@ def from_diagonal_batch(x, *, shape, offset, axis1, axis2):
     return from_diagonal(x, shape=(x.shape[0], *shape), offset=offset, axis1=axis1 + 1, axis2=axis2 + 1)
 
 
+diagonal.refuses("a diagonal has two axes", "0-d")
+
+
 @diagonal.samples
 def diagonal_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3, 4)),), {"offset": 0, "axis1": 0, "axis2": 1}, "wide")
     yield Sample((make((4, 2, 3)),), {"offset": -1, "axis1": 2, "axis2": 0}, "inside")
     yield Sample((make((2, 2)),), {"offset": 5, "axis1": 0, "axis2": 1}, "outside")
+    yield Sample((make((0, 3)),), {"offset": 0, "axis1": 0, "axis2": 1}, "empty")
     for label, array in layouts(make((3, 3))):
         yield Sample((array,), {"offset": 1, "axis1": 0, "axis2": 1}, label)
 
@@ -396,6 +403,7 @@ def diagonal_samples(make: Maker) -> Iterator[Sample]:
 def from_diagonal_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3,)),), {"shape": (3, 4), "offset": 0, "axis1": 0, "axis2": 1}, "wide")
     yield Sample((make((2, 2)),), {"shape": (4, 2, 3), "offset": -1, "axis1": 2, "axis2": 0}, "inside")
+    yield Sample((make((0,)),), {"shape": (0, 3), "offset": 0, "axis1": 0, "axis2": 1}, "empty")
 
 
 @composite

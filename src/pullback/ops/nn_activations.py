@@ -18,16 +18,18 @@ from pullback.declare.composite import composite
 from pullback.declare.families import elementwise
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample
-from pullback.eager.build import as_operand
-from pullback.ops.comparison import where
+from pullback.ops.comparison import maximum, where
 from pullback.ops.complex_numbers import abs
-from pullback.ops.elementwise import exp, sigmoid, sqrt, tanh
+from pullback.ops.elementwise import exp, log, sigmoid, sqrt, tanh
 from pullback.ops.extremes import argmax
 from pullback.ops.index_operators import basic_view
+from pullback.ops.movement import expand_dims
+from pullback.ops.nn_erf import gelu as _exact_gelu
+from pullback.ops.nn_erf import gelu_slope as _exact_gelu_slope
 from pullback.ops.nn_erf import normal_cdf
+from pullback.ops.pieces import elementwise_in_pieces
 from pullback.ops.random import random
 from pullback.ops.reduction import softmax
-from pullback.tensors.tensor import Tensor
 
 _SELU_SCALE = 1.0507009873554804934
 _SELU_ALPHA = 1.6732632423543772848
@@ -42,7 +44,12 @@ def _constants(condition: Any, x: Any, inside: float, outside: float) -> Any:
 
 def _activation(name: str, kernel: Callable[..., Any], partial: Callable[..., Any], doc: str, **defaults: Any) -> Op:
     """A row: an elementwise function of `x` with parameters that have `defaults`."""
-    op = elementwise(f"nn.{name}", kernel, ("x",), (partial,), params=tuple(defaults), doc=doc, torch=name)
+
+    def in_cache(x: Any, **params: Any) -> Any:
+        return elementwise_in_pieces(lambda part: kernel(part, **params), x)
+
+    op = elementwise(f"nn.{name}", in_cache, ("x",), (partial,), params=tuple(defaults), doc=doc, torch=name)
+    op.refuses("activations are functions of real numbers", "complex128")
     plain_samples = op.sample_rule
     assert plain_samples is not None
 
@@ -98,17 +105,18 @@ hardswish = _activation(
 softshrink = _activation(
     "softshrink", lambda x, *, lambd: x - np.clip(x, -lambd, lambd),
     lambda x, lambd: _constants(abs(x) <= lambd, x, 0, 1),
-    "`x` moved towards 0 by `lambd`, and 0 for what is nearer than that.", lambd=0.5,
+    "`x` moved towards 0 by `lambd`, and 0 for what is nearer than that; the derivative on the bounds is 0.", lambd=0.5,
 )  # fmt: skip
 hardshrink = _activation(
     "hardshrink", lambda x, *, lambd: np.where(np.abs(x) <= lambd, 0, x),
     lambda x, lambd: _constants(abs(x) <= lambd, x, 0, 1),
-    "`x`, and 0 where its absolute value is at most `lambd`.", lambd=0.5,
+    "`x`, and 0 where its absolute value is at most `lambd`; the derivative is 0 there as well.", lambd=0.5,
 )  # fmt: skip
 threshold = _activation(
     "threshold", lambda x, *, threshold, value: np.where(x <= threshold, value, x),
     lambda x, threshold: _constants(x <= threshold, x, 0, 1),
-    "`x` where it is above `threshold`, `value` elsewhere.", threshold=0.1, value=20.0,
+    "`x` where it is above `threshold`, `value` elsewhere; the derivative at the threshold is 0.",
+    threshold=0.1, value=20.0,
 )  # fmt: skip
 
 
@@ -154,12 +162,29 @@ softplus = _activation(
 
 def _silu(x: Any) -> Any:
     with np.errstate(over="ignore"):
-        return x / (1 + np.exp(-x))
+        powers = np.exp(-x)
+        powers += 1
+        return x / powers
 
 
 def _silu_slope(x: Any) -> Any:
+    if type(x) is np.ndarray and x.dtype.kind == "f":
+        return elementwise_in_pieces(_silu_slope_in_place, x)
     s = sigmoid(x)
     return s * (1 + x * (1 - s))
+
+
+def _silu_slope_in_place(x: Any) -> Any:
+    """`s * (1 + x * (1 - s))` with `s = sigmoid(x)`, in two buffers."""
+    with np.errstate(over="ignore"):
+        s = np.exp(-x)
+        s += 1
+        s = 1 / s
+    slope = 1 - s
+    slope *= x
+    slope += 1
+    slope *= s
+    return slope
 
 
 silu = _activation("silu", _silu, lambda x: _silu_slope(x), "`x * sigmoid(x)`.")
@@ -192,17 +217,20 @@ _normal_cdf = elementwise(
     "_normal_cdf", normal_cdf, ("x",), (lambda x: exp(-0.5 * (x * x)) * (0.5 * _GELU_SLOPE),),
     doc="The standard normal distribution function.",
 )  # fmt: skip
+_normal_cdf.refuses("a distribution function is one of real numbers", "complex128")
 # phi(x) = exp(-x*x/2) / sqrt(2 pi), and 1 / sqrt(2 pi) is half of sqrt(2 / pi).
 
 
 def _gelu(x: Any, *, approximate: str) -> Any:
     if approximate == "none":
-        return x * normal_cdf(x)
+        return _exact_gelu(x)
     return 0.5 * x * (1 + np.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x)))
 
 
 def _gelu_slope(x: Any, approximate: str) -> Any:
     if approximate == "none":
+        if type(x) is np.ndarray and x.dtype.kind == "f":
+            return _exact_gelu_slope(x)
         return _normal_cdf(x) + x * exp(-0.5 * (x * x)) * (0.5 * _GELU_SLOPE)
     t = tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x))
@@ -241,7 +269,10 @@ def squareplus(x: Any, b: float = 4.0) -> Any:
 
 @composite(name="nn.prelu", arrays=2)
 def prelu(x: Any, weight: Any) -> Any:
-    """`x` where it is positive, `weight * x` elsewhere, with one weight or one per channel (axis 1)."""
+    """`x` where it is positive, `weight * x` elsewhere, with one weight or one per channel (axis 1).
+
+    The derivative at 0 is the weight.
+    """
     if weight.ndim == 1 and weight.shape[0] > 1:
         if x.ndim < 2 or x.shape[1] != weight.shape[0]:
             raise ValueError(f"nn.prelu: {weight.shape[0]} weights for an array of shape {x.shape}")
@@ -290,14 +321,10 @@ def gumbel_softmax(
     axis = normalize_axis_index(axis if dim is None else dim, logits.ndim)
     noise = random(logits.shape, dtype=logits.dtype, generator=generator)
     tiny = float(np.finfo(logits.dtype).tiny)
-    gumbel = -np.log(-np.log(np.maximum(_plain(noise), tiny)))
-    soft = softmax((logits + as_operand(gumbel)) / tau, axis=axis)
+    gumbel = -log(-log(maximum(noise, tiny)))
+    soft = softmax((logits + gumbel) / tau, axis=axis)
     if not hard:
         return soft
-    place = np.expand_dims(_plain(argmax(soft, axis=axis)), axis)
+    place = expand_dims(argmax(soft.detach(), axis=axis), axis=axis)
     classes = np.arange(logits.shape[axis]).reshape((-1,) + (1,) * (logits.ndim - axis - 1))
-    return as_operand((classes == place).astype(soft.dtype)) - soft.detach() + soft
-
-
-def _plain(x: Any) -> Any:
-    return x._data if isinstance(x, Tensor) else x
+    return (place == classes).astype(soft.dtype) - soft.detach() + soft

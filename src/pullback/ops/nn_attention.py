@@ -112,6 +112,9 @@ def attention_batch(query, key, value, mask, *, scale, causal):
     return attention(*aligned, scale=scale, causal=causal)
 
 
+attention.refuses("attention weights are probabilities", "complex128")
+
+
 @attention.samples
 def attention_samples(make: Maker) -> Iterator[Sample]:
     def operands(batch: tuple[int, ...], rows: int, columns: int, dtype: Any = float) -> tuple[Any, ...]:
@@ -146,8 +149,8 @@ def scaled_dot_product_attention(
     """`softmax(scale * query @ key.T + attn_mask) @ value` over the last two axes; the others are batches.
 
     `attn_mask` is added, or if it holds truth values says what is seen; `is_causal` hides columns after the row's own.
-    `scale` is one over the root of the last axis if not given. A row that sees nothing is 0. With `enable_gqa` several
-    heads (axis -3) of the query share one of key and value.
+    `scale` is one over the root of the last axis if not given. A row that sees nothing is 0, and so is its gradient.
+    With `enable_gqa` several heads (axis -3) of the query share one of key and value.
     """
     if attn_mask is not None and is_causal:
         raise ValueError("nn.scaled_dot_product_attention: give attn_mask or is_causal, not both")

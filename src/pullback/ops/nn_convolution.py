@@ -24,6 +24,7 @@ from pullback.declare.samples import Maker, Sample
 from pullback.eager.build import as_operand
 from pullback.ops.complex_numbers import conjugated
 from pullback.ops.index_operators import basic_view
+from pullback.payloads.alignment import is_repeated
 
 Pairs = tuple[tuple[int, int], ...]
 Ints = tuple[int, ...]
@@ -203,15 +204,28 @@ def _joined(w: Any) -> Any:
     return w.reshape((w.shape[0] * w.shape[1], *w.shape[2:]))
 
 
+def _together(x: Any) -> Any:
+    """The images of all examples as those of one."""
+    return x.reshape((x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
+def _apart(x: Any, count: int) -> Any:
+    return x.reshape((count, x.shape[0] // count, *x.shape[1:]))
+
+
 @convolution.batch
 def convolution_batch(x, w, *, groups, **how):
     count = x.shape[0]
+    if is_repeated(w):
+        return _apart(convolution(_together(x), w[0], groups=groups, **how), count)
     return _out_of_channels(convolution(_into_channels(x), _joined(w), groups=count * groups, **how), count)
 
 
 @convolution_input.batch
 def convolution_input_batch(y, w, *, groups, **how):
     count = y.shape[0]
+    if is_repeated(w):
+        return _apart(convolution_input(_together(y), w[0], groups=groups, **how), count)
     return _out_of_channels(convolution_input(_into_channels(y), _joined(w), groups=count * groups, **how), count)
 
 

@@ -20,7 +20,8 @@ from pullback.eager.build import as_operand
 from pullback.ops.comparison import where
 from pullback.ops.elementwise import exp
 from pullback.ops.index_operators import ARRAY, index_add_to_zeros, index_arrays
-from pullback.ops.reduction import log_softmax, mean, sum
+from pullback.ops.pieces import in_pieces
+from pullback.ops.reduction import any, log_softmax, mean, quotient_or_nan, sum
 from pullback.ops.scatter import take
 from pullback.tensors.tensor import Tensor
 
@@ -53,6 +54,8 @@ def _expanded(x: Any, axis: int) -> Any:
 def softmax_nll(x, target, *, axis):
     """`total - x[target]` over `axis`, and `total`, the logarithm of the sum of the exponentials of `x`."""
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    if axis == x.ndim - 1 and x.flags.c_contiguous and x.size:
+        return _softmax_nll_of_rows(x, target)
     peak = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, 0).astype(x.dtype)
     powers = x - peak
@@ -60,6 +63,45 @@ def softmax_nll(x, target, *, axis):
     with np.errstate(divide="ignore"):
         total = np.log(np.add.reduce(powers, axis=axis)) + peak.squeeze(axis)
     return total - x[_places(target, axis)], total
+
+
+def _softmax_nll_of_rows(x: Any, target: Any) -> tuple[Any, Any]:
+    """The same for classes in the last axis, in pieces that stay in the cache."""
+    rows, classes = x.reshape(-1, x.shape[-1]), target.reshape(-1)
+    total = np.empty(len(rows), x.dtype)
+
+    def work(start: int, stop: int) -> None:
+        part = rows[start:stop]
+        peak = np.maximum.reduce(part, axis=1, keepdims=True)
+        if not np.isfinite(peak).all():
+            peak = np.where(np.isfinite(peak), peak, 0)
+        powers = part - peak
+        np.exp(powers, out=powers)
+        sums = np.add.reduce(powers, axis=1)
+        with np.errstate(divide="ignore"):
+            np.log(sums, out=sums)
+        np.add(sums, peak[:, 0], out=total[start:stop])
+
+    in_pieces(work, *rows.shape)
+    losses = total - rows[np.arange(len(rows)), classes]
+    return losses.reshape(target.shape), total.reshape(target.shape)
+
+
+def _softmax_nll_pulled(g_out: Any, both: Any, x: Any, target: Any, total: Any) -> Any:
+    """The gradient of plain logits with the classes in their last axis."""
+    rows, classes = x.reshape(-1, x.shape[-1]), target.reshape(-1)
+    both, total = both.reshape((-1, 1)), total.reshape((-1, 1))
+    out = np.empty_like(rows)
+
+    def work(start: int, stop: int) -> None:
+        part = np.subtract(rows[start:stop], total[start:stop], out=out[start:stop])
+        np.exp(part, out=part)
+        part *= both[start:stop]
+
+    in_pieces(work, *rows.shape)
+    if g_out is not None:
+        out[np.arange(len(rows)), classes] -= g_out.reshape(-1)
+    return out.reshape(x.shape)
 
 
 @softmax_nll.spec
@@ -75,6 +117,9 @@ def _picked(x: Any, target: Any, axis: int) -> Any:
 @softmax_nll.vjp
 def softmax_nll_vjp(g_out, g_total, x, target, total, axis):
     both = g_total if g_out is None else g_out if g_total is None else g_out + g_total
+    is_plain = all(type(each) is np.ndarray for each in (both, x, target, total))
+    if is_plain and axis == x.ndim - 1 and both.dtype == x.dtype and x.flags.c_contiguous and x.size:
+        return _softmax_nll_pulled(g_out, both, x, target, total), None
     spread = exp(x - _expanded(total, axis)) * _expanded(both, axis)
     if g_out is not None:
         places = _places(target, axis)
@@ -92,6 +137,9 @@ def softmax_nll_jvp(t_x, x, target, total, axis):
 @softmax_nll.batch
 def softmax_nll_batch(x, target, *, axis):
     return softmax_nll(x, target, axis=axis + 1)
+
+
+softmax_nll.refuses("logits are real numbers", "complex128")
 
 
 @softmax_nll.samples
@@ -129,9 +177,10 @@ def _averaged(name: str, losses: Any, weights: Any, kept: Any, reduction: str) -
         losses = where(kept, losses, 0)
     if reduction != "mean" or (weights is None and kept is None):
         return reduced(name, losses, reduction)
-    if weights is None:
-        return sum(losses) / sum(kept, dtype=losses.dtype)
-    return sum(losses) / sum(weights if kept is None else where(kept, weights, 0))
+    if kept is None:
+        return sum(losses) / sum(weights)
+    divisor = sum(kept, dtype=losses.dtype) if weights is None else sum(where(kept, weights, 0))
+    return quotient_or_nan(sum(losses), divisor, ~any(kept))
 
 
 @composite(name="nn.cross_entropy", arrays=2)

@@ -1,91 +1,141 @@
-"""The error function without SciPy: rational approximations after W. J. Cody (1969), right to about 1e-15.
+"""The normal distribution function without SciPy, for `gelu`, as accurate as its argument is.
 
 `gelu` is a staple and must not need an optional dependency. Where SciPy is installed `pullback.special.erf` is the
-differentiable function for users; here is only the kernel.
+differentiable function for users; here are only kernels.
+
+The function and its density are known on a grid of distance 1/1024, from `math.erfc`. At distance d from a grid point
+p the density is `density(p) * exp(-p*d - d*d/2)`, so that with a = p * d both follow from a few terms of a series:
+
+    cdf(p + d) = cdf(p) + density(p) * d * (1 - a/2 + a*a/6 - a*a*a/24 + d*d * (a/8 - 1/6) + ...)
+
+A dozen cheap passes over a piece that stays in the cache, which is faster than one pass of a scalar function.
 """
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-# Highest power first. Below one half: erf(x) = x * P(x*x) / Q(x*x).
-_SMALL = (
-    (1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3),
-    (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3),
-)
-# From one half to four: erfc(x) = exp(-x*x) * P(x) / Q(x).
-_MIDDLE = (
-    (
-        2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
-        2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
-        1.23033935479799725e3,
-    ),
-    (
-        1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
-        3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3,
-    ),
-)  # fmt: skip
-# Beyond four: erfc(x) = exp(-x*x) / x * (1/sqrt(pi) - z * P(z) / Q(z)) with z = 1 / (x*x).
-_LARGE = (
-    (
-        1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1,
-        1.60837851487422766e-2, 6.58749161529837803e-4,
-    ),
-    (
-        1.0, 2.56852019228982242, 1.87295284992346725, 5.27905102951428412e-1, 6.05183413124413191e-2,
-        2.33520497626869185e-3,
-    ),
-)  # fmt: skip
-_ROOT_PI = 0.5641895835477563
-# Small enough for the cache: a million numbers take a fifth of the time that they take in one piece.
-_BLOCK = 1 << 13
+from pullback.ops.pieces import elementwise_in_pieces
+
+_STEPS = 1024  # grid points per unit
+_LOWEST, _HIGHEST = -39.0, 9.0  # below, the function is 0 in double precision; above, 1
+_ROOT_HALF = math.sqrt(0.5)
+_PEAK = 1 / math.sqrt(2 * math.pi)
 
 
-def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Any) -> Any:
-    above, below = (_horner(part, x) for part in coefficients)
-    return above / below
+@lru_cache(maxsize=2)
+def _grid(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The function and its density at the grid points."""
+    points = np.arange(int(_LOWEST) * _STEPS, int(_HIGHEST) * _STEPS + 1) / _STEPS
+    values = np.array([0.5 * math.erfc(-point * _ROOT_HALF) for point in points.tolist()])
+    with np.errstate(under="ignore"):
+        return values.astype(dtype), (_PEAK * np.exp(-0.5 * points * points)).astype(dtype)
 
 
-def _horner(coefficients: tuple[float, ...], x: Any) -> Any:
-    total = coefficients[0] * x
+def _near_grid(x: Any) -> tuple[Any, Any, Any, Any]:
+    """The function and the density at the grid points next to `x`, the distances d from there, and p * d."""
+    values, densities = _grid(x.dtype)
+    x = np.clip(x, _LOWEST, _HIGHEST)
+    point = x * _STEPS
+    np.rint(point, out=point)
+    with np.errstate(invalid="ignore"):  # NaN has no place, and stays NaN through its distance
+        place = (point - _LOWEST * _STEPS).astype(np.intp)
+    point *= 1 / _STEPS
+    x -= point
+    point *= x
+    return values.take(place, mode="clip"), densities.take(place, mode="clip"), x, point
+
+
+# The bracket above, highest power of a first: the terms without d, then the factor of d*d. The powers of a that are
+# left out are below rounding up to |a| = 0.005, which is everywhere but in the far tail.
+_NEAR = (-1 / 24, 1 / 6, -0.5, 1.0), (0.125, -1 / 6)
+_FAR = (-1 / 40320, 1 / 5040, -1 / 720, 1 / 120, -1 / 24, 1 / 6, -0.5, 1.0), (-1 / 336, 1 / 72, -0.05, 0.125, -1 / 6)
+
+
+def _horner(coefficients: tuple[float, ...], a: Any) -> Any:
+    total = a * coefficients[0]
     for coefficient in coefficients[1:-1]:
         total += coefficient
-        total *= x
+        total *= a
     total += coefficients[-1]
     return total
 
 
-def _near_tail(x: Any) -> Any:
-    return _ratio(_MIDDLE, x)
+def _cdf_series(d: Any, a: Any) -> Any:
+    """The bracket above. In single precision two terms are as good as all."""
+    if a.dtype.char == "f":
+        return _horner((-0.5, 1.0), a)
+    alone, with_square = _FAR if np.abs(a).max(initial=0) > 0.005 else _NEAR
+    series, square = _horner(alone, a), _horner(with_square, a)
+    square *= d
+    square *= d
+    series += square
+    return series
 
 
-def _far_tail(x: Any) -> Any:
-    z = 1 / (x * x)
-    return (_ROOT_PI - z * _ratio(_LARGE, z)) / x
+def _cdf(x: Any) -> Any:
+    values, densities, d, a = _near_grid(x)
+    series = _cdf_series(d, a)
+    series *= d
+    series *= densities
+    series += values
+    return series
+
+
+def _density_series(d: Any, a: Any) -> Any:
+    """`exp(-a - d*d/2)`, where the exponent is below 0.02."""
+    exponent = d * d
+    exponent *= -0.5
+    exponent -= a
+    return _horner((0.5, 1.0, 1.0) if a.dtype.char == "f" else (1 / 120, 1 / 24, 1 / 6, 0.5, 1.0, 1.0), exponent)
+
+
+def _gelu_slope(x: Any) -> Any:
+    values, densities, d, a = _near_grid(x)
+    slope = _cdf_series(d, a)
+    slope *= d
+    density = _density_series(d, a)
+    density *= np.clip(x, _LOWEST, _HIGHEST)
+    slope += density
+    slope *= densities
+    slope += values
+    with np.errstate(invalid="ignore"):
+        slope += x - x  # NaN at infinities, where x times the density is
+    return slope
+
+
+def _gelu(x: Any) -> Any:
+    out = _cdf(x)
+    out *= x
+    return out
+
+
+def _floating(x: Any) -> Any:
+    x = np.asarray(x)
+    return x if x.dtype.char in "fd" else x.astype(np.float32 if x.dtype.char == "e" else np.float64)
+
+
+def _evaluated(function: Any, x: Any) -> Any:
+    wide = _floating(x)
+    out = elementwise_in_pieces(function, wide.reshape(1) if wide.ndim == 0 else wide)
+    out = out.reshape(wide.shape)
+    return out.astype(x.dtype) if np.asarray(x).dtype.char == "e" else out
 
 
 def normal_cdf(x: Any) -> Any:
     """The standard normal distribution function of real `x`, accurate in both tails."""
-    x = np.asarray(x)
-    flat = np.asarray(x * 0.7071067811865476).reshape(-1)
-    out = np.empty_like(flat)
-    for start in range(0, flat.size, _BLOCK):
-        _fill(out[start : start + _BLOCK], flat[start : start + _BLOCK])
-    return out.reshape(x.shape)
+    return _evaluated(_cdf, x)
 
 
-def _fill(out: Any, x: Any) -> None:
-    """`(1 + erf(x)) / 2` of a block of numbers."""
-    size = np.abs(x)
-    small = np.flatnonzero(size <= 0.46875)
-    middle = np.flatnonzero(~((size <= 0.46875) | (size > 4)))
-    far = np.flatnonzero(size > 4)
-    at = x[small]
-    out[small] = 0.5 + 0.5 * at * _ratio(_SMALL, at * at)
-    for places, factor in ((middle, _near_tail), (far, _far_tail)):
-        if places.size:
-            part = np.minimum(size[places], 40)
-            tail = 0.5 * np.exp(-part * part) * factor(part)
-            out[places] = np.where(x[places] < 0, tail, 1 - tail)
+def gelu(x: Any) -> Any:
+    """`x` times the normal distribution function of `x`."""
+    return _evaluated(_gelu, x)
+
+
+def gelu_slope(x: Any) -> Any:
+    """The derivative of `gelu`: the distribution function plus `x` times the density."""
+    return _evaluated(_gelu_slope, x)

@@ -22,9 +22,11 @@ from pullback.ops.extremes import max as max_along
 from pullback.ops.index_operators import ARRAY, index_add_to_zeros
 from pullback.ops.movement import swapaxes
 from pullback.ops.nn_normalization import length
+from pullback.ops.plain import computed, every_value, plain
 from pullback.ops.random import random
 from pullback.ops.reduction import sum
 from pullback.ops.scatter import take
+from pullback.payloads.alignment import is_repeated
 from pullback.tensors.tensor import Tensor, as_constant
 
 # Linear maps
@@ -78,6 +80,8 @@ def affine_jvp(t_x, t_weight, t_bias, x, weight, out):
 
 @affine.batch
 def affine_batch(x, weight, bias):
+    if is_repeated(weight) and (bias is None or is_repeated(bias)):
+        return affine(x, weight[0], None if bias is None else bias[0])
     flat = x.reshape((x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1]))
     out = matmul(flat, swapaxes(weight, 1, 2))
     if bias is not None:
@@ -126,14 +130,10 @@ def _constant(x: Any) -> Any:
 def _shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale the rows at `indices` that are longer than `max_norm`, in place and outside the graph."""
     with no_grad():
-        rows = as_constant(np.unique(_plain(indices)))
+        rows = as_constant(np.unique(every_value(indices)))
         values = weight[rows]
         lengths = length(values, norm_type, -1, True)
         weight[rows] = where(lengths > max_norm, values * (max_norm / (lengths + 1e-7)), values)
-
-
-def _plain(x: Any) -> Any:
-    return x._data if isinstance(x, Tensor) else np.asarray(x)
 
 
 @composite(name="nn.embedding", arrays=2)
@@ -151,7 +151,7 @@ def embedding(
         _shorten(weight, indices, max_norm, norm_type)
     rows = take(weight, indices, axis=0, sparse_grad=sparse)
     if scale_grad_by_freq:
-        counts = np.bincount(_plain(indices).reshape(-1), minlength=1)[_plain(indices)]
+        counts = computed("nn.embedding", lambda read: np.bincount(read.reshape(-1), minlength=1)[read], indices)
         # The difference is zero, so the value is exact, and its derivative is that of the row.
         rows = _constant(rows) + (rows - _constant(rows)) * (1 / counts).astype(rows.dtype)[..., None]
     if padding_idx is not None:
@@ -176,11 +176,12 @@ def embedding_bag(
         raise ValueError(f"nn.embedding_bag: mode must be 'sum', 'mean' or 'max', got {mode!r}")
     if per_sample_weights is not None and mode != "sum":
         raise ValueError("nn.embedding_bag: per_sample_weights are for mode 'sum'")
-    bags, starts = _bags(_plain(indices), offsets, include_last_offset)
+    bags, starts = _bags(indices, offsets, include_last_offset)
     rows = embedding(indices, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
     rows = rows.reshape((bags.size, weight.shape[1]))
-    flat = _plain(indices).reshape(-1)
-    counts = np.ones(flat.shape, bool) if padding_idx is None else flat != padding_idx % weight.shape[0]
+    counts = np.ones(bags.size, bool)
+    if padding_idx is not None:
+        counts = plain("nn.embedding_bag", indices).reshape(-1) != padding_idx % weight.shape[0]
     if mode == "max":
         return _largest_of_bags(rows, bags, starts, counts)
     if per_sample_weights is not None:
@@ -203,7 +204,7 @@ def _bags(indices: Any, offsets: Any, include_last: bool) -> tuple[Any, Any]:
         return np.repeat(np.arange(indices.shape[0]), indices.shape[1]), np.arange(indices.shape[0]) * indices.shape[1]
     if indices.ndim != 1 or offsets is None:
         raise ValueError("nn.embedding_bag: indices are a matrix, or a vector together with offsets")
-    starts = _plain(offsets)[: -1 if include_last else None]
+    starts = plain("nn.embedding_bag", offsets)[: -1 if include_last else None]
     return np.searchsorted(starts, np.arange(indices.size), side="right") - 1, starts
 
 
@@ -241,7 +242,8 @@ def _scaled_where(keep: Any, x: Any, p: float) -> Any:
 def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Any:
     """`x` with every element replaced by 0 with probability `p` and the others divided by `1 - p`.
 
-    Without `training`, `x` itself. The draws are from `generator` or the default one.
+    Without `training`, `x` itself. The draws are from `generator` or the default one. The gradient goes through the
+    elements that were kept; with `p=1` values and gradients are 0.
     """
     keep = _dropped("dropout", x, p, training, x.shape, generator)
     return x if keep is None else _scaled_where(keep, x, p)

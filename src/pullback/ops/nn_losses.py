@@ -45,7 +45,7 @@ def _weighted(losses: Any, weight: Any) -> Any:
 
 @composite(name="nn.smooth_l1_loss", arrays=2)
 def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
-    """`0.5 * d * d / beta` for a difference d below `beta`, `abs(d) - beta / 2` beyond."""
+    """`0.5 * d * d / beta` for a difference d below `beta`, `abs(d) - beta / 2` beyond. The derivative at 0 is 0."""
     if beta < 0:
         raise ValueError(f"nn.smooth_l1_loss: beta can not be negative, got {beta}")
     if beta == 0:
@@ -55,7 +55,10 @@ def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1
 
 @composite(name="nn.huber_loss", arrays=2)
 def huber_loss(x: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """`0.5 * d * d` for a difference d up to `delta`, `delta * (abs(d) - delta / 2)` beyond."""
+    """`0.5 * d * d` for a difference d up to `delta`, `delta * (abs(d) - delta / 2)` beyond.
+
+    The derivative at 0 is 0.
+    """
     if delta <= 0:
         raise ValueError(f"nn.huber_loss: delta must be positive, got {delta}")
     return reduced("huber_loss", _huber(x - target, delta), reduction)
@@ -86,6 +89,7 @@ bce = binary(
     inplace=False, domain=(0.1, 0.9), torch="binary_cross_entropy",
     doc="`-(y * log(x) + (1 - y) * log(1 - x))`, the logarithms not below -100.",
 )  # fmt: skip
+bce.refuses("probabilities are real numbers", "complex128")
 
 
 @composite(name="nn.binary_cross_entropy", arrays=2)
@@ -102,6 +106,7 @@ bce_of_logits = binary(
     (lambda x, y: sigmoid(x) - y, lambda x: -x), inplace=False, torch="binary_cross_entropy_with_logits",
     doc="`softplus(x) - x * y`, computed without overflow.",
 )  # fmt: skip
+bce_of_logits.refuses("logits are real numbers", "complex128")
 
 
 @composite(name="nn.binary_cross_entropy_with_logits", arrays=2)

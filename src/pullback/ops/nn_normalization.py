@@ -25,6 +25,7 @@ from pullback.ops.complex_numbers import abs
 from pullback.ops.elementwise import rsqrt, sqrt
 from pullback.ops.extremes import amax
 from pullback.ops.padding import pad
+from pullback.ops.pieces import in_pieces
 from pullback.ops.reduction import mean, sum, var
 from pullback.ops.strided import sliding_window_view
 
@@ -52,6 +53,9 @@ def _scaled(x: Any, weight: Any) -> Any:
 @primitive(name="_normalize", outputs=("out", "center", "scale"), torch="native_layer_norm")
 def standardize(x, weight, bias, *, axis, eps):
     """`(x - mean) / sqrt(var + eps) * weight + bias` over `axis`, the mean, and the inverse of the root."""
+    layout = _layout(axis, x, weight, bias)
+    if layout is not None:
+        return _standardize_in_pieces(layout, x, weight, bias, axis, eps)
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
     count = max(math.prod(x.shape[k] for k in axis), 1)
     center = np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(count)
@@ -69,6 +73,112 @@ def standardize(x, weight, bias, *, axis, eps):
     return out, center, scale
 
 
+# The two layouts that matter, on plain arrays and in pieces that stay in the cache: rows of the last axes (layers), and
+# channels in axis 1 (batches). Both are three axes, of which the middle one is kept.
+
+
+def _layout(axis: tuple[int, ...], x: Any, *factors: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The three axes of `x`, and those of a weight or bias; None if memory is not laid out so."""
+    arrays = [x, *(factor for factor in factors if factor is not None)]
+    for each in arrays:
+        if type(each) is not np.ndarray or each.dtype.char not in "fd" or each.dtype != x.dtype:
+            return None
+    if not x.size or not x.flags.c_contiguous:
+        return None
+    first = x.ndim - len(axis)
+    if axis == tuple(range(first, x.ndim)):
+        size = math.prod(x.shape[first:])
+        three, other, wanted = (1, x.size // size, size), (1, 1, size), x.shape[first:]
+    elif axis == (0, *range(2, x.ndim)):
+        three, other = (x.shape[0], x.shape[1], math.prod(x.shape[2:])), (1, x.shape[1], 1)
+        wanted = (x.shape[1], *(1,) * (x.ndim - 2))
+    else:
+        return None
+    return (three, other) if all(each.shape == wanted for each in arrays[1:]) else None
+
+
+def _total(x: Any) -> Any:
+    return np.add.reduce(x, axis=2, keepdims=True) if len(x) == 1 else np.add.reduce(x, axis=(0, 2), keepdims=True)
+
+
+def _standardize_in_pieces(layout: Any, x: Any, weight: Any, bias: Any, axis: Any, eps: float) -> tuple[Any, Any, Any]:
+    three, other = layout
+    source, out = x.reshape(three), np.empty(three, x.dtype)
+    weight, bias = (None if each is None else each.reshape(other) for each in (weight, bias))
+    center, scale = np.empty((1, three[1], 1), x.dtype), np.empty((1, three[1], 1), x.dtype)
+    share, eps = x.dtype.type(1 / (three[0] * three[2])), x.dtype.type(eps)
+    by_channel = other[1] == three[1] and other[2] == 1
+
+    def work(start: int, stop: int) -> None:
+        place = (slice(None), slice(start, stop))
+        middle = np.multiply(_total(source[place]), share, out=center[place])
+        part = np.subtract(source[place], middle, out=out[place])
+        spread = _total(part * part)
+        spread *= share
+        spread += eps
+        factor = np.divide(1, np.sqrt(spread, out=spread), out=scale[place])
+        if by_channel and weight is not None:
+            part *= factor * weight[place]
+        else:
+            part *= factor
+            if weight is not None:
+                part *= weight
+        if bias is not None:
+            part += bias[place] if by_channel else bias
+
+    in_pieces(work, three[1], three[0] * three[2])
+    inner = reduced_shape(x.shape, axis, True)
+    return out.reshape(x.shape), center.reshape(inner), scale.reshape(inner)
+
+
+def _standardize_pulled(
+    layout: Any, g: Any, x: Any, weight: Any, center: Any, scale: Any, needs: Any
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The gradients of `x`, `weight` and `bias`; the last two are summed already."""
+    three, other = layout
+    shape, form = x.shape, None if weight is None else weight.shape
+    g, x = g.reshape(three), x.reshape(three)
+    weight = None if weight is None else weight.reshape(other)
+    center, scale = center.reshape((1, -1, 1)), scale.reshape((1, -1, 1))
+    share = x.dtype.type(1 / (three[0] * three[2]))
+    out = np.empty(three, x.dtype)
+    by_channel = other[1] == three[1] and other[2] == 1
+    sums: dict[int, tuple[Any, Any]] = {}  # of weight and bias, by piece: added in order, whoever was first
+
+    def work(start: int, stop: int) -> None:
+        place = (slice(None), slice(start, stop))
+        gradient, part = g[place], out[place]
+        inside = x[place] - center[place]
+        inside *= scale[place]
+        if by_channel:
+            along, whole = _total(gradient * inside), _total(gradient)
+            sums[start] = along, whole
+            inside *= along * share
+            np.subtract(gradient, inside, out=part)
+            part -= whole * share
+            part *= scale[place] if weight is None else scale[place] * weight[place]
+            return
+        if weight is None:
+            scaled = gradient
+        else:
+            product = np.multiply(gradient, inside, out=part)
+            sums[start] = np.add.reduce(product[0], axis=0), np.add.reduce(gradient[0], axis=0)
+            scaled = gradient * weight
+        along = _total(np.multiply(scaled, inside, out=part))
+        inside *= along * share
+        np.subtract(scaled, inside, out=part)
+        part -= _total(scaled) * share
+        part *= scale[place]
+
+    in_pieces(work, three[1], three[0] * three[2])
+    ordered = [sums[start] for start in sorted(sums)]
+    to_weight = to_bias = None
+    if ordered and form is not None:
+        join = (lambda parts: np.concatenate(parts, axis=1)) if by_channel else (lambda parts: np.add.reduce(parts))
+        to_weight, to_bias = (join([each[k] for each in ordered]).reshape(form) for k in range(2))
+    return out.reshape(shape), to_weight if needs[1] else None, to_bias if needs[2] else None
+
+
 @standardize.spec
 def standardize_spec(x, weight, bias, *, axis, eps):
     inner = spec_for(reduced_shape(x.shape, axis, True), _dtype(x))
@@ -82,6 +192,10 @@ def _count(shape: tuple[int, ...], axis: tuple[int, ...]) -> int:
 @standardize.vjp
 def standardize_vjp(g_out, g_center, g_scale, x, weight, center, scale, axis, needs):
     needs_x, needs_weight, needs_bias = needs
+    if needs_x and g_center is None and g_scale is None and (weight is not None or not needs_bias):
+        layout = _layout(axis, x, weight)
+        if layout is not None and type(g_out) is np.ndarray and g_out.flags.c_contiguous and g_out.dtype == x.dtype:
+            return _standardize_pulled(layout, g_out, x, weight, center, scale, needs)
     inside = (x - center) * scale
     to_weight = g_out * inside if needs_weight and g_out is not None else None
     to_bias = g_out if needs_bias else None
@@ -125,6 +239,9 @@ def standardize_jvp(t_x, t_weight, t_bias, x, weight, out, center, scale, axis):
 def standardize_batch(x, weight, bias, *, axis, eps):
     weight, bias = _aligned(weight, x.ndim), _aligned(bias, x.ndim)
     return standardize(x, weight, bias, axis=tuple(k + 1 for k in axis), eps=eps)
+
+
+standardize.refuses("the variance of complex numbers is not that of their squares", "complex128")
 
 
 @standardize.samples
@@ -190,6 +307,9 @@ def divide_by_rms_batch(x, weight, *, axis, eps):
     return divide_by_rms(x, _aligned(weight, x.ndim), axis=tuple(k + 1 for k in axis), eps=eps)
 
 
+divide_by_rms.refuses("the mean square of complex numbers is not that of their squares", "complex128")
+
+
 @divide_by_rms.samples
 def divide_by_rms_samples(make: Maker) -> Iterator[Sample]:
     last = {"axis": (1,), "eps": 1e-5}
@@ -221,7 +341,8 @@ def _optional(x: Any) -> Any:
 def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and variance 1 over its last axes, times `weight` plus `bias`.
 
-    `normalized_shape` has the lengths of these axes. A constant row gives `bias` if `eps` is positive, else NaN.
+    `normalized_shape` has the lengths of these axes. A constant row gives `bias` if `eps` is positive
+    and a gradient that is finite; both are NaN if `eps` is 0.
     """
     axis = _trailing("layer_norm", x, normalized_shape)
     return standardize(x, _optional(weight), _optional(bias), axis=axis, eps=float(eps))[0]
@@ -337,7 +458,7 @@ def length(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
 
 @composite(name="nn.normalize")
 def normalize(x: Any, p: float = 2.0, axis: Any = 1, eps: float = 1e-12, *, dim: Any = None) -> Any:
-    """`x` divided by its p-norm over `axis`, or by `eps` where the norm is smaller."""
+    """`x` divided by its p-norm over `axis`, or by `eps` where the norm is smaller: then the gradient is `g / eps`."""
     axis = normalize_axes(axis if dim is None else dim, x.ndim)
     return x / maximum(length(x, p, axis, True), eps)
 

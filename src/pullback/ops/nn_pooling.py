@@ -7,9 +7,11 @@ counts, and NaN is the largest of all. The others are convolutions with constant
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,9 +27,11 @@ from pullback.ops.extremes import max_with_indices
 from pullback.ops.index_operators import ARRAY, index_add_to_zeros, index_arrays, index_put_arrays
 from pullback.ops.movement import moveaxis
 from pullback.ops.nn_convolution import Ints, convolution, convolution_input, each_axis, output_lengths
+from pullback.ops.pieces import PIECE, in_pieces
+from pullback.ops.plain import tensor_from
 from pullback.ops.random import random
 from pullback.ops.scatter import take
-from pullback.tensors.tensor import Tensor
+from pullback.payloads.batching import across_examples
 
 
 def _extent(positions: Ints, window: Ints, stride: Ints, dilation: Ints) -> Ints:
@@ -40,6 +44,23 @@ def _extent(positions: Ints, window: Ints, stride: Ints, dilation: Ints) -> Ints
 @primitive(name="_max_pool", outputs=("out", "index"), torch="max_pool_with_indices")
 def max_pool(x, *, lengths, window, stride, padding, dilation, positions):
     """The largest element of each window over the last axes, and its place in these axes counted in row-major order."""
+    how = _how(lengths, window, stride, padding, dilation, positions)
+    if x.size < PIECE or not x.flags.c_contiguous or x.ndim == len(window):
+        return _max_pool_kernel(x, **how)
+    planes = x.reshape((-1, *lengths))
+    best, places = np.empty((len(planes), *positions), x.dtype), np.empty((len(planes), *positions), np.int64)
+
+    def work(start: int, stop: int) -> None:
+        best[start:stop], places[start:stop] = _max_pool_kernel(planes[start:stop], **how)
+
+    in_pieces(work, len(planes), math.prod(lengths))
+    shape = (*x.shape[: x.ndim - len(window)], *positions)
+    return best.reshape(shape), places.reshape(shape)
+
+
+def _max_pool_kernel(
+    x: Any, lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Ints, positions: Ints
+) -> tuple[Any, Any]:  # fmt: skip
     source = _bordered(x, _extent(positions, window, stride, dilation), padding)
     has_nan = x.dtype.kind == "f" and bool(np.isnan(x).any())
     best: Any = None
@@ -68,17 +89,26 @@ def _lowest(dtype: Any) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
+@lru_cache(maxsize=64)
+def _starts_and_offsets(
+    lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Ints, positions: Ints
+) -> tuple[Any, Any]:  # fmt: skip
+    """Where windows begin, and where their elements are from there, in row-major order."""
+    starts: Any = np.zeros((), np.int64)
+    offsets: Any = np.zeros((), np.int64)
+    for n, k, s, p, d, q in zip(lengths, window, stride, padding, dilation, positions, strict=True):
+        starts = starts[..., None] * n + (np.arange(q) * s - p)
+        offsets = offsets[..., None] * n + np.arange(k) * d
+    return starts, offsets.reshape(-1)
+
+
 def _places(
     which: Any, lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Ints, positions: Ints, inside: bool
 ) -> Any:  # fmt: skip
     """Where the elements are of which the numbers in their windows are given; `inside` moves them out of the border."""
     if not inside:
-        starts: Any = np.zeros((), np.int64)
-        offsets: Any = np.zeros((), np.int64)
-        for n, k, s, p, d, q in zip(lengths, window, stride, padding, dilation, positions, strict=True):
-            starts = starts[..., None] * n + (np.arange(q) * s - p)
-            offsets = offsets[..., None] * n + np.arange(k) * d
-        return offsets.reshape(-1)[which] + starts
+        starts, offsets = _starts_and_offsets(lengths, window, stride, padding, dilation, positions)
+        return offsets[which] + starts
     index = np.zeros(which.shape, np.int64)
     for axis, steps in enumerate(np.unravel_index(which, window)):
         first = np.arange(positions[axis]) * stride[axis] - padding[axis]
@@ -146,6 +176,9 @@ def _how(lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Int
         "lengths": lengths, "window": window, "stride": stride, "padding": padding, "dilation": dilation,
         "positions": positions,
     }  # fmt: skip
+
+
+max_pool.refuses("complex numbers have no order", "complex128")
 
 
 @max_pool.samples
@@ -415,9 +448,14 @@ def fractional_max_pool2d(
     if any(q < 1 or q + k - 1 > n for q, k, n in zip(counts, window, lengths, strict=True)):
         raise ValueError(f"nn.{name}: {counts} windows of {window} do not fit into {lengths}")
     samples = random((*planes, 2), generator=generator) if random_samples is None else random_samples
-    samples = np.asarray(samples._data if isinstance(samples, Tensor) else samples).reshape((*planes, 2))
-    rows = _fractional_starts(samples[..., 1], lengths[0], window[0], counts[0])[..., None] + np.arange(window[0])
-    columns = _fractional_starts(samples[..., 0], lengths[1], window[1], counts[1])[..., None] + np.arange(window[1])
+    samples = tensor_from(samples).detach().reshape((*planes, 2))
+
+    def reads(axis: int) -> Any:
+        """Along one axis of the image, the places that every window reads."""
+        starts = functools.partial(_fractional_starts, length=lengths[axis], size=window[axis], count=counts[axis])
+        return across_examples(starts, samples[..., 1 - axis]._data)[..., None] + np.arange(window[axis])
+
+    rows, columns = reads(0), reads(1)
     places = rows[..., :, None, :, None] * lengths[1] + columns[..., None, :, None, :]
     places = places.reshape((math.prod(planes), math.prod(counts), math.prod(window)))
     flat = x.reshape((math.prod(planes), math.prod(lengths)))

@@ -12,7 +12,11 @@ from pullback.core.spec import is_complex_dtype, spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
 from pullback.declare.samples import Maker, Sample
+from pullback.ops.creation import asarray
 from pullback.ops.index_operators import ARRAY, basic_view, index_arrays
+from pullback.ops.joining import join
+from pullback.ops.movement import broadcast_to
+from pullback.ops.plain import constant, plain
 
 Widths = tuple[tuple[int, int], ...]
 _GATHERED = ("edge", "reflect", "symmetric", "wrap")
@@ -76,7 +80,7 @@ def pad_jvp(x, t_x, t_value, widths):
 @pad_constant.batch
 def pad_batch(x, value, *, widths):
     if hasattr(value, "ndim"):
-        value = value.reshape(value.shape + (1,) * (x.ndim - 1))
+        value = value.reshape(value.shape[:1] + (1,) * (x.ndim - value.ndim) + value.shape[1:])
     return pad_constant(x, value, widths=((0, 0), *widths))
 
 
@@ -90,18 +94,38 @@ def pad_samples(make: Maker) -> Iterator[Sample]:
 
 
 @composite
-def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
-    """`x` with more elements before and after it along its axes: constants, or repetitions of its own elements.
+def pad(
+    x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0,
+    stat_length: Any = None,
+) -> Any:  # fmt: skip
+    """`x` with more elements before and after it along its axes, as in NumPy.
 
-    Modes are "constant", "edge", "reflect", "symmetric" and "wrap", as in NumPy. A negative width cuts elements off.
+    Modes are "constant"; "edge", "reflect", "symmetric" and "wrap", which repeat elements of `x`; "linear_ramp", from
+    the edge to `end_values`; "mean", "median", "maximum" and "minimum" of the `stat_length` elements next to an edge,
+    or of all. A negative width cuts elements off, in the first five. Differentiable in constants and end values, too.
     """
     widths = _widths(pad_width, x.ndim)
     if mode == "constant":
         if getattr(constant_values, "ndim", 0) == 0 and not isinstance(constant_values, (list, tuple)):
             return pad_constant(x, constant_values, widths=widths)
         return _padded_by_sides(x, widths, constant_values)
-    if mode not in _GATHERED:
-        raise ValueError(f"pad: mode must be 'constant', {', '.join(map(repr, _GATHERED))}, got {mode!r}")
+    if mode in _GATHERED:
+        return _gathered(x, widths, mode)
+    if mode != "linear_ramp" and mode not in _STATISTICS:
+        modes = ("constant", *_GATHERED, "linear_ramp", *_STATISTICS)
+        raise ValueError(f"pad: mode must be one of {', '.join(map(repr, modes))}, got {mode!r}")
+    if min((width for pair in widths for width in pair), default=0) < 0:
+        raise ValueError(f"pad: a negative width has no meaning with mode={mode!r}")
+    if x.dtype.kind not in "fc":
+        # NumPy's rounding of the values that do not fit the dtype. No derivative is lost.
+        others = {"end_values": end_values} if mode == "linear_ramp" else {"stat_length": stat_length}
+        return constant(np.pad(plain("pad", x), widths, mode, **others))  # type: ignore[call-overload]
+    if mode == "linear_ramp":
+        return _ramped(x, widths, broadcast_to(asarray(end_values), (x.ndim, 2)))
+    return _with_statistics(x, widths, mode, stat_length)
+
+
+def _gathered(x: Any, widths: Widths, mode: str) -> Any:
     for axis, (before, after) in enumerate(widths):
         if before or after:
             order = np.pad(np.arange(x.shape[axis]), (max(before, 0), max(after, 0)), mode)  # type: ignore[call-overload]
@@ -111,12 +135,62 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
 
 
 def _padded_by_sides(x: Any, widths: Widths, constant_values: Any) -> Any:
-    values = np.broadcast_to(np.asarray(constant_values), (x.ndim, 2))
-    for axis, ((before, after), (low, high)) in enumerate(zip(widths, values.tolist(), strict=True)):
-        only_here = tuple((0, 0) if k != axis else (before, 0) for k in range(x.ndim))
-        x = pad_constant(x, low, widths=only_here)
-        only_here = tuple((0, 0) if k != axis else (0, after) for k in range(x.ndim))
-        x = pad_constant(x, high, widths=only_here)
+    values = broadcast_to(asarray(constant_values), (x.ndim, 2))
+    for axis, (before, after) in enumerate(widths):
+        for side, width in enumerate(((before, 0), (0, after))):
+            x = pad_constant(x, values[axis, side], widths=tuple(width if k == axis else (0, 0) for k in range(x.ndim)))
+    return x
+
+
+def _part(x: Any, axis: int, start: int, stop: int) -> Any:
+    return basic_view(x, index=(slice(None),) * axis + (slice(start, stop),))
+
+
+def _check_not_empty(x: Any, axis: int, mode: str) -> None:
+    if not x.shape[axis]:
+        raise ValueError(f"pad: axis {axis} is empty, so there is nothing to extend it from with mode={mode!r}")
+
+
+def _ramped(x: Any, widths: Widths, end_values: Any) -> Any:
+    for axis, (before, after) in enumerate(widths):
+        if not before and not after:
+            continue
+        _check_not_empty(x, axis, "linear_ramp")
+        length = x.shape[axis]
+        shape = (-1,) + (1,) * (x.ndim - axis - 1)
+        parts = [x]
+        if before:
+            weight = (np.arange(before) / before).astype(x.real.dtype).reshape(shape)
+            end = end_values[axis, 0]
+            parts.insert(0, end + (_part(x, axis, 0, 1) - end) * weight)
+        if after:
+            weight = (np.arange(after)[::-1] / after).astype(x.real.dtype).reshape(shape)
+            end = end_values[axis, 1]
+            parts.append(end + (_part(x, axis, length - 1, length) - end) * weight)
+        x = join(*(part if part.dtype == x.dtype else part.astype(x.dtype) for part in parts), axis=axis)
+    return x
+
+
+_STATISTICS = {"mean": "mean", "median": "median", "maximum": "amax", "minimum": "amin"}
+"""Modes, and the methods they call: reductions are declared in files that need this one."""
+
+
+def _with_statistics(x: Any, widths: Widths, mode: str, stat_length: Any) -> Any:
+    counts = None if stat_length is None else np.broadcast_to(np.asarray(stat_length), (x.ndim, 2)).tolist()
+    for axis, (before, after) in enumerate(widths):
+        if not before and not after:
+            continue
+        _check_not_empty(x, axis, mode)
+        length = x.shape[axis]
+        first, last = (length, length) if counts is None else (min(count, length) for count in counts[axis])
+        if min(first, last) < 1:
+            raise ValueError(f"pad: stat_length must be positive, got {stat_length}")
+        parts = [x]
+        for place, width, piece in ((0, before, (0, first)), (2, after, (length - last, length))):
+            if width:
+                value = getattr(_part(x, axis, *piece), _STATISTICS[mode])(axis=axis, keepdims=True)
+                parts.insert(place, broadcast_to(value, (*x.shape[:axis], width, *x.shape[axis + 1 :])))
+        x = join(*parts, axis=axis)
     return x
 
 

@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pullback.core.spec import describe
 from pullback.core.state import current
 from pullback.eager.build import as_operand
 from pullback.eager.record import new_tensor
+from pullback.payloads.batched import each_example, parts_of, plain_array
+from pullback.payloads.refusals import refuse_dynamic_shape, refuse_values
 from pullback.tensors.tensor import Tensor, as_constant
+
+# Functions whose results have as many elements as the values say.
+_SHAPED_BY_VALUES = frozenset({
+    "apply_where", "argwhere", "bincount", "compress", "delete", "extract", "histogram", "histogram2d",
+    "histogram_bin_edges", "histogramdd", "insert", "intersect1d", "mask_indices", "one_hot", "piecewise",
+    "polydiv", "repeat", "setdiff1d", "setxor1d", "trim_zeros", "union1d", "unique", "unique_consecutive",
+})  # fmt: skip
 
 
 def plain(name: str, x: Any) -> Any:
     """The values of `x` as an ndarray. The result must not reach a caller who could differentiate it."""
     if not isinstance(x, Tensor):
         return np.asarray(x)
-    if type(x._data) is not np.ndarray:
-        raise TypeError(
-            f"{name}: its result depends on the values of {describe(x.shape, x.dtype)}, which a transform has not "
-            "computed one by one; call it outside of the transform"
-        )
-    return x._data
+    values = plain_array(x._data)
+    if values is not None:
+        return values
+    if name in _SHAPED_BY_VALUES:
+        raise refuse_dynamic_shape(name)
+    raise refuse_values(x, f"{name}: an array of values")
+
+
+def every_value(x: Any) -> Any:
+    """The values of `x`, of all examples together inside of `vmap`: for checks that hold for each element."""
+    return parts_of(x._data)[0] if isinstance(x, Tensor) else np.asarray(x)
+
+
+def computed(name: str, function: Callable[..., Any], *xs: Any) -> Any:
+    """What a function of plain arrays gives, as constants. Inside of `vmap` it is called for each example."""
+    modes = current()
+    found = each_example(name, function, *[x._data if isinstance(x, Tensor) else x for x in xs])
+    if isinstance(found, (tuple, list)):
+        return tuple([new_tensor(_as_payload(part), modes) for part in found])
+    return new_tensor(_as_payload(found), modes)
+
+
+def _as_payload(found: Any) -> Any:
+    return found if hasattr(type(found), "evaluate_op") else np.asarray(found)
 
 
 def tensor_from(x: Any) -> Any:

@@ -159,7 +159,10 @@ def dist(x: Any, y: Any, p: float = 2) -> Any:
 
 @composite(arrays=2)
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
-    """The p-norm distances between all points in the rows of `x1` and of `x2`; axes before are paired."""
+    """The p-norm distances between all points in the rows of `x1` and of `x2`; axes before are paired.
+
+    Points that coincide get the gradient 0.
+    """
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ValueError(f"cdist: expected points of one dimension in rows, got {x1.shape} and {x2.shape}")
     return _length(x1[..., :, None, :] - x2[..., None, :, :], p)
@@ -175,14 +178,17 @@ def pdist(x: Any, p: float = 2.0) -> Any:
 
 @composite(arrays=2, method=False)
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """The p-norm distances between paired rows; `eps` is added to the differences."""
+    """The p-norm distances between paired rows; `eps` is added to the differences, for the gradient at equal rows."""
     out = _length(x1 - x2 + eps, p)
     return out[..., None] if keepdim else out
 
 
 @composite(arrays=2, method=False)
 def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8, *, dim: int | None = None) -> Any:
-    """The cosines of the angles between vectors along an axis; lengths below `eps` count as `eps`."""
+    """The cosines of the angles between vectors along an axis; lengths below `eps` count as `eps`.
+
+    The gradient by a vector that is 0 is therefore as large as `1 / eps`.
+    """
     x1, x2 = broadcast_arrays(x1, x2)
     along = normalize_axis_index(axis if dim is None else dim, x1.ndim)
     first, second = (_root(sum((x * conjugated(x)).real, along), 2) for x in (x1, x2))

@@ -20,13 +20,12 @@ from pullback.ops.comparison import clip, equal, isnan, where
 from pullback.ops.elementwise import floor
 from pullback.ops.index_operators import basic_view
 from pullback.ops.movement import broadcast_to, expand_dims, moveaxis
-from pullback.ops.plain import plain, tensor_from
+from pullback.ops.plain import every_value, tensor_from
 from pullback.ops.reduction import sum
 from pullback.ops.reshaping import reshape
 from pullback.ops.scan import cumsum
 from pullback.ops.scatter import gather_along
 from pullback.ops.sorting import sort, sort_with_indices
-from pullback.tensors.tensor import Tensor
 
 # The place, counted from 0, that belongs to the fraction q of n elements (Hyndman and Fan's numbers 4 to 9).
 _CONTINUOUS: dict[str, Callable[[Any, Any], Any]] = {
@@ -101,8 +100,8 @@ def _fractions(name: str, q: Any, x: Any, scale: float) -> Any:
     q = tensor_from(q)
     q = astype(q, kind if is_number or q.dtype.kind in "biu" else q.dtype, copy=False)
     q = q / scale if scale != 1 else q
-    values = q._data if isinstance(q, Tensor) else q
-    if type(values) is np.ndarray and not bool(((values >= 0) & (values <= 1)).all()):
+    values = every_value(q)
+    if not bool(((values >= 0) & (values <= 1)).all()):
         raise ValueError(f"{name}: fractions must lie between 0 and {scale:g}")
     return q
 
@@ -177,7 +176,7 @@ def _weighted(name: str, row: Any, q: Any, weights: Any, method: str) -> Any:
     """The first element up to which the weights make up a fraction `q` of all."""
     if method != "inverted_cdf":
         raise ValueError(f"{name}: weights go with method='inverted_cdf' only, got {method!r}")
-    if (plain(name, weights) < 0).any():
+    if (every_value(weights) < 0).any():
         raise ValueError(f"{name}: weights must not be negative")
     ordered, order = sort_with_indices(row)
     running = cumsum(gather_along(weights.detach(), order, row.ndim - 1), -1)
@@ -214,7 +213,7 @@ def nanquantile(
     x: Any, q: Any, axis: Any = None, keepdims: bool = False, *, method: str = "linear",
     interpolation: str | None = None, dim: Any = None, keepdim: bool | None = None,
 ) -> Any:  # fmt: skip
-    """`quantile` of the elements that are not NaN; NaN where there is none."""
+    """`quantile` of the elements that are not NaN, which get the gradient; NaN where there is none."""
     axis, keepdims = merge_spellings("nanquantile: axis/dim", axis, dim), keepdims if keepdim is None else keepdim
     return _quantile("nanquantile", x, q, axis, interpolation or method, keepdims, None, 1, True)
 
@@ -227,6 +226,9 @@ def nanpercentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False, *, m
 
 @composite
 def nanmedian(x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool | None = None) -> Any:
-    """The middle element that is not NaN over `axis`, or the mean of the two middle ones; NaN where there is none."""
+    """The middle element that is not NaN over `axis`, or the mean of the two middle ones; NaN where there is none.
+
+    Elements that are NaN get the gradient 0.
+    """
     axis, keepdims = merge_spellings("nanmedian: axis/dim", axis, dim), keepdims if keepdim is None else keepdim
     return _quantile("nanmedian", x, 0.5, axis, "midpoint", keepdims, None, 1, True)

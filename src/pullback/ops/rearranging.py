@@ -22,6 +22,7 @@ from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.ops.arguments import as_array, one_sequence
 from pullback.ops.movement import broadcast_to, swapaxes
+from pullback.ops.plain import plain
 from pullback.ops.reshaping import ravel, reshape
 
 # Reversing.
@@ -212,7 +213,7 @@ def repeat(x: Any, repeats: Any, axis: Any = None, *, dim: Any = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = normalize_axis_index(axis, x.ndim)
-    counts = np.asarray(getattr(repeats, "_data", repeats))
+    counts = plain("repeat", repeats)
     if counts.size == 1:
         return repeat_along(x, repeats=operator.index(counts.item()), axis=axis)
     if counts.shape != (x.shape[axis],):

@@ -25,7 +25,8 @@ from pullback.ops.comparison import isinf, isnan, where
 from pullback.ops.complex_numbers import conjugated
 from pullback.ops.elementwise import exp
 from pullback.ops.movement import broadcast_to
-from pullback.ops.scan import _shift, cumprod
+from pullback.ops.pieces import as_rows, in_pieces
+from pullback.ops.scan import _shift, cumprod, is_ordinary
 
 
 def _count(shape: tuple[int, ...], axis: tuple[int, ...]) -> int:
@@ -70,7 +71,7 @@ def mean_jvp(t_x, axis):
 
 @reduction(complex_domain=True, lower="mul")
 def prod(x, *, axis, dtype=None):
-    """The product of the elements over `axis`."""
+    """The product of the elements over `axis`. The gradient is exact whether or not some of them are 0."""
     return np.multiply.reduce(x, axis=axis, dtype=dtype, keepdims=True)
 
 
@@ -88,6 +89,11 @@ def _products_of_others(x: Any, axis: tuple[int, ...]) -> Any:
 
 @prod.vjp
 def prod_vjp(g, x, axis):
+    if type(g) is type(x) is np.ndarray and x.dtype.char in "fd" and x.size and is_ordinary(x):
+        out = np.multiply.reduce(x, axis, keepdims=True)  # not kept from the forward: the result may be overwritten
+        if is_ordinary(out):
+            # No element can be zero, so that the product of the others is a quotient.
+            return (g * out) / x
     return g * conjugated(_products_of_others(x, axis))
 
 
@@ -110,27 +116,33 @@ def nanprod(x: Any, axis: Any = None, keepdims: bool = False, **spellings: Any) 
 
 @composite
 def nanmean(x: Any, axis: Any = None, keepdims: bool = False, **spellings: Any) -> Any:
-    """The mean of the elements over `axis` that are not NaN."""
+    """The mean of the elements over `axis` that are not NaN; where there are none, it is NaN with derivative 0."""
     missing = isnan(x)
-    return sum(where(missing, 0, x), axis, keepdims, **spellings) / sum(~missing, axis, keepdims, **spellings)
+    count = sum(~missing, axis, keepdims, **spellings)
+    return quotient_or_nan(sum(where(missing, 0, x), axis, keepdims, **spellings), count, count == 0)
+
+
+def quotient_or_nan(total: Any, divisor: Any, is_void: Any) -> Any:
+    """`total / divisor`, and NaN with derivative 0 in either mode where `is_void` says that nothing was summed."""
+    return where(is_void, math.nan, total / where(is_void, 1, divisor))
 
 
 # Truth values
 
 
-@reduction
+@reduction(complex_domain=True)
 def all(x, *, axis):
     """True if all elements over `axis` are nonzero."""
     return np.logical_and.reduce(x, axis=axis, keepdims=True)
 
 
-@reduction
+@reduction(complex_domain=True)
 def any(x, *, axis):
     """True if at least one element over `axis` is nonzero."""
     return np.logical_or.reduce(x, axis=axis, keepdims=True)
 
 
-@reduction
+@reduction(complex_domain=True)
 def count_nonzero(x, *, axis):
     """How many elements over `axis` are nonzero."""
     return np.add.reduce(x != 0, axis=axis, dtype=np.intp, keepdims=True)
@@ -157,7 +169,10 @@ def _over(value: Any, divisor: float) -> Any:
 
 @reduction(complex_domain=True, empty=False)
 def var(x, *, axis, correction=0):
-    """The variance over `axis`: the sum of squared deviations divided by their number less `correction`."""
+    """The variance over `axis`: the sum of squared deviations divided by their number less `correction`.
+
+    Value and gradient are NaN or infinite where the number is not larger than `correction`.
+    """
     return np.var(x, axis=axis, ddof=correction, keepdims=True)
 
 
@@ -230,17 +245,56 @@ def _shifted(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
     """`x` minus its largest real part over `axis`, and that part; infinite parts are not subtracted."""
     if x.dtype.kind in "biu":
         x = x / 1
-    peak = np.maximum.reduce(x.real, axis=axis, keepdims=True, initial=-np.inf)
-    peak = np.where(np.isfinite(peak), peak, 0)
+    peak = _peak(x.real, axis)
     return x - peak, peak
+
+
+def _peak(x: Any, axis: Any) -> Any:
+    peak = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    return peak if np.isfinite(peak).all() else np.where(np.isfinite(peak), peak, 0)
+
+
+def _rows(axis: tuple[int, ...], *arrays: Any) -> list[Any] | None:
+    """Arrays of one floating dtype and shape as matrices of rows to be reduced; None if they are not laid out so."""
+    first = arrays[0]
+    for x in arrays:
+        if type(x) is not np.ndarray or x.dtype.char not in "fd" or x.dtype != first.dtype or x.shape != first.shape:
+            return None
+    rows = [as_rows(x, axis) for x in arrays]
+    return None if any_missing(rows) else rows
+
+
+def any_missing(parts: list[Any]) -> bool:
+    """Is one of them None?"""
+    return builtins.any(part is None for part in parts)
 
 
 @reduction(complex_domain=True, empty=False)
 def logsumexp(x, *, axis):
-    """`log(sum(exp(x)))` over `axis`, computed without overflow."""
+    """`log(sum(exp(x)))` over `axis`, computed without overflow.
+
+    The derivative is 0 where all elements are -inf; elements that are inf share the gradient.
+    """
+    rows = _rows(axis, x)
+    if rows is not None:
+        return _logsumexp_of_rows(rows[0]).reshape([1 if k in axis else n for k, n in enumerate(x.shape)])
     shifted, peak = _shifted(x, axis)
     with np.errstate(divide="ignore"):
-        return np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True)) + peak
+        return np.log(np.add.reduce(np.exp(shifted, out=shifted), axis=axis, keepdims=True)) + peak
+
+
+def _logsumexp_of_rows(x: Any) -> Any:
+    out = np.empty((x.shape[0], 1), x.dtype)
+
+    def work(start: int, stop: int) -> None:
+        peak = _peak(x[start:stop], 1)
+        powers = x[start:stop] - peak
+        sums = np.add.reduce(np.exp(powers, out=powers), axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            np.add(np.log(sums, out=sums), peak, out=out[start:stop])
+
+    in_pieces(work, *x.shape)
+    return out
 
 
 def _logsumexp_weigh(value: Any, x: Any, out: Any, axis: tuple[int, ...], adjoint: bool) -> Any:
@@ -250,6 +304,9 @@ def _logsumexp_weigh(value: Any, x: Any, out: Any, axis: tuple[int, ...], adjoin
     """
     if type(out) is np.ndarray and np.isfinite(out).all():
         # Nearly always so, and a third of the time of the general formula below.
+        rows = _rows(axis, x)
+        if rows is not None and type(value) is np.ndarray and value.dtype == x.dtype and value.size == out.size:
+            return _weigh_rows(value.reshape((-1, 1)), rows[0], out.reshape((-1, 1))).reshape(x.shape)
         weights = exp(x - out)
         return value * (conjugated(weights) if adjoint else weights)
     weights = exp(x - where(isinf(out), 0, out))
@@ -257,6 +314,19 @@ def _logsumexp_weigh(value: Any, x: Any, out: Any, axis: tuple[int, ...], adjoin
     number = sum(infinite, axis=axis, keepdims=True, dtype=value.dtype)
     share = where(infinite, value / where(number == 0, 1, number), 0)
     return where(number == 0, value * (conjugated(weights) if adjoint else weights), share)
+
+
+def _weigh_rows(value: Any, x: Any, out: Any) -> Any:
+    """`value * exp(x - out)`, with one `value` and one `out` for each row of `x`."""
+    weighed = np.empty_like(x)
+
+    def work(start: int, stop: int) -> None:
+        part = np.subtract(x[start:stop], out[start:stop], out=weighed[start:stop])
+        np.exp(part, out=part)
+        part *= value[start:stop]
+
+    in_pieces(work, *x.shape)
+    return weighed
 
 
 @logsumexp.vjp
@@ -295,6 +365,8 @@ def _normalizing(op: Op) -> Op:
         yield Sample((make((4, 3), np.float32),), {"axis": (1,)}, "float32")
         yield Sample((make((2, 0)),), {"axis": (1,)}, "empty")
         yield Sample((make.integers(0, 9, (3,)),), {"axis": (0,)}, "integers")
+        yield Sample((make((2, 3), np.complex128),), {"axis": (1,)}, "complex")
+        yield Sample((make((2, 3), np.complex64),), {"axis": (1,)}, "complex64")
         for label, array in layouts(make((3, 4))):
             yield Sample((array,), {"axis": (1,)}, label)
 
@@ -304,15 +376,50 @@ def _normalizing(op: Op) -> Op:
 @_normalizing
 @primitive
 def softmax(x, *, axis):
-    """`exp(x)` divided by its sum over `axis`."""
-    shifted, _ = _shifted(x, axis)
-    powers = np.exp(shifted)
-    return powers / np.add.reduce(powers, axis=axis, keepdims=True)
+    """`exp(x)` divided by its sum over `axis`. Where all elements are -inf, values and gradients are NaN."""
+    rows = _rows(axis, x)
+    if rows is not None:
+        return _softmax_of_rows(rows[0]).reshape(x.shape)
+    powers, _ = _shifted(x, axis)
+    np.exp(powers, out=powers)
+    powers /= np.add.reduce(powers, axis=axis, keepdims=True)
+    return powers
+
+
+def _softmax_of_rows(x: Any) -> Any:
+    out = np.empty_like(x)
+
+    def work(start: int, stop: int) -> None:
+        source, part = x[start:stop], out[start:stop]
+        np.subtract(source, _peak(source, 1), out=part)
+        np.exp(part, out=part)
+        part /= np.add.reduce(part, axis=1, keepdims=True)
+
+    in_pieces(work, *x.shape)
+    return out
 
 
 @softmax.vjp
 def softmax_vjp(g, out, axis):
+    rows = _rows(axis, g, out)
+    if rows is not None:
+        return _softmax_pulled(*rows).reshape(g.shape)
+    out = conjugated(out)
     return out * (g - sum(g * out, axis=axis, keepdims=True))
+
+
+def _softmax_pulled(g: Any, out: Any) -> Any:
+    pulled = np.empty_like(g)
+
+    def work(start: int, stop: int) -> None:
+        g_part, out_part, part = g[start:stop], out[start:stop], pulled[start:stop]
+        np.multiply(g_part, out_part, out=part)
+        total = np.add.reduce(part, axis=1, keepdims=True)
+        np.subtract(g_part, total, out=part)
+        part *= out_part
+
+    in_pieces(work, *g.shape)
+    return pulled
 
 
 @softmax.jvp
@@ -324,14 +431,46 @@ def softmax_jvp(t_x, out, axis):
 @primitive
 def log_softmax(x, *, axis):
     """`log(softmax(x))` over `axis`, computed without underflow."""
+    rows = _rows(axis, x)
+    if rows is not None:
+        return _log_softmax_of_rows(rows[0]).reshape(x.shape)
     shifted, _ = _shifted(x, axis)
     with np.errstate(divide="ignore"):
-        return shifted - np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
+        shifted -= np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
+    return shifted
+
+
+def _log_softmax_of_rows(x: Any) -> Any:
+    out = np.empty_like(x)
+
+    def work(start: int, stop: int) -> None:
+        part = np.subtract(x[start:stop], _peak(x[start:stop], 1), out=out[start:stop])
+        with np.errstate(divide="ignore"):
+            part -= np.log(np.add.reduce(np.exp(part), axis=1, keepdims=True))
+
+    in_pieces(work, *x.shape)
+    return out
 
 
 @log_softmax.vjp
 def log_softmax_vjp(g, out, axis):
-    return g - exp(out) * sum(g, axis=axis, keepdims=True)
+    rows = _rows(axis, g, out)
+    if rows is not None:
+        return _log_softmax_pulled(*rows).reshape(g.shape)
+    return g - conjugated(exp(out)) * sum(g, axis=axis, keepdims=True)
+
+
+def _log_softmax_pulled(g: Any, out: Any) -> Any:
+    pulled = np.empty_like(g)
+
+    def work(start: int, stop: int) -> None:
+        source, part = g[start:stop], pulled[start:stop]
+        np.exp(out[start:stop], out=part)
+        part *= np.add.reduce(source, axis=1, keepdims=True)
+        np.subtract(source, part, out=part)
+
+    in_pieces(work, *g.shape)
+    return pulled
 
 
 @log_softmax.jvp

@@ -72,7 +72,9 @@ reshape_without_copy.batch(reshape_batch)
 def reshape_without_copy_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3, 4)),), {"shape": (2, 6)}, "matrix")
     yield Sample((make((0, 3)),), {"shape": (3, 0)}, "empty")
-    yield Sample((np.asfortranarray(make((3, 4))),), {"shape": (3, 1, 4)}, "fortran")
+    yield Sample((make(()),), {"shape": (1, 1)}, "scalar")
+    for label, array in layouts(make((3, 4))):
+        yield Sample((array,), {"shape": (3, 1, 4)}, label)
 
 
 @composite

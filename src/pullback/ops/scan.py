@@ -2,11 +2,15 @@
 
 Derivatives of scans are scans. All of those here come down to one private primitive, the linear recurrence
 `s[k] = a[k] * s[k - 1] + b[k]`, whose own derivatives are recurrences again, so any order of differentiation works.
-Nothing divides by an element, so `cumprod` is exact however many zeros there are.
+Nothing divides by an element that could be zero, so `cumprod` is exact however many zeros there are.
+
+On plain arrays there are shortcuts for numbers of ordinary size: a product over all elements divided by one of them,
+exponentials that are added up as they are. Whatever could overflow, vanish or be NaN goes the general way.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +29,7 @@ from pullback.ops.elementwise import exp
 from pullback.ops.joining import concat
 from pullback.ops.movement import broadcast_to
 from pullback.ops.padding import pad_constant
+from pullback.ops.pieces import as_rows, in_pieces
 
 
 def _scan_axis(name: str, x: Any, axis: Any, dim: Any) -> tuple[Any, int]:
@@ -67,6 +72,65 @@ def _give_scan_rules(op: Op, domain: tuple[float, float] = (-2.0, 2.0), complex_
 def _along(x: Any, axis: int, reverse: bool) -> Any:
     """`x` itself, or a view of it that runs backwards along `axis`."""
     return np.flip(x, axis) if reverse else x
+
+
+# From this many elements behind the scanned axis on, whole slices are added; below, NumPy's own scan is faster.
+_LONG_SLICE = 64
+
+
+def _scanned(ufunc: Any, x: Any, axis: int, dtype: Any, reverse: bool) -> Any:
+    """`ufunc.accumulate` along `axis`, from the end if `reverse`."""
+    if x.dtype.kind not in "fc" or (dtype is not None and dtype != x.dtype) or not x.size:
+        dtype = np.cumsum(np.empty(0, x.dtype), dtype=dtype).dtype
+        return _along(ufunc.accumulate(_along(x, axis, reverse), axis, dtype), axis, reverse)
+    out = np.empty(x.shape, x.dtype)
+    source, target = _along(x, axis, reverse), _along(out, axis, reverse)
+    if math.prod(x.shape[axis + 1 :]) >= _LONG_SLICE:
+        source, target = np.moveaxis(source, axis, 0), np.moveaxis(target, axis, 0)
+        target[0] = source[0]
+        for k in range(1, len(source)):
+            ufunc(target[k - 1], source[k], out=target[k])
+    elif axis == x.ndim - 1 and x.flags.c_contiguous:
+        flat = (-1, x.shape[-1])
+        source, target = _along(x.reshape(flat), 1, reverse), _along(out.reshape(flat), 1, reverse)
+        in_pieces(lambda start, stop: ufunc.accumulate(source[start:stop], 1, out=target[start:stop]), *source.shape)
+    else:
+        ufunc.accumulate(source, axis, out=target)
+    return out
+
+
+def _row_by_row(shortcut: Any, general: Any, arrays: tuple[Any, ...], axis: int) -> Any:
+    """`shortcut(*arrays, axis)`, or `general()` where it gives None; piece by piece if `axis` is the last one."""
+    if any(type(x) is not np.ndarray or x.dtype.char not in "fd" or not x.size for x in arrays):
+        return general(*arrays, axis)
+    rows = [as_rows(x, (axis,)) for x in arrays]
+    if any(part is None or part.dtype != rows[0].dtype for part in rows):
+        out = shortcut(*arrays, axis)
+        return general(*arrays, axis) if out is None else out
+    out = np.empty_like(rows[0])
+
+    def work(start: int, stop: int) -> None:
+        parts = [part[start:stop] for part in rows]
+        found = shortcut(*parts, 1)
+        out[start:stop] = general(*parts, 1) if found is None else found
+
+    in_pieces(work, *out.shape)
+    return out.reshape(arrays[0].shape)
+
+
+def is_ordinary(x: Any) -> bool:
+    """Are all elements far from zero and from infinity, so that neither they nor their quotients can vanish?"""
+    size = np.abs(x)
+    limits = np.finfo(x.dtype)
+    return bool(size.min() > limits.tiny**0.5 and size.max() < limits.max**0.5)  # NaN compares False
+
+
+def _peak_if_close(x: Any, axis: int) -> Any:
+    """The largest elements along `axis`, if all exponentials relative to them are of ordinary size; None if not."""
+    peak = np.maximum.reduce(x, axis=axis, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        reach = (peak - np.minimum.reduce(x, axis=axis, keepdims=True)).max()
+    return peak if reach < (64 if x.dtype.char == "d" else 10) else None
 
 
 @primitive(name="_shift")
@@ -173,7 +237,7 @@ def recurrence_samples(make: Maker) -> Iterator[Sample]:
 @primitive
 def cumsum(x, *, axis, dtype=None, reverse=False):
     """The sums of `x` up to every place along `axis`, or of the flat array; from the end if `reverse`."""
-    return _along(np.cumsum(_along(x, axis, reverse), axis, dtype), axis, reverse)
+    return _scanned(np.add, x, axis, dtype, reverse)
 
 
 @cumsum.door
@@ -192,8 +256,11 @@ _give_scan_rules(cumsum, complex_domain=True)
 
 @primitive
 def cumprod(x, *, axis, dtype=None, reverse=False):
-    """The products of `x` up to every place along `axis`, or of the flat array; from the end if `reverse`."""
-    return _along(np.cumprod(_along(x, axis, reverse), axis, dtype), axis, reverse)
+    """The products of `x` up to every place along `axis`, or of the flat array; from the end if `reverse`.
+
+    The gradient is exact whether or not some elements are 0.
+    """
+    return _scanned(np.multiply, x, axis, dtype, reverse)
 
 
 @cumprod.door
@@ -204,6 +271,20 @@ def cumprod_door(x: Any, axis: Any = None, dtype: Any = None, *, dim: Any = None
 
 @cumprod.vjp
 def cumprod_vjp(g, x, out, axis, reverse):
+    def divided(g: Any, x: Any, out: Any, axis: int) -> Any:
+        if not (is_ordinary(out) and is_ordinary(x)):
+            return None
+        with np.errstate(over="ignore"):
+            sums = _scanned(np.add, g * out, axis, None, not reverse)
+        return np.divide(sums, x, out=sums)
+
+    def general(g: Any, x: Any, out: Any, axis: int) -> Any:
+        return _cumprod_pulled(g, x, out, axis, reverse)
+
+    return _row_by_row(divided, general, (g, x, out), axis)
+
+
+def _cumprod_pulled(g: Any, x: Any, out: Any, axis: int, reverse: bool) -> Any:
     adjoint = _recurrence(_next(conjugated(x), axis, reverse), g, axis=axis, reverse=not reverse)
     return adjoint * conjugated(_previous(out, axis, reverse, 1))
 
@@ -218,8 +299,24 @@ _give_scan_rules(cumprod, complex_domain=True)
 
 @primitive(aliases=("cumlogsumexp",))
 def logcumsumexp(x, *, axis, reverse=False):
-    """`log(cumsum(exp(x)))` along `axis`, or of the flat array, computed without overflow."""
-    return _along(np.logaddexp.accumulate(_along(x, axis, reverse), axis), axis, reverse)
+    """`log(cumsum(exp(x)))` along `axis`, or of the flat array, computed without overflow.
+
+    Elements get no gradient from places where the result is -inf.
+    """
+
+    def summed(x: Any, axis: int) -> Any:
+        peak = _peak_if_close(x, axis)
+        if peak is None:
+            return None
+        sums = _scanned(np.add, np.exp(x - peak), axis, None, reverse)
+        np.log(sums, out=sums)
+        sums += peak
+        return sums
+
+    def general(x: Any, axis: int) -> Any:
+        return _along(np.logaddexp.accumulate(_along(x, axis, reverse), axis), axis, reverse)
+
+    return _row_by_row(summed, general, (x,), axis)
 
 
 @logcumsumexp.door
@@ -239,6 +336,23 @@ def _log_shares(x: Any, out: Any, axis: int, reverse: bool) -> tuple[Any, Any]:
 
 @logcumsumexp.vjp
 def logcumsumexp_vjp(g, x, out, axis, reverse):
+    def summed(g: Any, x: Any, out: Any, axis: int) -> Any:
+        peak = _peak_if_close(x, axis)
+        if peak is None:
+            return None
+        weights = np.exp(peak - out)
+        weights *= g
+        sums = _scanned(np.add, weights, axis, None, not reverse)
+        sums *= np.exp(x - peak)
+        return sums
+
+    def general(g: Any, x: Any, out: Any, axis: int) -> Any:
+        return _logcumsumexp_pulled(g, x, out, axis, reverse)
+
+    return _row_by_row(summed, general, (g, x, out), axis)
+
+
+def _logcumsumexp_pulled(g: Any, x: Any, out: Any, axis: int, reverse: bool) -> Any:
     own, previous = _log_shares(x, out, axis, reverse)
     return own * _recurrence(_next(previous, axis, reverse), g, axis=axis, reverse=not reverse)
 
@@ -300,6 +414,8 @@ def running_positions_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((6,)),), {"axis": 0, "largest": True}, "largest")
     yield Sample((make.integers(0, 4, (3, 4)),), {"axis": 1, "largest": False}, "smallest")
     yield Sample((make((0, 2)),), {"axis": 0, "largest": True}, "empty")
+    yield Sample((make((3, 4)),), {"axis": 1, "largest": True}, "rows")
+    yield Sample((make((4,), np.complex128),), {"axis": 0, "largest": True}, "complex")
 
 
 def _running_extreme(x: Any, axis: int, largest: bool) -> tuple[Any, Any]:
@@ -312,13 +428,13 @@ def _running_extreme(x: Any, axis: int, largest: bool) -> tuple[Any, Any]:
 
 @composite
 def cummax(x: Any, axis: int = -1, *, dim: int | None = None) -> tuple[Any, Any]:
-    """The largest element up to every place along `axis`, and where it is; of equal ones the last."""
+    """The largest element up to every place along `axis`, and where it is; the gradient goes to the last of equals."""
     return _running_extreme(x, axis if dim is None else dim, True)
 
 
 @composite
 def cummin(x: Any, axis: int = -1, *, dim: int | None = None) -> tuple[Any, Any]:
-    """The smallest element up to every place along `axis`, and where it is; of equal ones the last."""
+    """The smallest element up to every place along `axis`, and where it is; the gradient goes to the last of equals."""
     return _running_extreme(x, axis if dim is None else dim, False)
 
 

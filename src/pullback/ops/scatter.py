@@ -33,6 +33,7 @@ from pullback.ops.index_operators import (
 )
 from pullback.ops.indexing import getitem, resolve, setitem
 from pullback.ops.movement import broadcast_arrays, broadcast_to, diagonal
+from pullback.ops.plain import constant, every_value, plain
 from pullback.ops.reshaping import ravel, reshape
 from pullback.tensors.tensor import Tensor, as_constant
 
@@ -156,8 +157,82 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
 
 def gather_along(x: Any, indices: Any, axis: int, distinct: bool = False) -> Any:
     """`take_along_axis` with canonical arguments."""
+    return gather_elements(x, indices, axis=axis, distinct=distinct)
+
+
+@primitive(name="_gather", torch="gather")
+def gather_elements(x, indices, *, axis, distinct):
+    """The elements of `x` at `indices` along `axis`, every other position being that of the index; axes broadcast."""
+    if x.ndim == 1:
+        return x.take(indices if indices.dtype.kind == "i" else indices.astype(np.int64))
     arrays = _counting(x.shape, axis, indices)
-    return index_arrays(x, *arrays, template=(ARRAY,) * x.ndim, distinct=distinct)
+    return index_arrays.kernel(x, *arrays, template=(ARRAY,) * x.ndim, distinct=distinct)
+
+
+@primitive(name="_gather_add", torch="gather_backward")
+def add_elements(x, indices, *, axis, distinct, shape):
+    """Zeros of `shape` to which `x` is added where `gather` reads: its adjoint."""
+    arrays = _counting(shape, axis, indices)
+    return index_add_to_zeros.kernel(x, *arrays, template=(ARRAY,) * len(shape), shape=shape, distinct=distinct)
+
+
+@gather_elements.spec
+def gather_elements_spec(x, indices, *, axis, distinct):
+    others = tuple(1 if k == axis else length for k, length in enumerate(x.shape))
+    return spec_for(np.broadcast_shapes(others, indices.shape), x.dtype)
+
+
+@add_elements.spec
+def add_elements_spec(x, indices, *, axis, distinct, shape):
+    return spec_for(shape, x.dtype)
+
+
+@gather_elements.transpose_of("x")
+def gather_elements_transpose(g, x: Spec, indices, axis, distinct):
+    if type(g) is type(indices) is np.ndarray:
+        return add_elements.kernel(g, indices, axis=axis, distinct=distinct, shape=x.shape)
+    return add_elements(g, indices, axis=axis, distinct=distinct, shape=x.shape)
+
+
+@add_elements.transpose_of("x")
+def add_elements_transpose(g, indices, axis, distinct):
+    return gather_elements(g, indices, axis=axis, distinct=distinct)
+
+
+@gather_elements.batch
+def gather_elements_batch(x, indices, *, axis, distinct):
+    return gather_elements(x, indices, axis=axis + 1, distinct=distinct)
+
+
+@add_elements.batch
+def add_elements_batch(x, indices, *, axis, distinct, shape):
+    return add_elements(x, indices, axis=axis + 1, distinct=distinct, shape=(x.shape[0], *shape))
+
+
+def _gather_cases() -> Iterator[tuple[str, tuple[int, ...], Any, int]]:
+    """Label, shape of what is read, positions, axis."""
+    yield "rows", (2, 3), np.array([[0, 2, 2, -1], [1, 1, 0, 0]]), 1
+    yield "columns", (3, 2), np.array([[2, 0]]), 0
+    yield "broadcast", (2, 3), np.array([[0, 2]]), 1
+    yield "vector", (4,), np.array([3, 3, -4]), 0
+    yield "middle", (2, 3, 2), np.array([[[0, 1]], [[2, 0]]]), 1
+    yield "nothing", (2, 3), np.zeros((2, 0), int), 1
+
+
+@gather_elements.samples
+def gather_elements_samples(make: Maker) -> Iterator[Sample]:
+    for label, shape, indices, axis in _gather_cases():
+        yield Sample((make(shape), indices), {"axis": axis, "distinct": False}, label)
+    yield Sample((make((2, 3), np.complex128), np.array([[1], [2]])), {"axis": 1, "distinct": True}, "complex")
+    yield Sample((make((2, 3), np.float32), np.array([[1], [2]])), {"axis": 1, "distinct": True}, "float32")
+
+
+@add_elements.samples
+def add_elements_samples(make: Maker) -> Iterator[Sample]:
+    for label, shape, indices, axis in _gather_cases():
+        result = gather_elements.kernel(np.zeros(shape), indices, axis=axis, distinct=False)
+        params = {"axis": axis, "distinct": False, "shape": shape}
+        yield Sample((make(result.shape), indices), params, label)
 
 
 @composite
@@ -197,8 +272,7 @@ def nonzero(x: Any) -> tuple[Any, ...]:
 @composite
 def argwhere(x: Any) -> Any:
     """The positions of the elements that are not 0, one row each."""
-    found = np.argwhere(_payload(x))
-    return new_tensor(found, current())
+    return constant(np.argwhere(plain("argwhere", x)))
 
 
 @composite
@@ -215,8 +289,9 @@ def _payload(x: Any) -> Any:
 def one_hot(x: Any, num_classes: int = -1, *, dtype: Any = np.int64) -> Any:
     """For every integer of `x` a row of `num_classes` zeros with a one in its position; -1 means as many as needed."""
     classes = _as_positions("one_hot", _payload(x))
-    count = int(classes.max(initial=-1)) + 1 if num_classes == -1 else num_classes
-    if classes.size and (classes.min() < 0 or classes.max() >= count):
+    every = every_value(x)
+    count = int(plain("one_hot", x).max(initial=-1)) + 1 if num_classes == -1 else num_classes
+    if every.size and (every.min() < 0 or every.max() >= count):
         raise ValueError(f"one_hot: classes must lie between 0 and {count - 1}")
     return new_tensor((classes[..., None] == np.arange(count)).astype(dtype), current())
 
@@ -291,7 +366,10 @@ def _declare_writes(put: _Put, suffix: str) -> dict[str, Callable[..., Any]]:
         return _index_write(put, "index_fill", x, dim, index, value, False)
 
     def index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-        """`x` with `values` stored at `x[indices]`, or added there; of repeated positions the last one stays."""
+        """`x` with `values` stored at `x[indices]`, or added there; of repeated positions the last one stays.
+
+    Only values that stay get a gradient; added ones all do.
+    """
         return _index_put(put, x, indices, values, accumulate)
 
     def masked_scatter(x: Any, mask: Any, source: Any) -> Any:

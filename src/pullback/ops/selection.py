@@ -21,7 +21,7 @@ from pullback.ops.index_operators import ARRAY, index_put_arrays
 from pullback.ops.indexing import getitem, setitem
 from pullback.ops.joining import concat
 from pullback.ops.movement import broadcast_arrays, broadcast_to, moveaxis
-from pullback.ops.plain import plain, tensor_from
+from pullback.ops.plain import every_value, plain, tensor_from
 from pullback.ops.reshaping import ravel, reshape
 from pullback.ops.scatter import take
 from pullback.tensors.tensor import Tensor
@@ -59,7 +59,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
         a = a.clip(0, count - 1)
     elif mode != "raise":
         raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
-    elif a.size and not bool(((plain("choose", a) >= 0) & (plain("choose", a) < count)).all()):
+    elif a.size and not bool(((every_value(a) >= 0) & (every_value(a) < count)).all()):
         raise ValueError(f"choose: numbers must lie between 0 and {count - 1}")
     a, *arrays = broadcast_arrays(a, *arrays)
     kind = np.result_type(*(array.dtype for array in arrays))

@@ -6,20 +6,21 @@ gradients go there.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
-from pullback.core.axes import normalize_axis_index
+from pullback.core.axes import merge_spellings, normalize_axis_index
 from pullback.core.spec import is_complex_dtype
 from pullback.declare.composite import composite
 from pullback.ops.casting import astype
 from pullback.ops.joining import concat
-from pullback.ops.plain import constant, plain, tensor_from
+from pullback.ops.plain import computed, constant, plain, tensor_from
 from pullback.ops.reshaping import ravel
 from pullback.ops.scatter import take
-from pullback.ops.sorting import sort
+from pullback.ops.sorting import distinct, sort
 
 Array = np.ndarray[Any, Any]
 
@@ -72,14 +73,35 @@ def setxor1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
 @composite(arrays=2)
 def isin(x: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
     """For every element of `x` whether it is one of `test_elements`; with `invert`, whether it is not."""
-    element, test = plain("isin", tensor_from(x)), plain("isin", tensor_from(test_elements))
-    return constant(np.isin(element, test, assume_unique, invert, kind=kind))
+    find = functools.partial(np.isin, assume_unique=assume_unique, invert=invert, kind=kind)
+    return computed("isin", find, tensor_from(x), tensor_from(test_elements))
 
 
 @composite(arrays=2)
 def in1d(x: Any, y: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """`isin` of all elements in a row."""
     return isin(ravel(tensor_from(x)), y, assume_unique, invert)
+
+
+@composite
+def unique(
+    x: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True, dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The distinct values in ascending order, and on request first positions, numbers of the elements, and counts.
+
+    With `axis`, the distinct slices along it in lexicographic order. They always come sorted. The gradient goes to
+    where each appears first.
+    """
+    axis = merge_spellings("axis/dim", axis, dim)
+    if axis is None:
+        values, *found = distinct(x, equal_nan)
+    else:
+        axis = normalize_axis_index(axis, x.ndim)
+        _, *places = np.unique(plain("unique", x), True, True, True, axis, equal_nan=equal_nan)
+        values, found = take(x, places[0], axis), [constant(part.reshape(-1)) for part in places]
+    extras = [part for asked, part in zip((return_index, return_inverse, return_counts), found, strict=True) if asked]
+    return (values, *extras) if extras else values
 
 
 @composite
@@ -122,8 +144,7 @@ def trim_zeros(x: Any, trim: str = "fb") -> Any:
 @composite(arrays=0)
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """The positions that sort by the last of `keys`, among equals by the one before it, and so on."""
-    parts = [plain("lexsort", tensor_from(key)) for key in keys]
-    return constant(np.lexsort(parts, axis))
+    return computed("lexsort", lambda *parts: np.lexsort(parts, axis), *map(tensor_from, keys))
 
 
 @composite

@@ -22,8 +22,10 @@ from pullback.declare.samples import Maker, Sample
 from pullback.eager.build import as_operand
 from pullback.eager.record import new_tensor
 from pullback.ops.comparison import isnan, where
-from pullback.ops.index_operators import ARRAY, basic_view, index_arrays
+from pullback.ops.index_operators import ARRAY, basic_view, index_arrays, take_from_rows
 from pullback.ops.movement import expand_dims, moveaxis, squeeze
+from pullback.ops.pieces import in_pieces
+from pullback.ops.plain import plain
 from pullback.ops.reshaping import ravel, reshape
 from pullback.ops.scatter import gather_along
 from pullback.tensors.tensor import Tensor
@@ -34,11 +36,39 @@ from pullback.tensors.tensor import Tensor
 @primitive(name="_argsort", torch="argsort")
 def sorting_order(x, *, axis, descending):
     """The positions of the elements along `axis` in stably sorted order."""
+    order = _order_of_distinct(x, axis, descending)
+    if order is not None:
+        return order
     if not descending:
         return np.argsort(x, axis, kind="stable")
     # Sorted from the back and counted from there, so that equal elements keep their order.
     backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
     return np.flip(x.shape[axis] - 1 - backwards, axis)
+
+
+def _order_of_distinct(x: Any, axis: int, descending: bool) -> Any:
+    """The order of floating-point numbers along the last axis, if no two are equal and none is NaN; None otherwise.
+
+    Then there is only one order, and NumPy's fastest algorithm finds it, three times faster than the stable one.
+    """
+    if x.dtype.char not in "fd" or axis != x.ndim - 1 or x.size < 256 or not x.flags.c_contiguous:
+        return None
+    rows = x.reshape(-1, x.shape[-1])
+    order = np.empty(rows.shape, np.intp)
+    failed: list[int] = []
+
+    def work(start: int, stop: int) -> None:
+        if failed:
+            return
+        found = np.argsort(rows[start:stop], axis=1)
+        values = take_from_rows(rows[start:stop], found)
+        # Ascending strictly everywhere: False for equal numbers and for NaN.
+        if not (values[:, 1:] > values[:, :-1]).all() or (values[:, -1:] != values[:, -1:]).any():
+            failed.append(start)
+        order[start:stop] = found[:, ::-1] if descending else found
+
+    in_pieces(work, *rows.shape)
+    return None if failed else order.reshape(x.shape)
 
 
 sorting_order.not_differentiable("returns positions")
@@ -59,6 +89,70 @@ def sorting_order_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3, 4)),), {"axis": 1, "descending": False}, "ascending")
     yield Sample((make.integers(0, 3, (8,)),), {"axis": 0, "descending": True}, "ties")
     yield Sample((make((0, 2)),), {"axis": 0, "descending": True}, "empty")
+    yield Sample((make((2, 3), np.complex128),), {"axis": 1, "descending": True}, "complex")
+
+
+@primitive(name="_leading_positions", torch="topk")
+def leading_positions(x, *, k, axis, largest):
+    """The positions of the `k` largest or smallest elements along `axis`, in stably sorted order."""
+    if 0 < k <= x.shape[axis] // 4 and axis == x.ndim - 1 and x.dtype.char in "fd" and x.flags.c_contiguous:
+        found = _leading_of_distinct(x.reshape(-1, x.shape[-1]), k, largest)
+        if found is not None:
+            return found.reshape((*x.shape[:-1], k))
+    order = sorting_order.kernel(x, axis=axis, descending=largest)
+    return order[(slice(None),) * axis + (slice(0, k),)].copy()
+
+
+def _leading_of_distinct(x: Any, k: int, largest: bool) -> Any:
+    """The same for rows by partition, which is linear in their length; None for a row with NaN or with ties at its end.
+
+    Ties are seen as more than `k` elements that are no worse than the worst chosen one, or as equal chosen ones.
+    """
+    places = np.empty((x.shape[0], k), np.intp)
+    failed: list[int] = []
+
+    def work(start: int, stop: int) -> None:
+        part = x[start:stop]
+        if failed:
+            return
+        at = part.shape[1] - k if largest else k - 1
+        worst = np.partition(part, at, axis=1)[:, at, None]
+        (found,) = (part >= worst if largest else part <= worst).ravel().nonzero()
+        if found.size != len(part) * k or np.isnan(part.max()):
+            failed.append(start)
+            return
+        columns = found.reshape(-1, k) - (np.arange(len(part)) * part.shape[1])[:, None]
+        values = take_from_rows(part, columns)
+        inner = np.argsort(-values if largest else values, axis=1, kind="stable")
+        places[start:stop] = take_from_rows(columns, inner)
+
+    in_pieces(work, *x.shape)
+    return None if failed else places
+
+
+leading_positions.not_differentiable("returns positions")
+
+
+@leading_positions.spec
+def leading_positions_spec(x, *, k, axis, largest):
+    return spec_for((*x.shape[:axis], k, *x.shape[axis + 1 :]), np.dtype(np.int64))
+
+
+@leading_positions.batch
+def leading_positions_batch(x, *, k, axis, largest):
+    return leading_positions(x, k=k, axis=axis + 1, largest=largest)
+
+
+@leading_positions.samples
+def leading_positions_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((3, 9)),), {"k": 2, "axis": 1, "largest": True}, "largest")
+    yield Sample((make((3, 9)),), {"k": 2, "axis": 1, "largest": False}, "smallest")
+    yield Sample((make((9, 2)),), {"k": 2, "axis": 0, "largest": True}, "first axis")
+    yield Sample((make.integers(0, 3, (2, 8)),), {"k": 2, "axis": 1, "largest": True}, "ties")
+    yield Sample((np.array([[1.0, 3, 3, 3, 0, 2, 1, 0], [1, np.nan, 3, 5, 0, 2, 1, 0]]),),
+                 {"k": 2, "axis": 1, "largest": True}, "ties and NaN")  # fmt: skip
+    yield Sample((make((2, 0)),), {"k": 0, "axis": 1, "largest": True}, "empty")
+    yield Sample((make((2, 5), np.complex128),), {"k": 2, "axis": 1, "largest": True}, "complex")
 
 
 @primitive(name="_searchsorted", torch="searchsorted")
@@ -91,6 +185,13 @@ def insertion_points_batch(x, v, *, side):
 def insertion_points_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((np.array([0, 1, 1, 3]), np.array([[1, 0], [5, 2]])), {"side": "left"}, "left")
     yield Sample((np.array([0, 1, 1, 3]), np.array([1, 3])), {"side": "right"}, "right")
+    for label, operands in [
+        ("numbers", (make((5,)), make((2, 3)))),
+        ("scalar", (make((5,)), make(()))),
+        ("empty", (make((0,)), make((2,)))),
+        ("complex", (make((5,), np.complex128), make((3,), np.complex128))),
+    ]:
+        yield Sample(operands, {"side": "left"}, label, prepare=lambda x, v: (np.sort(x), v))
 
 
 # Sorted values.
@@ -136,7 +237,10 @@ def sort_with_indices(
 def sort(
     x: Any, axis: int | None = -1, *, descending: bool = False, stable: bool = True, dim: int | None = None
 ) -> Any:
-    """`x` sorted along an axis; without an axis, its elements in one sorted row."""
+    """`x` sorted along an axis; without an axis, its elements in one sorted row.
+
+    Every gradient goes to the element that was moved there; equal elements keep their order, descending too.
+    """
     return sort_with_indices(x, axis, descending=descending, stable=stable, dim=dim).values
 
 
@@ -162,13 +266,15 @@ def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Any:
 def topk(
     x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True, *, dim: int | None = None
 ) -> Sorted:
-    """The `k` largest (or smallest) elements along an axis in order, and their positions; ties go to the first."""
+    """The `k` largest (or smallest) elements along an axis in order, and their positions; ties go to the first.
+
+    The gradients go to these positions.
+    """
     along = _axis_of("topk", x, axis, dim)
     k = operator.index(k)
     if not 0 <= k <= x.shape[along]:
         raise ValueError(f"topk: an axis of length {x.shape[along]} has no {k} elements")
-    order = sorting_order(x, axis=along, descending=bool(largest))
-    chosen = basic_view(order, index=(slice(None),) * along + (slice(0, k), ...))
+    chosen = leading_positions(x, k=k, axis=along, largest=bool(largest))
     return Sorted(gather_along(x, chosen, along, distinct=True), chosen)
 
 
@@ -176,7 +282,7 @@ def topk(
 def kthvalue(
     x: Any, k: int, axis: int = -1, keepdims: bool = False, *, dim: int | None = None, keepdim: bool | None = None
 ) -> Sorted:
-    """The `k`-th smallest element along an axis, counted from 1, and its position."""
+    """The `k`-th smallest element along an axis, counted from 1, and its position, to which the gradient goes."""
     along = _axis_of("kthvalue", x, axis, dim)
     if not 1 <= operator.index(k) <= x.shape[along]:
         raise ValueError(f"kthvalue: an axis of length {x.shape[along]} has no element number {k}")
@@ -190,7 +296,10 @@ def kthvalue(
 
 @composite
 def median(x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool | None = None) -> Any:
-    """The middle element along axes, or the mean of the two middle ones; NaN where an element is NaN."""
+    """The middle element along axes, or the mean of the two middle ones; NaN where an element is NaN.
+
+    Two middle elements get half of the gradient each; of equal elements it is the one that `sort` puts in the middle.
+    """
     axes = normalize_axes(merge_spellings("median: axis/dim", axis, dim), x.ndim)
     keepdims = keepdims if keepdim is None else keepdim
     rest = [k for k in range(x.ndim) if k not in axes]
@@ -245,8 +354,9 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
-def _distinct(x: Any, equal_nan: bool) -> UniqueAll:
-    payload = x._data if isinstance(x, Tensor) else x
+def distinct(x: Any, equal_nan: bool) -> UniqueAll:
+    """The distinct elements of `x`, read from where each appears first, with positions and counts."""
+    payload = plain("unique", x)
     _, first, inverse, counts = np.unique(
         payload, return_index=True, return_inverse=True, return_counts=True, equal_nan=equal_nan
     )
@@ -258,36 +368,24 @@ def _distinct(x: Any, equal_nan: bool) -> UniqueAll:
 @composite
 def unique_all(x: Any) -> UniqueAll:
     """The distinct values in ascending order, with positions and counts. The gradient goes to first appearances."""
-    return _distinct(x, False)
+    return distinct(x, False)
 
 
 @composite
 def unique_values(x: Any) -> Any:
     """The distinct values in ascending order. The gradient goes to where each appears first."""
-    return _distinct(x, False).values
+    return distinct(x, False).values
 
 
 @composite
 def unique_counts(x: Any) -> UniqueCounts:
     """The distinct values in ascending order, and how often each appears."""
-    found = _distinct(x, False)
+    found = distinct(x, False)
     return UniqueCounts(found.values, found.counts)
 
 
 @composite
 def unique_inverse(x: Any) -> UniqueInverse:
     """The distinct values in ascending order, and for each element of `x` its number among them."""
-    found = _distinct(x, False)
+    found = distinct(x, False)
     return UniqueInverse(found.values, found.inverse_indices)
-
-
-@composite
-def unique(
-    x: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, *,
-    equal_nan: bool = True,
-) -> Any:  # fmt: skip
-    """The distinct values in ascending order, and on request first positions, numbers of the elements, and counts."""
-    found = _distinct(x, equal_nan)
-    wanted = [(return_index, found.indices), (return_inverse, found.inverse_indices), (return_counts, found.counts)]
-    extras = tuple(part for asked, part in wanted if asked)
-    return (found.values, *extras) if extras else found.values

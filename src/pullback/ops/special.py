@@ -89,6 +89,7 @@ ndtr: Op = row(
 )  # fmt: skip
 log_ndtr: Op = row(
     "log_ndtr", ("x",), (lambda x: math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5)),), domain=(-6.0, 3.0),
+    holomorphic=True,
     doc="`log(ndtr(x))`, accurate far in the lower tail, as is its derivative.",
 )  # fmt: skip
 ndtri: Op = row(
@@ -132,7 +133,8 @@ def _log1prel(x: Any) -> Any:
 log1prel: Op = row(
     "_log1prel", ("x",),
     (lambda x: near_zero(x, 0.05, _LOG_SLOPE, lambda far: (1 / (1 + far) - log1prel(far)) / far),),
-    kernel=_log1prel, without_scipy=_log1prel, domain=(-0.8, 2.0), doc="`log(1 + x) / x`, and 1 at 0.",
+    kernel=_log1prel, without_scipy=_log1prel, domain=(-0.8, 2.0), holomorphic=True,
+    doc="`log(1 + x) / x`, and 1 at 0.",
 )  # fmt: skip
 cosm1: Op = row(
     "cosm1", ("x",), (lambda x: -sin(x),), without_scipy=lambda x: -2 * np.square(np.sin(np.asarray(x) / 2)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from pullback.core.spec import is_complex_dtype
 from pullback.declare.composite import composite
 from pullback.declare.op import Op
 from pullback.ops.complex_numbers import sign
@@ -52,10 +53,19 @@ kv: Op = _of_order(
     "kv", lambda v, x: -(kv(v - 1, x) + kv(v + 1, x)) / 2, "The modified Bessel function of the second kind.",
     aliases=("kn",), holomorphic=True,
 )  # fmt: skip
+
+
+def _ive_slope(v: Any, x: Any, out: Any) -> Any:
+    if is_complex_dtype(x.dtype):
+        raise NotImplementedError("special.ive has no complex derivative: abs(x.real) is not holomorphic; use iv")
+    return (ive(v - 1, x) + ive(v + 1, x)) / 2 - sign(x) * out
+
+
 ive: Op = _of_order(
-    "ive", lambda v, x, out: (ive(v - 1, x) + ive(v + 1, x)) / 2 - sign(x) * out,
+    "ive", _ive_slope,
     "`iv(v, x) * exp(-abs(x))` for real `x`.",
 )  # fmt: skip
+ive.refuses("its factor exp(-abs(x.real)) has no complex derivative", "complex128")
 kve: Op = _of_order(
     "kve", lambda v, x, out: out - (kve(v - 1, x) + kve(v + 1, x)) / 2, "`kv(v, x) * exp(x)`.", holomorphic=True
 )
@@ -124,7 +134,7 @@ def _spherical(name: str, doc: str, falling: int, rising: int) -> Op:
 
     op = row(
         name, ("n", "z"), ("refused", slope), domain=_ORDERS, doc=f"{doc} The order `n` is an integer.",
-        kernel=lambda n, z: scipy_function(name)(n, z),
+        kernel=lambda n, z: scipy_function(name)(n, z), holomorphic=True,
     )  # fmt: skip
     return op
 

@@ -53,6 +53,8 @@ def _rgamma_slope(x: Any, out: Any) -> Any:
 
 
 rgamma: Op = row("rgamma", ("x",), (_rgamma_slope,), domain=(0.4, 3.0), doc="`1 / gamma(x)`, which has no poles.")
+for _op in (digamma, loggamma, gamma, rgamma):
+    _op.refuses("complex numbers have no second derivative here: SciPy's polygamma is real", "complex128")
 gammasgn: Op = row("gammasgn", ("x",), (0,), domain=(-0.9, -0.1), doc="The sign of `gamma(x)`. The derivative is 0.")
 
 

@@ -110,7 +110,10 @@ gammainc_by: Op = row(
 gammainc: Op = row(
     "gammainc", ("a", "x"), (lambda a, x: gammainc_by(a, x, order=1), lambda a, x: _gamma_density(a, x)),
     domain=[(0.5, 4.0), (0.3, 5.0)], aliases=("igamma",),
-    doc="The regularized lower incomplete gamma function: the distribution function of a gamma variable of shape `a`.",
+    doc="""The regularized lower incomplete gamma function: the distribution function of a gamma variable of shape `a`.
+
+    It has derivatives by both arguments.
+    """,
 )  # fmt: skip
 gammaincc: Op = row(
     "gammaincc", ("a", "x"), (lambda a, x: -gammainc_by(a, x, order=1), lambda a, x: -_gamma_density(a, x)),
@@ -145,7 +148,7 @@ def _betainc_by(a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> Array:
     dtype = np.result_type(a.dtype, b.dtype, x.dtype, np.float32)
     a, b, x = (each.astype(np.float64) for each in (a, b, x))
     out = np.zeros(a.shape, np.float64)
-    is_inside = (a > 0) & (b > 0) & (x > 0) & (x < 1)
+    is_inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a + b)
     out[~(is_inside | (x == 0) | (x == 1))] = math.nan
     with np.errstate(all="ignore"):
         is_low = is_inside & (x <= (a + 1) / (a + b + 2))
@@ -179,7 +182,9 @@ def _beta_series(a: Array, b: Array, x: Array, rest: Array, orders: tuple[int, i
         change = term * bell(*orders, logarithm)
         total += change
         # The terms fall by a factor that tends to x; what is left of the sum is about change / (1 - x).
-        if number >= 20 and (np.abs(change) <= 1e-17 * (np.abs(total) + 1e-290) * rest).all():
+        # A sum that is no number does not change any more, and a term below the normal numbers does not fall.
+        is_changing = (np.abs(change) > 1e-17 * (np.abs(total) + 1e-290) * rest) & (term > _SMALLEST)
+        if number >= 20 and not is_changing.any():
             break
         term = term * x * of_sum.x / of_next.x
         of_sum.step()
@@ -188,6 +193,7 @@ def _beta_series(a: Array, b: Array, x: Array, rest: Array, orders: tuple[int, i
 
 
 _MOST_TERMS = 200_000
+_SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 def _beta_density_by(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
@@ -217,6 +223,8 @@ betainc_by: Op = row(
     kernel=_betainc_by, domain=_BETA_DOMAIN, params={"orders": (1, 0)},
     doc="The derivative of `betainc` of these orders by `a` and `b`.",
 )  # fmt: skip
+for _op in (gammainc_by, betainc_by):
+    _op.refuses("the incomplete functions are those of real numbers", "complex128")
 betainc: Op = row(
     "betainc", ("a", "b", "x"),
     (
@@ -224,7 +232,11 @@ betainc: Op = row(
         lambda a, b, x: betainc_by(a, b, x, orders=(0, 1)),
         _beta_density,
     ),
-    domain=_BETA_DOMAIN, doc="The regularized incomplete beta function: the distribution function of a beta variable.",
+    domain=_BETA_DOMAIN,
+    doc="""The regularized incomplete beta function: the distribution function of a beta variable.
+
+    It has derivatives by all three arguments.
+    """,
 )  # fmt: skip
 betaincc: Op = row(
     "betaincc", ("a", "b", "x"),

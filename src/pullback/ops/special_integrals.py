@@ -103,7 +103,7 @@ expn: Op = row(
     doc="The exponential integral of order `n`, of `exp(-x * t) / t ** n` from 1 on.",
 )  # fmt: skip
 spence: Op = row(
-    "spence", ("z",), (lambda z: -log1prel(z - 1),), domain=(0.3, 2.5),
+    "spence", ("z",), (lambda z: -log1prel(z - 1),), domain=(0.3, 2.5), holomorphic=True,
     doc="The dilogarithm of `1 - z`, the integral of `log(t) / (1 - t)` from 1 to `z`. The derivative at 1 is -1.",
 )  # fmt: skip
 wrightomega: Op = row(

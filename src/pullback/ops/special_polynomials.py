@@ -20,7 +20,7 @@ def _polynomial(name: str, operands: tuple[str, ...], slope: Any, doc: str, doma
     return row(
         name, operands, (*["refused"] * parameters, slope),
         domain=[range(5), *[range(1, 4)] * (parameters - 1), domain],
-        doc=f"{doc} The derivative is by `x` alone.",
+        doc=f"{doc} The derivative is by `x` alone.", holomorphic="hermite" not in name,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ All of them are made of reductions, so their derivatives are too. An element tha
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -20,8 +21,8 @@ from pullback.ops.elementwise import sqrt
 from pullback.ops.extremes import amax, amin, argmax, argmin
 from pullback.ops.joining import concat
 from pullback.ops.movement import diagonal, squeeze, swapaxes
-from pullback.ops.plain import constant, plain, tensor_from
-from pullback.ops.reduction import logsumexp, mean, sum
+from pullback.ops.plain import computed, constant, every_value, tensor_from
+from pullback.ops.reduction import logsumexp, mean, quotient_or_nan, sum
 from pullback.ops.reshaping import reshape
 from pullback.ops.scan import cumprod, cumsum
 from pullback.ops.scatter import take_along_axis
@@ -81,7 +82,7 @@ def _checked_positions(name: str, x: Any, axis: Any, keepdims: bool, replacement
         return find(x, axis, keepdims)
     missing = isnan(x)
     axes = normalize_axes(axis, x.ndim)
-    if bool(plain(name, missing).all(axis=axes).any()):
+    if bool(every_value(missing.all(axis=axes)).any()):
         raise ValueError(f"{name}: there are only NaN along an axis")
     return find(where(missing, replacement, x), axis, keepdims)
 
@@ -136,7 +137,7 @@ def nanvar(
     deviation = where(missing, 0, x - where(missing, 0, center))
     freedom = count - (correction if ddof is None else ddof)
     squares = (deviation * conjugated(deviation)).real
-    out = sum(squares, axes, True) / where(freedom > 0, freedom, math.nan)
+    out = quotient_or_nan(sum(squares, axes, True), where(freedom > 0, freedom, math.nan), count == 0)
     return out if keepdims else squeeze(out, axes)
 
 
@@ -144,8 +145,8 @@ def nanvar(
 def nanstd(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
     """The root of `nanvar`. Its derivative is 0 where all elements are equal."""
     variance = nanvar(x, axis, keepdims, **options)
-    is_zero = variance == 0
-    return where(is_zero, 0, sqrt(where(is_zero, 1, variance)))
+    is_positive = variance > 0
+    return where(is_positive, sqrt(where(is_positive, variance, 1)), variance)
 
 
 @composite
@@ -204,16 +205,20 @@ def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, 
 def mode(x: Any, axis: int = -1, keepdims: bool = False, *, dim: int | None = None, keepdim: bool | None = None) -> Any:
     """The most frequent value along `axis`, the smallest of equally frequent ones, and the last place where it is."""
     along = normalize_axis_index(axis if dim is None else dim, x.ndim)
-    rows = np.moveaxis(plain("mode", x), along, -1)
-    places = np.empty(rows.shape[:-1], np.int64)
-    for place in np.ndindex(places.shape):
-        values, counts = np.unique(rows[place], return_counts=True)
-        places[place] = np.flatnonzero(rows[place] == values[counts.argmax()])[-1]
-    indices = constant(np.expand_dims(places, along))
+    indices = computed("mode", functools.partial(_last_places_of_mode, axis=along), x)
     values = take_along_axis(x, indices, along)
     if keepdims if keepdim is None else keepdim:
         return ValueAndPlace(values, indices)
     return ValueAndPlace(squeeze(values, along), squeeze(indices, along))
+
+
+def _last_places_of_mode(x: Any, axis: int) -> Any:
+    rows = np.moveaxis(x, axis, -1)
+    places = np.empty(rows.shape[:-1], np.int64)
+    for place in np.ndindex(places.shape):
+        values, counts = np.unique(rows[place], return_counts=True)
+        places[place] = np.flatnonzero(rows[place] == values[counts.argmax()])[-1]
+    return np.expand_dims(places, axis)
 
 
 class ValueAndPlace(NamedTuple):
@@ -270,7 +275,7 @@ def _observation_weights(count: int, fweights: Any, aweights: Any, freedom: floa
     if fweights is None and aweights is None:
         return None, count, float(max(count - freedom, 0))
     weights: Any = 1 if fweights is None else tensor_from(fweights)
-    if fweights is not None and (weights.dtype.kind not in "iu" or (plain("cov", weights) < 0).any()):
+    if fweights is not None and (weights.dtype.kind not in "iu" or (every_value(weights) < 0).any()):
         raise ValueError("cov: fweights are counts: integers that are not negative")
     if aweights is not None:
         weights = weights * tensor_from(aweights)

@@ -24,6 +24,7 @@ from pullback.declare.families import primitive, view
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.eager.record import new_tensor
 from pullback.ops.arguments import as_array
+from pullback.ops.movement import broadcast_to
 from pullback.ops.reshaping import reshape
 from pullback.tensors.tensor import Tensor
 
@@ -108,9 +109,16 @@ def real_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3, 4), np.complex128),), {}, "complex")
     yield Sample((make((3,), np.complex64),), {}, "complex64")
     yield Sample((make((0, 2), np.complex128),), {}, "empty")
+    yield Sample((make((), np.complex128),), {}, "scalar")
     yield Sample((make((3,)),), {}, "real")
     for label, array in layouts(make((3, 4), np.complex128)):
         yield Sample((array,), {}, label)
+
+
+for _op in (imag_view, view_as_real):
+    _op.refuses("the parts are those of complex numbers", "float32", "float64")
+view_as_complex.refuses("the two parts of a number are neighbours in memory", "0-d", "fortran", "reversed", "gaps")
+view_as_complex.refuses("the parts of a number are real", "complex128")
 
 
 @imag_view.samples
@@ -170,6 +178,13 @@ def bitcast_batch(x, *, dtype):
 def bitcast_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make.integers(0, 9, (3,)),), {"dtype": np.dtype(np.uint64)}, "same-size")
     yield Sample((make.integers(0, 9, (2, 3)),), {"dtype": np.dtype(np.int32)}, "smaller")
+    yield Sample((make.integers(0, 9, (0, 3)),), {"dtype": np.dtype(np.int32)}, "empty")
+    yield Sample((make(()),), {"dtype": np.dtype(np.int64)}, "scalar")
+    yield Sample((make((2, 3), np.float32),), {"dtype": np.dtype(np.int32)}, "float32")
+    for label, array in layouts(make((3, 4))):
+        yield Sample((array,), {"dtype": np.dtype(np.int64)}, label)
+    yield Sample((make((3,), np.complex128),), {"dtype": np.dtype(np.float64)}, "complex")
+    yield Sample((make((3,), np.complex64),), {"dtype": np.dtype(np.int64)}, "complex64")
 
 
 @composite(name="view")
@@ -257,18 +272,23 @@ def overlap_add_batch(x, *, window, axis):
     return overlap_add(x, window=window, axis=tuple(k + 1 for k in axis))
 
 
+windows_view.refuses("a window slides along an axis", "0-d")
+
+
 @windows_view.samples
 def windows_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((5,)),), {"window": (3,), "axis": (0,)}, "vector")
     yield Sample((make((3, 4)),), {"window": (2, 3), "axis": (0, 1)}, "matrix")
     yield Sample((make((3, 6))[:, ::2],), {"window": (2,), "axis": (0,)}, "strided")
     yield Sample((make((6,)),), {"window": (2, 3), "axis": (0, 0)}, "same-axis")
+    yield Sample((make((3, 0)),), {"window": (2,), "axis": (0,)}, "empty")
 
 
 @overlap_add.samples
 def overlap_add_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3, 2)),), {"window": (2,), "axis": (0,)}, "vector")
     yield Sample((make((2, 3, 2, 2)),), {"window": (2, 2), "axis": (1, 0)}, "matrix")
+    yield Sample((make((2, 0, 2)),), {"window": (2,), "axis": (0,)}, "empty")
 
 
 @composite(method=False)
@@ -473,6 +493,8 @@ def _strided_cases() -> Iterator[tuple[str, tuple[int, ...], dict[str, Any]]]:
     yield "diagonal", (3, 3), {"shape": (3,), "strides": (4,), "offset": 0, "layout": (3, 1)}
     yield "backwards", (5,), {"shape": (3,), "strides": (-2,), "offset": 4, "layout": (1,)}
     yield "empty", (3,), {"shape": (0, 2), "strides": (1, 1), "offset": 0, "layout": (1,)}
+    yield "of-empty", (0, 2), {"shape": (0, 3), "strides": (1, 1), "offset": 0, "layout": (2, 1)}
+    yield "scalar", (), {"shape": (1, 1), "strides": (1, 1), "offset": 0, "layout": ()}
 
 
 @as_strided.samples
@@ -485,6 +507,75 @@ def as_strided_samples(make: Maker) -> Iterator[Sample]:
 def add_strided_samples(make: Maker) -> Iterator[Sample]:
     for label, own, params in _strided_cases():
         yield Sample((make(params["shape"]),), {**params, "source": own}, label)
+
+
+@primitive
+def as_strided_scatter(x, src, *, shape, strides, offset, layout):
+    """A copy of `x` with `src` in place of the elements that `as_strided` would read."""
+    out = np.array(x, order="C")
+    if src.size:
+        lowest, extent = _extent(x.shape, layout)
+        numbers = np.zeros(extent, np.int64)
+        numbers[_places(x.shape, layout, -lowest)] = np.arange(x.size).reshape(x.shape)
+        out.reshape(-1)[numbers[_places(shape, strides, offset - lowest)]] = src
+    return out
+
+
+@as_strided_scatter.door
+def as_strided_scatter_door(
+    x: Any, src: Any, size: Any = None, stride: Any = None, storage_offset: int | None = None, *, shape: Any = None,
+    strides: Any = None, offset: int = 0, layout: Any = None,
+) -> Any:  # fmt: skip
+    """A copy of `x` in which `as_strided(x, size, stride, storage_offset)` is `src`; it must not repeat elements."""
+    (x,), params = as_strided_door(
+        x, size, stride, storage_offset, shape=shape, strides=strides, offset=offset, layout=layout
+    )
+    src = as_array(src)
+    if _repeats(params["shape"], params["strides"]) or _repeats(x.shape, params["layout"]):
+        raise ValueError("as_strided_scatter: it would write an element of `x` more than once; copy() an expanded `x`")
+    if not np.can_cast(src.dtype, x.dtype, "same_kind"):
+        raise TypeError(f"as_strided_scatter: {src.dtype} can not be written into {x.dtype}")
+    return (x, src if src.shape == params["shape"] else broadcast_to(src, params["shape"])), params
+
+
+def _repeats(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """True if two elements of this geometry lie in one cell."""
+    if 0 in shape or not _may_overlap(shape, strides):
+        return False
+    lowest, extent = _extent(shape, strides)
+    return int(np.bincount(_places(shape, strides, -lowest).ravel(), minlength=extent).max()) > 1
+
+
+@as_strided_scatter.spec
+def as_strided_scatter_spec(x, src, *, shape, strides, offset, layout):
+    return x
+
+
+@as_strided_scatter.transpose
+def as_strided_scatter_transpose(g, shape, strides, offset, layout, needs):
+    where = {"shape": shape, "strides": strides, "offset": offset, "layout": layout}
+    rest = as_strided_scatter(g, np.broadcast_to(np.zeros((), g.dtype), shape), **where) if needs[0] else None
+    return rest, as_strided(g, **where) if needs[1] else None
+
+
+@as_strided_scatter.batch
+def as_strided_scatter_batch(x, src, *, shape, strides, offset, layout):
+    _, extent = _extent(x.shape[1:], layout)
+    return as_strided_scatter(
+        x, src, shape=(x.shape[0], *shape), strides=(extent, *strides), offset=offset, layout=(extent, *layout)
+    )
+
+
+@as_strided_scatter.samples
+def as_strided_scatter_samples(make: Maker) -> Iterator[Sample]:
+    for label, own, params in _strided_cases():
+        if label != "overlap":
+            yield Sample((make(own), make(params["shape"])), params, label)
+    rows = {"shape": (2, 3), "strides": (1, 2), "offset": 0, "layout": (1, 2)}
+    yield Sample((make((2, 3), np.complex128), make((2, 3), np.complex128)), rows, "complex")
+    yield Sample((make((2, 3), np.float32), make((2, 3), np.float32)), rows, "float32")
+    gaps = {"shape": (2,), "strides": (-4,), "offset": 0, "layout": (-4, 2)}
+    yield Sample((make((3, 4))[::-1, ::2], make((2,))), gaps, "gaps")
 
 
 members: dict[str, Any] = {

@@ -251,30 +251,50 @@ def plan_path(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> tupl
     return tuple(map(tuple, np.einsum_path(subscripts, *stand_ins, optimize=optimize)[0][1:]))
 
 
+@lru_cache(maxsize=1024)
+def plan_steps(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[tuple[int, int, Pair], ...]:
+    """All contractions of three or more operands, in order: which two values, and their plan.
+
+    Values are counted as they come, the operands first and then the result of each step.
+    """
+    terms, output = split(subscripts)
+    label_lengths(terms, shapes)
+    values = list(zip(terms, shapes, strict=True))
+    pending = list(range(len(values)))
+    steps = []
+    for positions in plan_path(subscripts, shapes, optimize):
+        # The result is appended; positions are those before the chosen values are taken out.
+        chosen = [pending[position] for position in sorted(positions)]
+        pending = [value for position, value in enumerate(pending) if position not in positions]
+        first = chosen[0]
+        for k, second in enumerate(chosen[1:], 2):
+            (left, left_shape), (right, right_shape) = values[first], values[second]
+            rest = "".join([output, *(values[value][0] for value in (*chosen[k:], *pending))])
+            is_last = k == len(chosen) and not pending
+            term = output if is_last else "".join(label for label in dict.fromkeys(left + right) if label in rest)
+            pair = plan_pair(left, right, term, left_shape, right_shape)
+            own = label_lengths((left, right), (left_shape, right_shape))
+            steps.append((first, second, pair))
+            first = len(values)
+            values.append((term, tuple(own[label] for label in term)))
+        pending.append(first)
+    if len(pending) != 1 or values[pending[0]][0] != output:
+        raise ValueError(f"einsum: the path {optimize!r} does not contract all {len(terms)} operands")
+    return tuple(steps)
+
+
 def contract(subscripts: str, xs: Sequence[Array], optimize: Any = True) -> Array:
     """The contraction that canonical `subscripts` describe. The result never shares memory with an operand."""
-    terms, output = split(subscripts)
     if len(xs) == 1:
-        return _contract_one(terms[0], output, xs[0])
+        (term,), output = split(subscripts)
+        return _contract_one(term, output, xs[0])
     if len(xs) == 2:
-        return plan_pair(*terms, output, xs[0].shape, xs[1].shape)(*xs)
-    shapes = tuple(x.shape for x in xs)
-    label_lengths(terms, shapes)
-    pending = list(zip(terms, xs, strict=True))
-    for positions in plan_path(subscripts, shapes, optimize):
-        # The result is appended; positions are those before the chosen operands are taken out.
-        chosen = [pending[position] for position in sorted(positions)]
-        pending = [entry for position, entry in enumerate(pending) if position not in positions]
-        term, value = chosen[0]
-        for k, (other_term, other) in enumerate(chosen[1:], 2):
-            rest = "".join([output, *(entry[0] for entry in (*chosen[k:], *pending))])
-            is_last = k == len(chosen) and not pending
-            result = output if is_last else "".join(a for a in dict.fromkeys(term + other_term) if a in rest)
-            value = plan_pair(term, other_term, result, value.shape, other.shape)(value, other)
-            term = result
-        pending.append((term, value))
-    ((term, value),) = pending
-    return value if term == output else _contract_one(term, output, value)
+        (left, right), output = split(subscripts)
+        return plan_pair(left, right, output, xs[0].shape, xs[1].shape)(*xs)
+    values = list(xs)
+    for first, second, pair in plan_steps(subscripts, tuple([x.shape for x in xs]), optimize):
+        values.append(pair(values[first], values[second]))
+    return values[-1]
 
 
 def _contract_one(term: str, output: str, x: Array) -> Array:

@@ -19,13 +19,15 @@ from pullback.ops.casting import astype
 from pullback.ops.elementwise import addcdiv, addcmul, lerp, nan_to_num
 from pullback.ops.extremes import amax, amin
 from pullback.ops.index_operators import ARRAY, basic_view, index_put_arrays
-from pullback.ops.indexing import setitem
+from pullback.ops.indexing import getitem, setitem
 from pullback.ops.movement import broadcast_to
 from pullback.ops.plain import constant, plain, tensor_from
 from pullback.ops.products import addmm
 from pullback.ops.reduction import prod
 from pullback.ops.reshaping import ravel, reshape
 from pullback.ops.scatter import put, take
+from pullback.payloads.batched import levels_of
+from pullback.payloads.crossing import enter_level, leave_level
 from pullback.tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -85,6 +87,12 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, inclu
     """
     reduce = _check_reduction("scatter_reduce", reduce)
     axis = normalize_axis_index(dim, x.ndim)
+    levels = levels_of(index._data) if isinstance(index, Tensor) else ()
+    if levels:
+        # Positions that differ between examples: the examples are one more axis along which nothing is combined.
+        x, index, src = (leave_level(tensor_from(each), axis=0, level=levels[-1]) for each in (x, index, src))
+        out = scatter_reduce(x, axis + 1, index, src, reduce, include_self=include_self)
+        return enter_level(out, axis=0, level=levels[-1])
     positions, src = plain("scatter_reduce", index), tensor_from(src)
     if positions.ndim != x.ndim or any(a > b for a, b in zip(positions.shape, src.shape, strict=True)):
         raise ValueError(f"scatter_reduce: index {positions.shape} does not fit values {src.shape} and array {x.shape}")
@@ -102,9 +110,9 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, inclu
 def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """`x` with the slices of `source` along `dim` combined into the slices of `x` at `index`; see `scatter_reduce`."""
     axis = normalize_axis_index(dim, x.ndim)
-    source, places = tensor_from(source), plain("index_reduce", index)
+    source = tensor_from(source)
     shape = (1,) * axis + (-1,) + (1,) * (x.ndim - axis - 1)
-    positions = np.broadcast_to(places.reshape(shape), source.shape)
+    positions = broadcast_to(reshape(tensor_from(index), shape), source.shape)
     reduce = _check_reduction("index_reduce", reduce)
     return scatter_reduce(x, axis, positions, source, reduce, include_self=include_self)
 
@@ -167,11 +175,9 @@ class Places:
 
     def _combine(self, values: Any, reduce: str) -> Tensor:
         x = self._tensor
-        key = self._key if isinstance(self._key, tuple) else (self._key,)
-        key = tuple(part._data if isinstance(part, Tensor) else part for part in key)
-        places = np.arange(x.size).reshape(x.shape)[key]
+        places = getitem(constant(np.arange(x.size).reshape(x.shape)), self._key)
         values = reshape(broadcast_to(tensor_from(values), places.shape), (-1,))
-        return reshape(_combined(ravel(x), np.reshape(places, -1), values, reduce, True), x.shape)
+        return reshape(scatter_reduce(ravel(x), 0, reshape(places, (-1,)), values, reduce), x.shape)
 
 
 class Updates:
@@ -205,9 +211,9 @@ def _is_array(x: Any) -> bool:
 def put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """Write values to places counted in row-major order, or add them there with `accumulate`."""
     if accumulate:
-        places = plain("put_", indices).reshape(-1)
+        places = reshape(tensor_from(indices), (-1,))
         values = reshape(broadcast_to(tensor_from(values), places.shape), (-1,))
-        out = _combined(ravel(self), np.where(places < 0, places + self.size, places), values, "sum", True)
+        out = scatter_reduce(ravel(self), 0, places, values, "sum")
         return self.copy_(reshape(out, self.shape))
     put(self, indices, values)
     return self

@@ -2,6 +2,7 @@
 
 Plain arrays go to the NumPy kernel. A payload of another kind (batched, traced) says how it is evaluated with a
 class method `evaluate_op(op, operands, params)`, found here by type, so that new payloads need no change upstairs.
+A payload that is made of payloads, such as `payloads/lifted.py`, has a `lift`, and the newest lift goes first.
 """
 
 from __future__ import annotations
@@ -21,10 +22,23 @@ def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, An
         if type(value) is not ndarray:
             handler = getattr(type(value), "evaluate_op", None)
             if handler is not None:
-                return handler(op, operands, params)
+                lifted = _newest_lift(operands)
+                if lifted is not None:
+                    return lifted.evaluate_op(op, operands, params)
+                return op.kernel(*operands, **params) if op.takes_payloads else handler(op, operands, params)
     out = op.kernel(*operands, **params)
-    if type(out) is ndarray:
+    if type(out) is ndarray or op.takes_payloads:
         return out
     if isinstance(out, (tuple, list)):
         return tuple(part if type(part) is ndarray else np.asarray(part) for part in out)
     return np.asarray(out)
+
+
+def _newest_lift(operands: tuple[Any, ...] | list[Any]) -> Any:
+    """The operand that is made of payloads, of the transform that was entered last; None if there is none."""
+    newest = None
+    for value in operands:
+        lift = getattr(value, "lift", None)
+        if lift is not None and (newest is None or lift.stamp > newest.lift.stamp):
+            newest = value
+    return newest

@@ -50,9 +50,22 @@ def _history(tensor: Tensor) -> list[str]:
         node = tensor.grad_fn
     except AutogradError:
         return ["grad_fn=<Invalid>"]
+    parts = [f"tangent={_numbers(tangent)}" for tangent in _tangents(tensor)]
     if node is not None:
-        return [f"grad_fn=<{node.name()}>"]
-    return ["requires_grad=True"] if tensor.requires_grad else []
+        return [f"grad_fn=<{node.name()}>", *parts]
+    return ["requires_grad=True", *parts] if tensor.requires_grad else parts
+
+
+def _tangents(tensor: Tensor) -> list[Tensor]:
+    forward = None if tensor._extra is None else tensor._extra.forward
+    if forward is None:
+        return []
+    return [forward[level] for level in sorted(forward, key=lambda level: level.stamp)]
+
+
+def _numbers(tensor: Tensor) -> str:
+    payload = tensor._data
+    return np.array2string(payload, separator=", ") if type(payload) is np.ndarray else repr(payload)
 
 
 def format_tensor(tensor: Tensor, specification: str) -> str:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from pullback.core.state import next_stamp
+
 _lock = threading.Lock()
 # How hard the exact overlap test of two strided regions may work before it is answered "they overlap".
 _MOST_WORK = 10_000
@@ -32,6 +34,7 @@ class VersionCounter:
 
     value: int
     writes: WrittenRegions | None
+    born = 0  # when the memory was made; known only of memory made inside a function transform
 
     def bump(self, written: Any = None) -> None:
         """Count one write to the region `written`; None means all of the memory."""
@@ -62,6 +65,21 @@ def new_counter() -> VersionCounter:
     counter = VersionCounter()
     counter.value = 0
     counter.writes = None
+    return counter
+
+
+class DatedCounter(VersionCounter):
+    """The counter of memory made inside a function transform, which may do there what captured memory may not."""
+
+    __slots__ = ("born",)
+
+
+def dated_counter() -> DatedCounter:
+    """A counter at version 0 that remembers when it was made."""
+    counter = DatedCounter()
+    counter.value = 0
+    counter.writes = None
+    counter.born = next_stamp()
     return counter
 
 

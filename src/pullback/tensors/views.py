@@ -10,6 +10,8 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
+from pullback.core.state import VmapLevel, changed, current
+from pullback.payloads.batched_array import levels_of
 from pullback.tensors.tensor import Tensor
 
 
@@ -21,6 +23,9 @@ class CreationMeta(enum.Enum):
     INFERENCE = "a primitive in inference mode"
     CUSTOM = "a custom Function"
     MULTI = "a custom Function with several outputs"
+
+
+NOT_FORWARD: Any = object()
 
 
 class ViewStep(NamedTuple):
@@ -38,9 +43,11 @@ class ViewInfo:
     """The view record of a tensor. `attr_version` is the version at which its `grad_fn` was built.
 
     `written` is set when this very view is written, and unset until then: few views are, and all pay for a field.
+    `forward` is the separate record of forward mode: None if it is the same, `NOT_FORWARD` for the alias that
+    `make_dual` returns, which shares no tangents with its base, else the base and the steps as forward mode sees them.
     """
 
-    __slots__ = ("attr_version", "base", "creation_meta", "is_forward_view", "steps", "written")
+    __slots__ = ("attr_version", "base", "creation_meta", "forward", "steps", "written")
 
     written: tuple[Any, int]
 
@@ -51,17 +58,43 @@ class ViewInfo:
         self.steps = steps
         self.creation_meta = creation_meta
         self.attr_version = attr_version
-        self.is_forward_view = True
+        self.forward: Any = None
 
     def last_write(self) -> tuple[Any, int]:
         """The history that the last recorded write to this view gave to the base, and the version it made."""
         return getattr(self, "written", (None, -1))
 
+    def forward_record(self) -> tuple[Tensor, tuple[ViewStep, ...]] | None:
+        """The tensor whose tangents this view shares and the steps from there; None if there is none."""
+        if self.forward is None:
+            return (self.base, self.steps) if self.creation_meta is not CreationMeta.INFERENCE else None
+        return None if self.forward is NOT_FORWARD else self.forward
+
     def replay(self, value: Any) -> Any:
         """The view of `value` that this record takes of its base."""
-        for step in self.steps:
-            value = step(value)
-        return value
+        return replayed(self.steps, value)
+
+
+def replayed(steps: tuple[ViewStep, ...], value: Tensor) -> Tensor:
+    """The view of `value` that the steps lead to. The batch dimensions that they pass through are active meanwhile:
+    a view that was taken inside a vmap and returned from it is looked at again when the vmap has ended."""
+    active = current().vmaps
+    passed = [*levels_of(value._data), *(step.params["level"] for step in steps if "level" in step.params)]
+    missing = {level for level in passed if level not in active}
+    if missing:
+        with changed(vmaps=_in_order({*active, *missing})):
+            return _walked(steps, value)
+    return _walked(steps, value)
+
+
+def _in_order(levels: set[VmapLevel]) -> tuple[VmapLevel, ...]:
+    return tuple(sorted(levels, key=lambda level: level.stamp))
+
+
+def _walked(steps: tuple[ViewStep, ...], value: Tensor) -> Tensor:
+    for step in steps:
+        value = step(value)
+    return value
 
 
 def view_of(source: Tensor) -> ViewInfo | None:
@@ -77,6 +110,15 @@ def propagated_meta(new: CreationMeta, parent: CreationMeta | None) -> CreationM
     if new is CreationMeta.DEFAULT or parent is CreationMeta.INFERENCE:
         return parent
     return new
+
+
+def forward_step(source: Tensor, info: ViewInfo | None, step: ViewStep) -> Any:
+    """The forward record of a new view of `source`: None unless it differs from the backward one."""
+    if info is None or info.forward is None:
+        return None
+    if info.forward is NOT_FORWARD:
+        return source, (step,)
+    return info.forward[0], (*info.forward[1], step)
 
 
 def root_and_steps(source: Tensor, step: ViewStep) -> tuple[Tensor, tuple[ViewStep, ...]]:

@@ -19,6 +19,7 @@ import optree
 
 from pullback.autograd._node import Node
 from pullback.autograd._saved import SavedVariable, version_error
+from pullback.autograd._scope import joined
 from pullback.autograd._task import current_node
 from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.spec import Spec
@@ -54,6 +55,8 @@ class Frame:
         "is_complete",
         "random_state",
         "specs",
+        "transforms",
+        "vmaps",
     )
 
     def __init__(
@@ -74,6 +77,8 @@ class Frame:
         self.early_stop = early_stop
         self.checks_specs = checks_specs
         self.explain = explain  # what to add to the message when the runs differ
+        self.transforms = current().transforms
+        self.vmaps = current().vmaps
         self.holders: list[weakref.ref[Holder]] = []
         self.specs: list[Spec] = []
         self.is_complete = False  # the forward has returned
@@ -230,9 +235,13 @@ def recompute(frame: Frame) -> Recomputed:
         grad=True,
         inference=False,
         hooks_disabled=None,
+        transforms=frame.transforms,
+        vmaps=joined(frame.vmaps, modes.vmaps),
         saved_hooks=(*modes.saved_hooks, (run.pack, _unpack_kept)),
         interceptors=tuple(each for each in modes.interceptors if each not in frame.interceptors),
     )
+    for transform in frame.transforms:
+        transform.token.live += 1
     try:
         with drawing_again_from(frame.random_state), frame.context:
             frame.function(*args, **kwargs)
@@ -240,6 +249,8 @@ def recompute(frame: Frame) -> Recomputed:
         if stop.run is not run:
             raise
     finally:
+        for transform in frame.transforms:
+            transform.token.live -= 1
         change(**previous)
     run.check()
     return Recomputed(run.expected, run.values)

@@ -17,7 +17,7 @@ from pullback.autograd._variable import requires_grad
 from pullback.core.spec import describe
 from pullback.core.state import current
 from pullback.declare.op import Op
-from pullback.eager.record import new_tensor, record
+from pullback.eager.record import differentiate, new_tensor
 from pullback.errors import CheckpointError
 from pullback.tensors.tensor import Tensor, alias, version_of
 from pullback.tensors.views import view_of
@@ -179,5 +179,5 @@ def _recorded(op: Op, operands: tuple[Any, ...], params: dict[str, Any], payload
     if modes.grad and not modes.inference and op.is_differentiable:
         needs = tuple(isinstance(x, Tensor) and x._spec.is_differentiable and requires_grad(x) for x in operands)
         if True in needs:
-            record(op, operands, params, outputs, needs, modes)
+            differentiate(op, operands, params, outputs, needs, modes)
     return tuple(outputs) if isinstance(payload, tuple) else outputs[0]

@@ -1,0 +1,144 @@
+"""Dual tensors at a given level: made, taken apart, and given to the bodies of forward transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.autograd._bodies import argument_handle, running_dual
+from pullback.autograd._captures import Transform
+from pullback.autograd._input_metadata import conform
+from pullback.autograd._levels import ForwardLevel, handle, like_layout, live_levels, store_tangent, tangent_of
+from pullback.core.spec import describe
+from pullback.declare.parts import same
+from pullback.errors import AutogradError
+from pullback.tensors.making import made_here
+from pullback.tensors.tensor import Tensor, alias, is_inference
+from pullback.tensors.views import NOT_FORWARD, view_of
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The two parts of a dual tensor; `tangent` is None if it is not dual."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def dual_at(level: ForwardLevel, tensor: Tensor, tangent: Tensor, borrowed: bool = False) -> Tensor:
+    """`make_dual` at a level given as an object. A `borrowed` tangent is never written in place."""
+    _check_parts(tensor, tangent)
+    if level in live_levels((tensor,)):
+        raise AutogradError(
+            "FORWARD_TWICE",
+            "make_dual: the primal already has a forward gradient at the same level",
+            why="a tensor has one tangent per level",
+            fix="unpack it first, or open another level",
+        )
+    if level in live_levels((tangent,)):
+        raise AutogradError(
+            "FORWARD_TANGENT_DUAL",
+            "make_dual: the tangent has a forward gradient at the same level",
+            why="a tangent is a constant of its own level",
+            fix="unpack the tangent first",
+        )
+    result = _alias(tensor)
+    if tangent.dtype != tensor.dtype:
+        tangent, borrowed = conform(tangent, tangent.shape, tensor.dtype), False
+    _add_tangent(result, level, tangent, borrowed)
+    return result
+
+
+def _check_parts(tensor: Any, tangent: Any) -> None:
+    for name, part in (("primal", tensor), ("tangent", tangent)):
+        if not isinstance(part, Tensor):
+            raise TypeError(f"make_dual: Expected {name} to be a Tensor, got {type(part).__name__}")
+        if not part._spec.is_differentiable:
+            raise ValueError(f"make_dual: Expected {name} to be floating point or complex, got {part.dtype}")
+    if tensor.shape != tangent.shape:
+        raise AutogradError(
+            "FORWARD_SHAPE",
+            f"make_dual: the primal {describe(tensor.shape, tensor.dtype)} and the tangent "
+            f"{describe(tangent.shape, tangent.dtype)} have different size",
+            why="a tangent has one entry per element of its primal; it is not broadcast",
+            fix="pass a tangent of the primal's shape",
+        )
+    if tangent._spec.is_complex and not tensor._spec.is_complex:
+        raise ValueError(
+            f"make_dual: a real primal, {tensor.dtype}, can not have a complex tangent, {tangent.dtype}; differentiate "
+            "the complex function of a complex variable, or pass the real part"
+        )
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """The tensor again, on the same memory and history; what happens to its tangents does not concern `tensor`."""
+    if is_inference(tensor):
+        result = alias(tensor)
+    else:
+        result = same(tensor)
+        info = view_of(result)
+        if info is not None:
+            info.forward = NOT_FORWARD
+    for level in live_levels((tensor,)):
+        tangent = tangent_of(tensor, level)
+        if tangent is not None:
+            store_tangent(result, level, tangent, borrowed=True)
+    return result
+
+
+def _add_tangent(result: Tensor, level: ForwardLevel, tangent: Tensor, borrowed: bool) -> None:
+    """Store a tangent in canonical form: what it has at newer levels becomes a tangent of those levels' tangents."""
+    for newer in live_levels((tangent,)):
+        if newer.stamp > level.stamp:
+            mixed = tangent_of(tangent, newer)
+            outer = tangent_of(result, newer)
+            if outer is None:
+                outer = made_here(np.zeros(result.shape, result.dtype))
+            assert mixed is not None
+            store_tangent(result, newer, dual_at(level, outer, mixed))
+    if any(newer.stamp > level.stamp for newer in live_levels((tangent,))):
+        tangent = handle(tangent, [older for older in live_levels((tangent,)) if older.stamp < level.stamp])
+    fitted = like_layout(tangent, result)
+    store_tangent(result, level, fitted, borrowed and fitted is tangent)
+
+
+def unpacked_at(level: ForwardLevel, tensor: Tensor) -> UnpackedDualTensor:
+    """`unpack_dual` at a level given as an object."""
+    levels = live_levels((tensor,))
+    tangent = tangent_of(tensor, level) if level in levels else None
+    newer = [each for each in levels if each.stamp > level.stamp]
+    primal = same(tensor) if not is_inference(tensor) else alias(tensor)
+    info = view_of(primal)
+    if info is not None:
+        info.forward = NOT_FORWARD
+    if primal._extra is not None:
+        primal._extra.forward = None
+    for other in levels:
+        part = tangent_of(tensor, other)
+        if other is not level and part is not None:
+            store_tangent(primal, other, unpacked_at(level, part).primal if other in newer else part, borrowed=True)
+    for other in newer:
+        outer = tangent_of(tensor, other)
+        mixed = None if outer is None else unpacked_at(level, outer).tangent
+        if mixed is not None:
+            below = made_here(np.zeros(tensor.shape, tensor.dtype)) if tangent is None else tangent
+            tangent = dual_at(other, below, mixed)
+    return UnpackedDualTensor(primal, tangent)
+
+
+def dual_argument(leaf: Tensor, tangent: Tensor, level: ForwardLevel, transform: Transform) -> Tensor:
+    """An argument as the body of a forward transform gets it. It may write to it; the caller's tangent stays."""
+    transform.accept(leaf)
+    return dual_at(level, argument_handle(leaf, transform) if is_inference(leaf) else leaf, tangent, borrowed=True)
+
+
+def jvp_of_tuple(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, ...]:
+    """The tangents of the outputs of `function`; None, given or returned, stands for zero."""
+    with running_dual("jvp") as (level, transform):
+        duals = [
+            primal if tangent is None else dual_argument(primal, tangent, level, transform)
+            for primal, tangent in zip(primals, tangents, strict=True)
+        ]
+        outputs = function(*duals)
+        return tuple(unpacked_at(level, out).tangent if isinstance(out, Tensor) else None for out in outputs)

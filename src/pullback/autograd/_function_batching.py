@@ -1,0 +1,119 @@
+"""A custom Function on batched arguments: the author's `vmap`, the methods as they are, or one example at a time.
+
+Operators commute with vmap, so for them it does not matter whether one records first or batches first. A Function with
+a `vmap` of its own need not commute: its `backward` may look at the whole gradient. So the order is that of the
+transforms. If the batch is innermost, the boundary is crossed and `vmap` runs, recorded, on arrays with the batch
+axis; if a differentiation is further in, the Function is recorded for one example, and `vmap` only computes values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pullback.autograd._function_rules import CallPlan, Statics, batching_rule, check_batched_result
+from pullback.autograd._levels import live_levels
+from pullback.autograd._tokens import deps_of
+from pullback.autograd._variable import requires_grad
+from pullback.core.state import VmapLevel, changed, current
+from pullback.declare.op import registry
+from pullback.payloads.batched import levels_of
+from pullback.payloads.crossing import enter_level, leave_level
+from pullback.tensors.tensor import Tensor
+
+
+class VmapInfo(NamedTuple):
+    """What a `vmap` method is told about the map it is part of."""
+
+    batch_size: int
+    randomness: str
+
+
+def answered_by_rule(
+    cls: type[Statics], inputs: tuple[Any, ...], kwargs: dict[str, Any], plan: CallPlan
+) -> tuple[bool, Any]:
+    """`(True, result)` if batching answers the whole call, else `(False, what to run as forward)`."""
+    levels = {level for x in inputs if isinstance(x, Tensor) for level in levels_of(x._data)}
+    if not levels:
+        return False, plan.forward
+    level = max(levels, key=lambda each: each.stamp)
+    rule = batching_rule(cls)
+    if cls.generate_vmap_rule == "loop":
+        return True, _looped(cls, inputs, level)
+    if rule is None:
+        return False, plan.forward
+    if _is_innermost(level, inputs):
+        return True, _by_rule(cls, rule, inputs, level)
+    if not plan.is_split:
+        return False, plan.forward  # this style of forward fills ctx itself, so it has to run
+    return False, lambda *values: _by_rule(cls, rule, values, level)
+
+
+def _is_innermost(level: VmapLevel, inputs: tuple[Any, ...]) -> bool:
+    """Is every differentiation that wants something of this call older than the level?"""
+    if any(forward.stamp > level.stamp for forward in live_levels(inputs)):
+        return False
+    return not any(
+        token.live and token.stamp > level.stamp
+        for x in inputs
+        if isinstance(x, Tensor) and requires_grad(x)
+        for token in deps_of(x) or ()
+    )
+
+
+def _without(level: VmapLevel) -> Any:
+    return changed(vmaps=tuple(other for other in current().vmaps if other is not level))
+
+
+def _by_rule(cls: type[Statics], rule: Callable[..., Any], inputs: tuple[Any, ...], level: VmapLevel) -> Any:
+    in_dims = tuple(0 if isinstance(x, Tensor) and level in levels_of(x._data) else None for x in inputs)
+    physical = [
+        x if dim is None else leave_level(x, axis=0, level=level) for x, dim in zip(inputs, in_dims, strict=True)
+    ]
+    with _without(level):
+        result = rule(VmapInfo(level.size, level.randomness), in_dims, *physical)
+    check_batched_result(cls, result)
+    output, out_dims = result
+    if not isinstance(output, tuple):
+        if isinstance(out_dims, tuple) and len(out_dims) == 1:
+            (out_dims,) = out_dims
+        return _entered(cls, output, out_dims, level)
+    if not isinstance(out_dims, tuple):
+        out_dims = (out_dims,) * len(output)
+    if len(out_dims) != len(output):
+        raise RuntimeError(
+            f"the vmap method of {cls.__name__} returned out_dims {out_dims!r} that are incompatible with its "
+            f"{len(output)} outputs: return one int or None for each"
+        )
+    return tuple(_entered(cls, out, dim, level) for out, dim in zip(output, out_dims, strict=True))
+
+
+def _entered(cls: type[Statics], out: Any, dim: Any, level: VmapLevel) -> Any:
+    if dim is None or not isinstance(out, Tensor):
+        return out
+    if not isinstance(dim, int):
+        raise RuntimeError(
+            f"the vmap method of {cls.__name__} returned out_dims {dim!r} that are incompatible with its output: "
+            "return an int or None"
+        )
+    return enter_level(out, axis=dim % out.ndim, level=level)
+
+
+def _looped(cls: Any, inputs: tuple[Any, ...], level: VmapLevel) -> Any:
+    """Example by example. Every tensor gets the batch axis, so that its gradient is known for each of them."""
+    physical = [leave_level(x, axis=0, level=level) if isinstance(x, Tensor) else x for x in inputs]
+    with _without(level):
+        rows = [
+            cls.apply(*[x[index] if isinstance(x, Tensor) else x for x in physical]) for index in range(level.size)
+        ]
+        if not rows:
+            raise RuntimeError(f"{cls.__name__}: an empty batch has no example for generate_vmap_rule='loop' to run")
+        if isinstance(rows[0], tuple):
+            stacked = tuple(_stacked(parts) for parts in zip(*rows, strict=True))
+            return tuple(_entered(cls, part, 0, level) for part in stacked)
+        return _entered(cls, _stacked(rows), 0, level)
+
+
+def _stacked(parts: Any) -> Any:
+    first = parts[0]
+    return registry["_stack"](*parts, axis=0) if isinstance(first, Tensor) else first

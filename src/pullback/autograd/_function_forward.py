@@ -1,0 +1,130 @@
+"""Forward mode through a custom Function: its `jvp`, once for every level, and the checks on what it returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._function_node import Forward, FunctionNode, in_jvp
+from pullback.autograd._function_rules import Statics
+from pullback.autograd._levels import ForwardLevel, handle, live_levels, tangent_of
+from pullback.autograd._tangents import attach_new, attach_written
+from pullback.core.spec import describe
+from pullback.tensors.making import made_here
+from pullback.tensors.tensor import Tensor
+from pullback.tensors.views import view_of
+
+
+def push_function(node: FunctionNode, forward: Forward, raw: tuple[Any, ...], results: tuple[Any, ...]) -> None:
+    """Give the outputs of a call their tangents. `raw` is what `forward` returned, `results` what the caller gets."""
+    levels = live_levels(forward.inputs)
+    if levels and node._function.jvp is Statics.jvp:
+        raise NotImplementedError(
+            f"forward AD: an input of the Function {node._function.__name__} is dual, but it has no forward rule; "
+            "implement the jvp static method"
+        )
+    twins = {id(out): result for out, result in zip(raw, results, strict=True) if isinstance(out, Tensor)}
+    for index, level in enumerate(levels):
+        older = levels[:index]
+        tangents = tuple(tangent_of(x, level) if isinstance(x, Tensor) else None for x in forward.inputs)
+        saved = tuple(handle(twins.get(id(tensor), tensor), older) for tensor in forward.to_save_forward)
+        pushed = _call_jvp(node, forward, tangents, saved)
+        for number, (out, tangent) in enumerate(zip(results, pushed, strict=True)):
+            _attach(node, forward, number, out, level, tangent, tangents)
+
+
+def _call_jvp(node: FunctionNode, forward: Forward, tangents: tuple[Any, ...], saved: tuple[Any, ...]) -> Any:
+    """The tangents that the author's `jvp` computes, one per output.
+
+    It runs while the call is in progress: `ctx.saved_tensors` is what `save_for_forward` kept, without this level.
+    """
+    filled = tuple(
+        made_here(np.zeros(value.shape, value.dtype))
+        if tangent is None and node._call.materialize and isinstance(value, Tensor) and value._spec.is_differentiable
+        else tangent
+        for tangent, value in zip(tangents, forward.inputs, strict=True)
+    )
+    token = in_jvp.set((node, saved))
+    try:
+        results = node._function.jvp(node, *filled)
+    finally:
+        in_jvp.reset(token)
+    results = results if isinstance(results, tuple) else (results,)
+    if len(results) != node.num_outputs:
+        raise _problem(
+            node,
+            f"returned an invalid number of forward gradients: expected {node.num_outputs}, got {len(results)}",
+        )
+    return results
+
+
+def _problem(node: FunctionNode, what: str) -> RuntimeError:
+    return RuntimeError(f"jvp of {node._function.__name__} {what}")
+
+
+def _attach(
+    node: FunctionNode,
+    forward: Forward,
+    number: int,
+    out: Any,
+    level: ForwardLevel,
+    tangent: Any,
+    tangents: tuple[Any, ...],
+) -> None:
+    if tangent is not None and not isinstance(tangent, Tensor):
+        raise _problem(node, f"returned a {type(tangent).__name__} for output {number}, expected a Tensor or None")
+    is_differentiable = (
+        isinstance(out, Tensor)
+        and out._spec.is_differentiable
+        and not any(out is value or out._data is value._data for value in forward.non_differentiable)
+    )
+    if not is_differentiable:
+        if tangent is not None:
+            raise _problem(node, f"returned a tangent for output {number}, which is not a differentiable output")
+        return
+    if tangent is not None and tangent.shape != out.shape:
+        raise _problem(
+            node,
+            f"returned a tangent {describe(tangent.shape, tangent.dtype)} of different size for output {number}, which "
+            f"is {describe(out.shape, out.dtype)}",
+        )
+    if any(out is dirty for dirty in forward.dirty):
+        own = next(t for value, t in zip(forward.inputs, tangents, strict=True) if value is out)
+        if own is None:
+            attach_written(out, level, tangent, tangents)
+        elif tangent is not own:
+            raise _problem(
+                node,
+                "is not modifying the forward mode gradients inplace: the tangent of an input that is marked dirty "
+                "must be changed in place and returned as-is",
+            )
+        return
+    source = _viewed_tangent(out, forward, tangents)
+    if source is not None and not _is_view_of(tangent, source):
+        raise _problem(
+            node,
+            f"is not returning a view for output {number}, which is a view of an input: return the same view of the "
+            "input's tangent, such as t.view_as(t)",
+        )
+    attach_new(out, level, tangent, tangents)
+
+
+def _viewed_tangent(out: Tensor, forward: Forward, tangents: tuple[Any, ...]) -> Tensor | None:
+    """The tangent of the input that `out` is a view of."""
+    info = view_of(out)
+    if info is None:
+        return None
+    for value, tangent in zip(forward.inputs, tangents, strict=True):
+        if isinstance(value, Tensor) and tangent is not None:
+            own = view_of(value)
+            if info.base is (value if own is None else own.base):
+                return tangent
+    return None
+
+
+def _is_view_of(tangent: Tensor | None, source: Tensor) -> bool:
+    if tangent is None or tangent is source:
+        return False
+    info, own = view_of(tangent), view_of(source)
+    return info is not None and info.base is (source if own is None else own.base)

@@ -1,0 +1,55 @@
+"""How a tangent must lie in memory: like its primal, so that one view, even `as_strided`, addresses the same elements
+in both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback.tensors.making import made_here
+from pullback.tensors.tensor import Tensor
+
+ndarray = np.ndarray
+
+
+def _owner(array: Any) -> Any:
+    while isinstance(array.base, ndarray):
+        array = array.base
+    return array
+
+
+def _offset(array: Any, owner: Any) -> int:
+    start: int = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return start // array.itemsize
+
+
+def fits_layout(tangent: Any, primal: Any) -> bool:
+    """Has the tangent the memory layout of the primal?"""
+    if type(tangent) is not ndarray or type(primal) is not ndarray:
+        return True  # batched and traced payloads address by logical index
+    if tangent.base is None and primal.base is None and tangent.strides == primal.strides:
+        return True
+    if primal.size == 0:
+        return True
+    if any(
+        length > 1 and own // tangent.itemsize != theirs // primal.itemsize
+        for own, theirs, length in zip(tangent.strides, primal.strides, primal.shape, strict=True)
+    ):
+        return False
+    own, theirs = _owner(tangent), _owner(primal)
+    return own.size == theirs.size and _offset(tangent, own) == _offset(primal, theirs)
+
+
+def in_layout_of(primal: Any, dtype: Any) -> Tensor:
+    """Zeros that lie in memory like `primal`, in a buffer of the same size."""
+    if type(primal) is not ndarray:
+        return made_here(primal.astype(dtype) * 0)
+    owner = _owner(primal)
+    buffer = np.zeros(owner.size, dtype)
+    strides = tuple(stride // primal.itemsize * buffer.itemsize for stride in primal.strides)
+    offset = _offset(primal, owner) * buffer.itemsize
+    view = np.ndarray(primal.shape, dtype, buffer, offset, strides)
+    if any(stride == 0 and length > 1 for stride, length in zip(strides, primal.shape, strict=True)):
+        view = np.zeros(primal.shape, dtype)  # an expanded primal is written by nobody
+    return made_here(view)

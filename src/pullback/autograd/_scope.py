@@ -1,0 +1,83 @@
+"""`Scope`: the batch dimensions that a node was recorded with, and what they mean for its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pullback.core.state import VmapLevel, change, current, running_pass
+from pullback.payloads.batched import BatchedArray, widened
+from pullback.payloads.crossing import batch_sum, levels_of
+from pullback.tensors.tensor import Tensor
+
+Levels = tuple[VmapLevel, ...]
+
+
+def joined(first: Levels, second: Levels) -> Levels:
+    """All levels of both, oldest first."""
+    if not first or first == second:
+        return second
+    return tuple(sorted({*first, *second}, key=lambda level: level.stamp))
+
+
+def without_room(value: Any) -> Any:
+    """A payload or Tensor made inside a vmap, outside of all: if it is the same for all examples, a plain array."""
+    payload = value._data if isinstance(value, Tensor) else value
+    if type(payload) is not BatchedArray or payload.levels:
+        return value
+    if not isinstance(value, Tensor):
+        return payload.data
+    value._data = payload.data
+    return value
+
+
+class Scope:
+    """Where a node was recorded: the active levels, and those of its inputs and outputs."""
+
+    __slots__ = ("active", "input_levels", "output_levels")
+
+    def __init__(self, active: Levels, input_levels: tuple[Levels, ...]) -> None:
+        self.active = active
+        self.input_levels = input_levels
+        self.output_levels: Levels = ()
+
+    @contextmanager
+    def reinstated(self) -> Iterator[None]:
+        """The node's levels are active in this block, beside those that are active anyway."""
+        modes = current()
+        levels = joined(self.active, modes.vmaps)
+        if levels == modes.vmaps:
+            yield
+            return
+        previous = change(vmaps=levels)
+        try:
+            yield
+        finally:
+            change(**previous)
+
+    def reduced(self, gradients: tuple[Any, ...], exempt: VmapLevel | None = None) -> tuple[Any, ...]:
+        """Gradients of the inputs, summed over the examples that shared an input."""
+        return tuple(
+            None if gradient is None else self.reduced_to(gradient, own, exempt)
+            for gradient, own in zip(gradients, self.input_levels, strict=True)
+        )
+
+    def reduced_to(self, gradient: Any, own: Levels, exempt: VmapLevel | None = None) -> Any:
+        """A gradient for an input with the levels `own`."""
+        task = running_pass.get()
+        active = current().vmaps if task is None else task.vmaps
+        payload = gradient._data if isinstance(gradient, Tensor) else gradient
+        for level in joined(self.output_levels, levels_of(payload)):
+            if level not in own and level not in active and level is not exempt:
+                gradient = batch_sum(gradient, level=level)
+        return gradient if active else without_room(gradient)
+
+
+def equalize_levels(outputs: list[Tensor]) -> None:
+    """Give all differentiable outputs the batch dimensions that one of them has: their gradients meet in one node."""
+    present = {level for out in outputs for level in levels_of(out._data)}
+    for out in outputs:
+        missing = tuple(level for level in present if level not in levels_of(out._data))
+        if missing and out._spec.is_differentiable:
+            out._data = widened(out._data, missing)

@@ -1,0 +1,138 @@
+"""`jvp` and `linearize`: derivatives in a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._bodies import argument_handle, as_differentiable, running_dual, split_aux
+from pullback.autograd._duals import dual_argument, unpacked_at
+from pullback.autograd._levels import ForwardLevel, live_levels
+from pullback.autograd._recording import Recording, check_outputs
+from pullback.core.pytree import flatten, map_leaves, unflatten
+from pullback.core.state import current
+from pullback.tensors.making import made_here
+from pullback.tensors.tensor import Tensor, as_constant
+
+
+def jvp(
+    function: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> Any:
+    """The value of a function at `primals` and its derivative in the direction `tangents`.
+
+    Both are tuples with one entry per argument; a tangent of None is zero. With `strict` an output that does not
+    depend on the primals is an error instead of a zero tangent. With `has_aux` the function returns `(output, aux)`,
+    and the result is `(output, tangent, aux)`.
+
+    >>> pb.func.jvp(pb.sin, (pb.tensor(0.0),), (pb.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    leaves, structure = _checked_primals(primals)
+    directions = _checked_tangents(tangents, structure, primals)
+    with running_dual("jvp") as (level, transform):
+        given = [
+            argument_handle(leaf, transform) if direction is None else dual_argument(leaf, direction, level, transform)
+            for leaf, direction in zip(leaves, directions, strict=True)
+        ]
+        output, aux = split_aux("jvp", function(*unflatten(structure, given)), has_aux)
+        outputs, out_structure = check_outputs("jvp", output, allow_integers=True)
+        parts = [_unpacked(level, out, strict) for out in outputs]
+        if has_aux:
+            aux = map_leaves(lambda leaf: _without(level, leaf), aux)
+    values = unflatten(out_structure, [value for value, _ in parts])
+    slopes = unflatten(out_structure, [slope for _, slope in parts])
+    return (values, slopes, aux) if has_aux else (values, slopes)
+
+
+def _checked_primals(primals: Any) -> tuple[list[Tensor], Any]:
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"jvp: Expected primals to be a tuple, one entry per argument, got {type(primals).__name__}")
+    leaves, structure = flatten(primals)
+    if not leaves:
+        raise RuntimeError("jvp: Expected primals to have at least one Tensor")
+    return [_tensor_leaf(leaf, "primals") for leaf in leaves], structure
+
+
+def _tensor_leaf(leaf: Any, name: str) -> Tensor:
+    try:
+        return as_differentiable(leaf, "jvp")
+    except ValueError as error:
+        raise RuntimeError(f"jvp: Expected {name} to only contain Tensors, got {type(leaf).__name__}") from error
+
+
+def _checked_tangents(tangents: Any, structure: Any, primals: Any) -> list[Tensor | None]:
+    leaves, given = flatten(tangents)
+    if given != structure:
+        raise RuntimeError(
+            f"jvp: Expected primals and tangents to have the same python structure, got {structure} and {given}"
+        )
+    return [None if leaf is None else _tensor_leaf(leaf, "tangents") for leaf in leaves]
+
+
+def _unpacked(level: ForwardLevel, out: Tensor, strict: bool) -> tuple[Tensor, Tensor]:
+    value, slope = (out, None) if level not in live_levels((out,)) else unpacked_at(level, out)
+    if slope is None:
+        if strict:
+            raise RuntimeError(
+                "jvp: with strict=True every output must depend on the primals, but one of them is independent of them"
+            )
+        slope = made_here(np.zeros(out.shape, out.dtype))
+    return value, slope
+
+
+def _without(level: ForwardLevel, value: Any) -> Any:
+    return unpacked_at(level, value).primal if isinstance(value, Tensor) and level in live_levels((value,)) else value
+
+
+def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function, and its derivative at that point as a linear function of tangents.
+
+    The function runs once. `lin(*tangents)` may be called any number of times, transformed and mapped; it is
+    differentiable with respect to the tangents and, through the point, with respect to the primals.
+
+    >>> output, lin = pb.func.linearize(lambda x: x * x, pb.tensor([1.0, 3.0]))
+    >>> lin(pb.tensor([1.0, 1.0]))
+    tensor([2., 6.])
+    """
+    # Gradients are a linear function of the cotangent, `c -> J^T c`. Recorded once, its own transpose is `t -> J t`.
+    recording = Recording("linearize")
+    returned = recording.run(function, primals, {})
+    output, aux = split_aux("linearize", returned, has_aux)
+    outputs, structure = check_outputs("linearize", output, allow_integers=False)
+    recording.keep_outputs(outputs)
+    transposed = Recording("linearize")
+    seeds = tuple(made_here(np.zeros(out.shape, out.dtype)) for out in outputs)
+    gradients = transposed.run(lambda *cotangents: recording.pull(list(cotangents), True, True), seeds, {})
+    flat, _ = flatten(gradients)
+    transposed.keep_outputs(flat)
+    arguments = flatten(primals)[1]
+
+    def lin(*tangents: Any) -> Any:
+        leaves, given = flatten(tangents)
+        if given != arguments:
+            raise RuntimeError(
+                f"linearize: the tangents must have the same argspec as the primals, {arguments}, got {given}"
+            )
+        directions = [_direction(index, leaf, at) for index, (leaf, at) in enumerate(zip(leaves, flat, strict=True))]
+        return unflatten(structure, transposed.pull(directions, True, current().grad))
+
+    finished = unflatten(structure, [recording.handles.finished(out, recording.keeps_history) for out in outputs])
+    if has_aux:
+        return finished, lin, recording.handles.finish(aux, recording.keeps_history)
+    return finished, lin
+
+
+def _direction(index: int, leaf: Any, primal: Tensor) -> Tensor | None:
+    if leaf is None:
+        return None
+    value = as_constant(leaf)
+    if value.shape != primal.shape or value.dtype != primal.dtype:
+        raise RuntimeError(
+            f"linearize: tangent {index}, counted over all leaves, is {value._spec!r}, but the primal is "
+            f"{primal._spec!r}"
+        )
+    return value
+
+

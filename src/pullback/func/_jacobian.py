@@ -1,0 +1,244 @@
+"""Jacobians, Hessians and their products with vectors, made of `vjp`, `jvp` and `vmap`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._bodies import as_differentiable
+from pullback.autograd._recording import check_outputs
+from pullback.core.pytree import flatten, map_leaves, unflatten
+from pullback.func._argnums import Argnums, normalized_argnums, picked
+from pullback.func._forward import jvp, linearize
+from pullback.func._reverse import grad, vjp
+from pullback.func._vmap import vmap
+from pullback.ops.joining import concat
+from pullback.tensors.making import made_here
+from pullback.tensors.tensor import Tensor
+
+
+def _with_positions(
+    who: str, function: Callable[..., Any], argnums: Argnums | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The function of the differentiated arguments only, and these arguments."""
+    positions = tuple(range(len(args))) if argnums is None else normalized_argnums(who, argnums, len(args))
+
+    def of_these(*chosen: Any) -> Any:
+        full = list(args)
+        for position, value in zip(positions, chosen, strict=True):
+            full[position] = value
+        return function(*full, **kwargs)
+
+    chosen = tuple(map_leaves(lambda leaf: as_differentiable(leaf, who), args[position]) for position in positions)
+    return of_these, chosen
+
+
+def _check_real(who: str, leaves: list[Tensor], what: str) -> None:
+    for leaf in leaves:
+        if leaf._spec.is_complex:
+            raise RuntimeError(
+                f"{who}: Expected all {what} to be real, got {leaf.dtype}; differentiate real and imaginary parts"
+            )
+
+
+def _basis(leaves: list[Tensor]) -> list[Tensor]:
+    """One direction per element of all leaves together, stacked in front, as tensors of the leaves' shapes."""
+    total = sum(leaf.size for leaf in leaves)
+    result, start = [], 0
+    for leaf in leaves:
+        rows = np.zeros((total, leaf.size), leaf.dtype)
+        np.fill_diagonal(rows[start : start + leaf.size], 1)
+        result.append(made_here(rows.reshape((total, *leaf.shape))))
+        start += leaf.size
+    return result
+
+
+def _check_chunk_size(who: str, chunk_size: int | None) -> None:
+    if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
+        raise ValueError(f"{who}: chunk_size must be None or a positive int, got {chunk_size!r}")
+
+
+def jacrev(
+    function: Callable[..., Any],
+    argnums: Argnums | None = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The Jacobian, by reverse mode: one backward pass per element of the output, all at once.
+
+    Its leaves have the shape of the output followed by that of the input. `argnums=None` means all arguments.
+    `chunk_size` limits how many rows are computed together; 1 computes them one by one, without vmap.
+
+    >>> pb.func.jacrev(lambda x: x * x)(pb.tensor([1.0, 3.0]))
+    tensor([[2., 0.],
+            [0., 6.]])
+    """
+    _check_chunk_size("jacrev", chunk_size)
+
+    @functools.wraps(function)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        of_these, chosen = _with_positions("jacrev", function, argnums, args, kwargs)
+        output, vjp_fn, *aux = vjp(of_these, *chosen, has_aux=has_aux)
+        outputs, out_structure = check_outputs("jacrev", output, allow_integers=False)
+        inputs, in_structure = flatten(chosen)
+        _check_real("jacrev", outputs, "outputs")
+        _check_real("jacrev", inputs, "inputs")
+        basis = _basis(outputs)
+
+        def row(*cotangents: Tensor) -> tuple[Any, ...]:
+            return tuple(flatten(vjp_fn(unflatten(out_structure, cotangents)))[0])
+
+        rows = _mapped_rows(row, basis, chunk_size, [leaf.shape for leaf in inputs])
+        columns = []
+        for out, start in zip(outputs, _starts(outputs), strict=True):
+            parts = [
+                whole[start : start + out.size].reshape((*out.shape, *leaf.shape))
+                for whole, leaf in zip(rows, inputs, strict=True)
+            ]
+            columns.append(_by_argument(argnums, unflatten(in_structure, parts)))
+        result = unflatten(out_structure, columns)
+        return (result, aux[0]) if has_aux else result
+
+    return transformed
+
+
+def _starts(leaves: list[Tensor]) -> list[int]:
+    starts = [0]
+    for leaf in leaves:
+        starts.append(starts[-1] + leaf.size)
+    return starts[:-1]
+
+
+def _by_argument(argnums: Argnums | None, per_argument: tuple[Any, ...]) -> Any:
+    return tuple(per_argument) if argnums is None else picked(argnums, list(per_argument))
+
+
+def _mapped_rows(row: Callable[..., Any], basis: list[Tensor], chunk_size: int | None, shapes: list[Any]) -> list[Any]:
+    """`row` of every direction, stacked in front."""
+    count = basis[0].shape[0]
+    if chunk_size != 1 or count == 0:
+        return list(vmap(row, chunk_size=chunk_size)(*basis))
+    singles = [row(*[part[index] for part in basis]) for index in range(count)]
+    return [
+        concat([part.reshape((1, *shape)) for part in parts])
+        for parts, shape in zip(zip(*singles, strict=True), shapes, strict=True)
+    ]
+
+
+def jacfwd(
+    function: Callable[..., Any],
+    argnums: Argnums | None = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The Jacobian, by forward mode: one direction per element of the input, all at once.
+
+    Use it where the function has more outputs than inputs. See `jacrev` for the shape of the result.
+
+    >>> pb.func.jacfwd(lambda x: x * x)(pb.tensor([1.0, 3.0]))
+    tensor([[2., 0.],
+            [0., 6.]])
+    """
+    _check_chunk_size("jacfwd", chunk_size)
+
+    @functools.wraps(function)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        of_these, chosen = _with_positions("jacfwd", function, argnums, args, kwargs)
+        inputs, in_structure = flatten(chosen)
+        _check_real("jacfwd", inputs, "inputs")
+        kept: dict[str, Any] = {}
+
+        def column(*tangents: Tensor) -> tuple[Any, ...]:
+            results = jvp(of_these, chosen, unflatten(in_structure, tangents), has_aux=has_aux)
+            kept["outputs"], kept["structure"] = flatten(results[0])
+            _check_real("jacfwd", kept["outputs"], "outputs")
+            return (flatten(results[1])[0], results[2] if has_aux else ())
+
+        outputs_and_aux = vmap(column, randomness=randomness, chunk_size=chunk_size)(*_basis(inputs))
+        slopes, aux = outputs_and_aux
+        jacobians = []
+        for slope in slopes:
+            shape = slope.shape[1:]
+            last = slope.reshape((slope.shape[0], -1)) if slope.size else slope.reshape((slope.shape[0], _count(shape)))
+            parts = [
+                last[start : start + leaf.size].T.reshape((*shape, *leaf.shape))
+                for leaf, start in zip(inputs, _starts(inputs), strict=True)
+            ]
+            jacobians.append(_by_argument(argnums, unflatten(in_structure, parts)))
+        result = unflatten(kept["structure"], jacobians)
+        if not has_aux:
+            return result
+        return result, map_leaves(lambda leaf: leaf[0] if isinstance(leaf, Tensor) else leaf, aux)
+
+    return transformed
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=int))
+
+
+def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The matrix of second derivatives: forward mode over reverse mode.
+
+    >>> pb.func.hessian(lambda x: (x**3).sum())(pb.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(function, argnums), argnums)
+
+
+def hvp(
+    function: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    *,
+    has_aux: bool = False,
+    strategy: str = "fwd_rev",
+) -> Any:
+    """The gradient of a scalar function, and the product of its Hessian with `tangents`, without forming the Hessian.
+
+    `strategy` is "fwd_rev" (the derivative of the gradient in the direction, the default), "rev_fwd" or "rev_rev"; the
+    values are the same. Returns `(gradient, product)`, one entry per primal unless there is one.
+
+    >>> pb.func.hvp(lambda x: (x**3).sum(), (pb.tensor([1.0, 2.0]),), (pb.tensor([1.0, 0.0]),))
+    (tensor([ 3., 12.]), tensor([6., 0.]))
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"hvp: primals must be a tuple, one entry per argument, got {type(primals).__name__}")
+    argnums: Argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    if strategy == "fwd_rev":
+        results = jvp(grad(function, argnums, has_aux), primals, tangents, has_aux=has_aux)
+        return results
+    if strategy == "rev_fwd":
+
+        def slope(*at: Any) -> Any:
+            results = jvp(function, at, tangents, has_aux=has_aux)
+            return (results[1], results[2]) if has_aux else results[1]
+
+        gradient = grad(lambda *at: function(*at)[0] if has_aux else function(*at), argnums)(*primals)
+        product = grad(slope, argnums, has_aux)(*primals)
+        return (gradient, product[0], product[1]) if has_aux else (gradient, product)
+    if strategy == "rev_rev":
+        gradient, vjp_fn, *aux = vjp(grad(function, argnums, has_aux), *primals, has_aux=has_aux)
+        product = vjp_fn(tangents[0] if len(primals) == 1 else tangents)
+        return (gradient, product[0] if len(primals) == 1 else product, *aux)
+    raise ValueError(f'hvp: strategy must be "fwd_rev", "rev_fwd" or "rev_rev", got {strategy!r}')
+
+
+def hvp_fn(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The gradient, and the function that multiplies with the Hessian: one evaluation, then a sweep per product.
+
+    >>> gradient, product = pb.func.hvp_fn(lambda x: (x**3).sum(), pb.tensor([1.0, 2.0]))
+    >>> product(pb.tensor([1.0, 1.0]))
+    tensor([ 6., 12.])
+    """
+    argnums: Argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    return linearize(grad(function, argnums), *primals)
+
+

@@ -1,0 +1,220 @@
+"""`vmap`: a function of one example, run on all of them at once.
+
+The mapped axis of every argument becomes a batch dimension of the payload, which only the evaluation of operators
+sees; differentiation above works with one example. Results get the axis back on the way out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._bodies import running
+from pullback.autograd._captures import Transform
+from pullback.autograd._mapping import left
+from pullback.autograd._scope import without_room
+from pullback.core.pytree import flatten, prefix_leaves, unflatten
+from pullback.core.state import VmapLevel, current
+from pullback.ops.generator import default_generator
+from pullback.ops.joining import concat
+from pullback.payloads.batched import levels_of
+from pullback.payloads.crossing import enter_level
+from pullback.tensors.tensor import Tensor, as_constant
+
+InDims = Any
+OutDims = Any
+
+_RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    function: Callable[..., Any],
+    in_dims: InDims = 0,
+    out_dims: OutDims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+    axis_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function mapped over an axis of its arguments.
+
+    `in_dims` says which axis, for all arguments or as a tuple for each: an int, or None for an argument that all
+    examples share. `out_dims` says where results have the new axis. `randomness` is "error", "same" (all examples draw
+    the same numbers) or "different". `chunk_size` maps that many examples at a time. Keyword arguments are shared.
+
+    >>> pb.func.vmap(pb.dot)(pb.ones((3, 2)), pb.ones((3, 2)))
+    tensor([2., 2., 2.])
+    """
+    if randomness not in _RANDOMNESS:
+        raise RuntimeError(f"vmap: randomness must be one of {', '.join(_RANDOMNESS)}, got {randomness!r}")
+    if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size must be None or a positive int, got {chunk_size!r}")
+
+    @functools.wraps(function)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure, dims = _inputs(in_dims, args, axis_size)
+        size = _size(leaves, dims, axis_size)
+        if chunk_size is None or size <= chunk_size:
+            return _run(function, leaves, structure, dims, kwargs, size, out_dims, randomness)
+        return _in_chunks(function, leaves, structure, dims, kwargs, size, out_dims, randomness, chunk_size)
+
+    return mapped
+
+
+def _inputs(in_dims: InDims, args: tuple[Any, ...], axis_size: int | None) -> tuple[list[Any], Any, list[int | None]]:
+    if not args and axis_size is None:
+        raise ValueError("vmap: got no inputs; the function must have at least one positional argument, or axis_size=")
+    if not isinstance(in_dims, (int, tuple)) and not (in_dims is None and axis_size is not None):
+        raise ValueError(
+            f"vmap: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got "
+            f"{type(in_dims).__name__}"
+        )
+    leaves, structure = flatten(args)
+    try:
+        dims = prefix_leaves(in_dims, args)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"vmap: in_dims is not compatible with the structure of inputs: in_dims={in_dims!r} for {structure}"
+        ) from error
+    checked: list[int | None] = []
+    for index, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
+        if dim is not None and isinstance(leaf, np.ndarray):
+            leaves[index] = leaf = as_constant(leaf)
+        checked.append(_checked_dim(leaf, dim))
+    if axis_size is None and all(dim is None for dim in checked):
+        raise ValueError("vmap: at least one Tensor must be mapped, but all in_dims are None")
+    return leaves, structure, checked
+
+
+def _checked_dim(leaf: Any, dim: Any) -> int | None:
+    if dim is None:
+        return None
+    if not isinstance(dim, int):
+        raise ValueError(f"vmap: Got in_dim={dim!r}, but in_dims must be ints or None")
+    if not isinstance(leaf, Tensor):
+        raise ValueError(
+            f"vmap: Got in_dim={dim} for an input, but the input is of type {type(leaf).__name__} and has no axes; use "
+            "None for it"
+        )
+    if not -leaf.ndim <= dim < leaf.ndim:
+        raise ValueError(
+            f"vmap: Got in_dim={dim} for an input of dimensionality {leaf.ndim}; expected -{leaf.ndim} <= in_dim < "
+            f"{leaf.ndim}"
+        )
+    return dim % leaf.ndim
+
+
+def _size(leaves: list[Any], dims: list[int | None], axis_size: int | None) -> int:
+    sizes = {leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None}
+    if axis_size is not None:
+        sizes.add(axis_size)
+    if len(sizes) > 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}"
+        )
+    (size,) = sizes
+    return size
+
+
+def _run(
+    function: Callable[..., Any],
+    leaves: list[Any],
+    structure: Any,
+    dims: list[int | None],
+    kwargs: dict[str, Any],
+    size: int,
+    out_dims: OutDims,
+    randomness: str,
+) -> Any:
+    level = VmapLevel(size, randomness)
+    transform = Transform("vmap")
+    with running(transform, vmaps=(*current().vmaps, level)):
+        given = [
+            leaf if dim is None else enter_level(leaf, axis=dim, level=level)
+            for leaf, dim in zip(leaves, dims, strict=True)
+        ]
+        output = function(*unflatten(structure, given), **kwargs)
+        outputs, out_structure = flatten(output)
+        places = _out_places(out_dims, output, outputs)
+        results = [_leave(value, place, level) for value, place in zip(outputs, places, strict=True)]
+    return unflatten(out_structure, results)
+
+
+def _out_places(out_dims: OutDims, output: Any, outputs: list[Any]) -> list[Any]:
+    if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    if out_dims is not None and not isinstance(out_dims, (int, tuple, list, dict)):
+        raise ValueError(
+            f"vmap: out_dims must be an int, None or a python collection of them, got {type(out_dims).__name__}"
+        )
+    try:
+        places = prefix_leaves(out_dims, output)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"vmap: out_dims is not compatible with the structure of outputs: out_dims={out_dims!r}"
+        ) from error
+    for place in places:
+        if place is not None and not isinstance(place, int):
+            raise ValueError(f"vmap: out_dims must be an int, None or a python collection of them, got {place!r}")
+    return places
+
+
+def _leave(value: Any, place: int | None, level: VmapLevel) -> Any:
+    if place is None:
+        if isinstance(value, Tensor):
+            if level in levels_of(value._data):
+                raise ValueError(
+                    "vmap: can not return a BatchedTensor when out_dim is None: the output depends on the example; "
+                    "give it a place in out_dims"
+                )
+            return value if len(current().vmaps) > 1 else without_room(value)
+        return value
+    if not isinstance(value, Tensor):
+        raise ValueError(
+            f"vmap: the function must only return Tensors, got {type(value).__name__}; use None in out_dims for other "
+            "values"
+        )
+    rank = value.ndim + 1
+    if not -rank <= place < rank:
+        raise IndexError(
+            f"vmap: Dimension out of range: out_dims {place} for an output of {value.ndim} axes, expected -{rank} to "
+            f"{rank - 1}"
+        )
+    return left(value, level, place % rank)
+
+
+def _in_chunks(
+    function: Callable[..., Any],
+    leaves: list[Any],
+    structure: Any,
+    dims: list[int | None],
+    kwargs: dict[str, Any],
+    size: int,
+    out_dims: OutDims,
+    randomness: str,
+    chunk_size: int,
+) -> Any:
+    state = default_generator.get_state() if randomness == "same" else None
+    parts: list[list[Any]] = []
+    out_structure: Any = None
+    places: list[Any] = []
+    for start in range(0, size, chunk_size):
+        stop = min(start + chunk_size, size)
+        chunk = [
+            leaf if dim is None else leaf[(slice(None),) * dim + (slice(start, stop),)]
+            for leaf, dim in zip(leaves, dims, strict=True)
+        ]
+        if state is not None and start:
+            default_generator.set_state(state)  # every chunk sees the same numbers
+        result = _run(function, chunk, structure, dims, kwargs, stop - start, out_dims, randomness)
+        flat, out_structure = flatten(result)
+        places = _out_places(out_dims, result, flat)
+        parts.append(flat)
+    joined = [
+        pieces[0] if place is None else concat(list(pieces), axis=place)
+        for place, pieces in zip(places, zip(*parts, strict=True), strict=True)
+    ]
+    return unflatten(out_structure, joined)

@@ -1,0 +1,168 @@
+"""Work in pieces: a kernel that passes over its operands several times does all passes on one piece before the next.
+
+What lies between the passes then stays in the cache and needs little memory. Where there is much to do, pieces are
+shared among threads, which helps because NumPy releases the interpreter's lock in its loops. `OMP_NUM_THREADS` says how
+many threads there are, as it does for the BLAS behind NumPy; without it there are as many as processors.
+
+The threads are started when they are needed for the first time, wait in between, and never run anything but pieces.
+Whoever asks works along, so nobody waits for a thread that did not begin, and a busy machine is no slower than one.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import math
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+# Numbers in a piece: with a few arrays that are read and written together, a piece of this size stays in the cache.
+PIECE = 1 << 15
+# Below this many numbers, telling a thread costs more than it saves.
+_SHARED_FROM = 1 << 16
+
+
+def _wanted_threads() -> int:
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(available, int(wanted)) if wanted.isdigit() and int(wanted) else available
+
+
+THREADS = _wanted_threads()
+
+
+class _Job:
+    """Pieces to be done, taken one by one by whoever is free."""
+
+    __slots__ = ("active", "context", "error", "finished", "is_over", "lock", "pieces", "work")
+
+    def __init__(self, work: Callable[[int, int], Any], pieces: Iterator[tuple[int, int]]) -> None:
+        self.work = work
+        self.pieces = pieces
+        self.context = contextvars.copy_context()  # np.errstate holds in the threads as well
+        self.lock = threading.Lock()
+        self.finished = threading.Event()
+        self.active = 0
+        self.is_over = False
+        self.error: BaseException | None = None
+
+    def take_part(self) -> None:
+        """Do pieces until there are none left."""
+        while True:
+            with self.lock:
+                piece = next(self.pieces, None)
+            if piece is None or self.error is not None:
+                return
+            self.work(*piece)
+
+    def help(self) -> None:
+        """What a thread does, unless the job is over before it came to it."""
+        with self.lock:
+            if self.is_over:
+                return
+            self.active += 1
+        try:
+            self.context.copy().run(self.take_part)
+        except BaseException as error:  # raised again where the job was asked for
+            self.error = error
+        with self.lock:
+            self.active -= 1
+            if not self.active:
+                self.finished.set()
+
+    def finish(self) -> None:
+        """Take part, then wait for those who began."""
+        try:
+            self.take_part()
+        except BaseException as error:
+            self.error = error
+        with self.lock:
+            self.is_over = True
+            is_waiting = self.active > 0
+            if is_waiting:
+                self.finished.clear()
+        if is_waiting:
+            self.finished.wait()
+        if self.error is not None:
+            raise self.error
+
+
+class _Helpers:
+    """The threads, and the queue that they wait at."""
+
+    def __init__(self) -> None:
+        self.jobs: queue.SimpleQueue[_Job] | None = None
+        self.lock = threading.Lock()
+
+    def forget(self) -> None:
+        """After a fork the child has none of its parent's threads."""
+        self.__init__()  # type: ignore[misc]
+
+    def ask(self, job: _Job, count: int) -> None:
+        """Let up to `count` threads help."""
+        if self.jobs is None:
+            with self.lock:
+                if self.jobs is None:
+                    jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+                    for _ in range(THREADS - 1):
+                        threading.Thread(target=_serve, args=(jobs,), daemon=True, name="pullback-pieces").start()
+                    self.jobs = jobs
+        for _ in range(count):
+            self.jobs.put(job)
+
+
+def _serve(jobs: queue.SimpleQueue[_Job]) -> None:
+    while True:
+        jobs.get().help()
+
+
+_helpers = _Helpers()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.forget)
+
+
+def in_pieces(work: Callable[[int, int], Any], count: int, size: int = 1, piece: int = PIECE) -> None:
+    """Call `work(start, stop)` for stretches that together are `range(count)`; each number stands for `size` elements.
+
+    Stretches may run at the same time, in any order: `work` writes to its own part of the results and nowhere else.
+    """
+    step = max(1, piece // max(size, 1))
+    if count <= step:
+        if count:
+            work(0, count)
+        return
+    if THREADS == 1 or count * size < _SHARED_FROM:
+        for start in range(0, count, step):
+            work(start, min(start + step, count))
+        return
+    pieces = ((start, min(start + step, count)) for start in range(0, count, step))
+    job = _Job(work, pieces)
+    _helpers.ask(job, min(THREADS, -(-count // step)) - 1)
+    job.finish()
+
+
+def as_rows(x: Any, axis: tuple[int, ...]) -> Any:
+    """`x` as a matrix whose columns are the axes `axis`, if these are the last ones and nothing has to be copied."""
+    first = x.ndim - len(axis)
+    if axis != tuple(range(first, x.ndim)) or not x.flags.c_contiguous or not x.size:
+        return None
+    return x.reshape(math.prod(x.shape[:first]), -1)
+
+
+def elementwise_in_pieces(function: Callable[[Any], Any], x: Any) -> Any:
+    """`function(x)` for a function that works element by element, on large arrays piece by piece."""
+    if type(x) is not np.ndarray or x.size < PIECE or not x.flags.c_contiguous:
+        return function(x)
+    flat = x.reshape(-1)
+    # A first small piece tells the dtype.
+    out = np.empty(flat.shape, function(flat[:1]).dtype)
+
+    def work(start: int, stop: int) -> None:
+        out[start:stop] = function(flat[start:stop])
+
+    in_pieces(work, flat.size, piece=2 * PIECE // x.itemsize)
+    return out.reshape(x.shape)

@@ -1,0 +1,45 @@
+"""The payload of tensors inside `vmap`, complete: `BatchedArray` with its operators, and what others do with it.
+
+| module                      | what                                                                 |
+|-----------------------------|----------------------------------------------------------------------|
+| batched_array               | the array, its views, and what one example looks like                |
+| alignment, layout           | levels and their axes, as functions of plain arrays                  |
+| batching, fallback          | evaluating an operator                                               |
+| contractions, copying       | operators that do all levels at once in a way of their own           |
+| boundary                    | `enter` and `leave` a level, `sum_level`, `widened`                  |
+| writing                     | `assign`, `widen_in_place`                                           |
+| operators, batched_indexing | operators, methods and subscripts, as rules use them                 |
+| randomness                  | how levels draw random numbers                                       |
+| refusals                    | what can not be done with many values at once                        |
+"""
+
+from __future__ import annotations
+
+from pullback.payloads.batched_array import BatchedArray, levels_of, parts_of, plain_array, plain_values
+from pullback.payloads.batched_indexing import read, store
+from pullback.payloads.batching import evaluate_batched
+from pullback.payloads.boundary import enter, leave, own_copies, sum_level, widened
+from pullback.payloads.fallback import each_example, set_vmap_fallback
+from pullback.payloads.operators import bind_operators
+from pullback.payloads.writing import NeedsWidening, assign, widen_in_place
+
+__all__ = [
+    "BatchedArray",
+    "NeedsWidening",
+    "assign",
+    "each_example",
+    "enter",
+    "leave",
+    "levels_of",
+    "own_copies",
+    "parts_of",
+    "plain_array",
+    "plain_values",
+    "set_vmap_fallback",
+    "sum_level",
+    "widen_in_place",
+    "widened",
+]
+
+BatchedArray.evaluate_op = staticmethod(evaluate_batched)
+bind_operators(BatchedArray, read, store)

@@ -1,0 +1,62 @@
+"""What can not be done with a value of which a transform computes many at once: the errors of data dependence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pullback.core.spec import describe
+from pullback.core.state import VmapLevel, current, running_pass
+from pullback.errors import AutogradError
+
+
+def check_at_home(levels: tuple[VmapLevel, ...], name: str) -> None:
+    """Raise if one of the levels has ended, unless a backward pass runs, in which all of them live again."""
+    active = current().vmaps
+    for level in levels:
+        if level not in active and running_pass.get() is None:
+            raise AutogradError(
+                "VMAP_ESCAPED",
+                f"{name}: a tensor escaped from inside a function being vmapped",
+                why="it stands for one example of a batch, and the vmap that enumerated the examples has ended",
+                fix="return the tensor from the function; vmap gives it to you with the batch axis",
+            )
+
+
+def refuse_item(payload: Any, into: str) -> AutogradError:
+    """For `item`, `int`, `float` and `__index__`."""
+    return AutogradError(
+        "VMAP_DATA",
+        f"{into} is wanted, which is item() on a Tensor {describe(payload.shape, payload.dtype)} inside vmap",
+        why="the tensor stands for a whole batch of values, and there is no single number to return",
+        fix="keep computing with the tensor, or use a loop in place of vmap",
+    )
+
+
+def refuse_truth(payload: Any) -> AutogradError:
+    """For `bool`, and with it `if`, `while`, `and`, `or`, `not`."""
+    return AutogradError(
+        "VMAP_DATA",
+        f"data-dependent control flow on a tensor {describe(payload.shape, payload.dtype)} inside vmap",
+        why="the answer may differ between the examples of the batch, and the code runs once for all of them",
+        fix="write the choice as pb.where(condition, a, b), or use a loop in place of vmap",
+    )
+
+
+def refuse_values(payload: Any, into: str) -> AutogradError:
+    """For `numpy`, `tolist` and everything else that wants the numbers themselves."""
+    return AutogradError(
+        "VMAP_DATA",
+        f"{into} is wanted of a tensor {describe(payload.shape, payload.dtype)} inside vmap",
+        why="the tensor stands for a whole batch, and the values of one example do not exist singly",
+        fix="use Pullback's own functions on it, or return it from the function and convert it outside of vmap",
+    )
+
+
+def refuse_dynamic_shape(name: str) -> AutogradError:
+    """For results whose shape depends on values."""
+    return AutogradError(
+        "VMAP_DYNAMIC_SHAPE",
+        f"{name} has a dynamic shape inside vmap: the shape of its result depends on the values of a batched tensor",
+        why="the examples of a batch could have results of different shapes, which no array can hold",
+        fix="use pb.where(condition, a, b) or a product with a mask, or use a loop in place of vmap",
+    )

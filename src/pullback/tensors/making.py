@@ -1,0 +1,23 @@
+"""Constants that the machinery itself makes, with the rights of a tensor made where it is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback.core.state import current
+from pullback.payloads.batched import BatchedArray
+from pullback.tensors.tensor import Tensor, wrap
+from pullback.tensors.versions import dated_counter
+
+
+def made_here(payload: Any) -> Tensor:
+    """A constant on `payload`. Inside a transform it may be written, and inside vmap widened, like the body's own."""
+    tensor = wrap(payload)
+    modes = current()
+    if modes.transforms:
+        tensor._counter = dated_counter()
+    if modes.vmaps and type(payload) is np.ndarray:
+        tensor._data = BatchedArray(payload, ())
+    return tensor
