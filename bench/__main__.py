@@ -2,10 +2,16 @@
 
 import argparse
 
-from bench import eager, memory, operators, startup
+from bench import eager, memory, operators, startup, transforms
 from bench.runner import Options
 
-QUESTIONS = {"eager": eager.main, "memory": memory.main, "operators": operators.main, "startup": startup.main}
+QUESTIONS = {
+    "eager": eager.main,
+    "memory": memory.main,
+    "operators": operators.main,
+    "startup": startup.main,
+    "transforms": transforms.main,
+}
 
 
 def main() -> None:

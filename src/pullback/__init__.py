@@ -46,9 +46,13 @@ _functions = {name: function for name, function in _functions.items() if "." not
 globals().update(_functions | _dtypes | _constants)
 
 # Loaded when they are first asked for: most programs need none of them.
-_LAZY = ("func", "lax", "random", "testing", "utils", *_LATER)
+_LAZY = ("func", "lax", "library", "random", "testing", "utils", *_LATER)
 _FROM = {name: family for family, names in _TOP_LEVEL.items() for name in names}
 _FROM["scipy_value_and_grad"] = "interop._scipy"
+_FROM |= {"ShapeDtype": "library", "device": "library", "ops": "library._packets"}
+# `pb.ops` are the operators that users define, by name. The package of built-in ones, which importing it has bound
+# here under the same name, is internal and is imported as `pullback.ops`.
+del globals()["ops"]
 
 
 def __getattr__(name: str) -> _Any:

@@ -21,10 +21,10 @@ def cubes(x):
 
 
 def test_202_strict_notices_an_unused_input():
-    for function in (functional.vjp, functional.jvp):
+    for function, v in ((functional.vjp, x3()), (functional.jvp, (x3(), x3()))):
         with pytest.raises(RuntimeError, match="independent"):
-            function(lambda a, b: a * 2, (x3(), x3()), x3() if function is functional.vjp else (x3(), x3()), strict=True)
-    output, (by_a, by_b) = functional.vjp(lambda a, b: a * 2, (x3(), x3()), x3())
+            function(lambda a, b: a * 2, (x3(), x3()), v, strict=True)
+    _, (by_a, by_b) = functional.vjp(lambda a, b: a * 2, (x3(), x3()), x3())
     assert_close(by_a, 2 * x3())
     assert_close(by_b, pb.zeros(3))
 
@@ -176,7 +176,7 @@ def test_strict_jacobians_look_at_every_pair(strategy):
         return a * 2, a * b
 
     functional.jacobian(f, (x3(), x3()), strategy=strategy)
-    with pytest.raises(RuntimeError, match="Output 0 .* independent of input 1"):
+    with pytest.raises(RuntimeError, match=r"Output 0 .* independent of input 1"):
         functional.jacobian(f, (x3(), x3()), strict=True, strategy=strategy)
     with pytest.raises(RuntimeError, match="independent"):
         functional.jacobian(lambda x: pb.ones(3), x3(), strict=True, strategy=strategy)

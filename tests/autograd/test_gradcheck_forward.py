@@ -1,4 +1,4 @@
-"""The forward-mode stages of `gradcheck`, on a `jvp` made of two reverse passes and a `vmap` that is a loop.
+"""The forward-mode stages of `gradcheck`, on a `jvp` made of two reverse passes and a map that is a loop.
 
 Reverse mode gives `g -> J^T g`, which is linear in `g`; pulling a tangent `t` back through it gives `J t`. So the
 stages are tested on an implementation of forward mode that shares no code with them.
@@ -11,6 +11,7 @@ import pytest
 
 import pullback as pb
 from pullback.autograd import _gradcheck_forward as forward_stages
+from pullback.autograd import _gradcheck_second_order as second_order
 from pullback.autograd import grad, gradcheck, gradgradcheck
 from pullback.errors import GradcheckError
 
@@ -43,23 +44,28 @@ def jvp_from_two_reverse_passes(func, primals, tangents):
     return [next(found) if y.requires_grad else None for y in outputs]
 
 
-def vmap_by_loop(func):
-    def mapped(stacked):
-        columns = zip(*[func(row) for row in stacked], strict=True)
-        return tuple(pb.asarray(np.stack([t.detach().numpy() for t in column])) for column in columns)
+def map_by_loop(func, tensors):
+    (stacked,) = tensors
+    columns = zip(*[func(row) for row in stacked], strict=True)
+    return [None if column[0] is None else stack(column) for column in columns]
 
-    return mapped
+
+def stack(rows):
+    return pb.asarray(np.stack([row.detach().numpy() for row in rows]))
 
 
 @pytest.fixture(autouse=True)
 def install(monkeypatch):
-    """Installs the two; a test may install others with `install(jvp=..., vmap=...)`."""
+    """Installs the two; a test may install others with `install(jvp=..., map_over=...)`."""
 
-    def install(**tools):
-        for name, tool in tools.items():
-            monkeypatch.setitem(forward_stages._provided, name, tool)
+    def install(jvp=None, map_over=None):
+        if jvp is not None:
+            monkeypatch.setattr(forward_stages, "jvp_of_tuple", jvp)
+            monkeypatch.setattr(second_order, "jvp_of_tuple", jvp)
+        if map_over is not None:
+            monkeypatch.setattr(forward_stages, "map_over", map_over)
 
-    install(jvp=jvp_from_two_reverse_passes, vmap=vmap_by_loop)
+    install(jvp_from_two_reverse_passes, map_by_loop)
     return install
 
 
@@ -188,16 +194,16 @@ def test_batched_tangents_equal_one_pass_for_each(fast_mode):
 
 
 def test_batched_tangents_that_differ_are_caught(install):
-    install(vmap=lambda func: lambda stacked: tuple(t * 1.001 for t in vmap_by_loop(func)(stacked)))
+    install(map_over=lambda func, tensors: [t * 1.001 for t in map_by_loop(func, tensors)])
     text = failure_of(lambda x: x * 2, leaf(X), check_forward_ad=True, check_batched_forward_grad=True)
     assert "check_batched_forward_grad" in text
 
 
 def test_an_error_in_the_batched_pass_is_a_gradcheck_error(install):
-    def vmap(func):
+    def fails(func, tensors):
         raise ArithmeticError("no batching rule")
 
-    install(vmap=vmap)
+    install(map_over=fails)
     text = failure_of(lambda x: x * 2, leaf(X), check_forward_ad=True, check_batched_forward_grad=True)
     assert "check_batched_forward_grad" in text and "no batching rule" in text
 
@@ -250,32 +256,3 @@ def test_a_missing_second_derivative_is_caught(option, change, fast_mode, instal
     install(jvp=changed(change))
     options = {option: True, "check_rev_over_rev": False, "fast_mode": fast_mode}
     assert "forward mode" in failure_of(lambda x: x * x * x, leaf(X), check=gradgradcheck, **options)
-
-
-# Without forward mode
-
-
-@pytest.mark.parametrize(
-    "check, options, missing",
-    [
-        (gradcheck, {"check_forward_ad": True}, "forward_ad"),
-        (gradgradcheck, {"check_fwd_over_rev": True}, "forward_ad"),
-        (gradgradcheck, {"check_fwd_over_fwd": True}, "forward_ad"),
-        (gradcheck, {"check_forward_ad": True, "check_batched_forward_grad": True}, "func"),
-    ],
-)
-def test_an_option_whose_machinery_is_missing_says_what_is_missing(check, options, missing, monkeypatch):
-    monkeypatch.delitem(forward_stages._provided, "vmap")
-    if missing == "forward_ad":
-        monkeypatch.delitem(forward_stages._provided, "jvp")
-    with pytest.raises(pb.autograd.AutogradError) as caught:
-        check(lambda x: x * x, leaf(X), raise_exception=False, **options)
-    assert caught.value.code == "GRADCHECK_NEEDS"
-    assert missing in str(caught.value) and list(options)[-1] in str(caught.value)
-
-
-def test_the_last_provided_implementation_is_used(install):
-    install(jvp=None)
-    forward_stages.provide_jvp(jvp_from_two_reverse_passes)
-    forward_stages.provide_vmap(vmap_by_loop)
-    assert gradcheck(lambda x: x * x, leaf(X), check_forward_ad=True, check_batched_forward_grad=True)

@@ -255,7 +255,7 @@ def test_180_a_function_without_a_rule_runs_example_by_example():
         texts = [str(w.message) for w in caught if issubclass(w.category, pb.PerformanceWarning)]
         assert len(texts) == 1 and "digitize" in texts[0]
         set_vmap_fallback("error")
-        with pytest.raises(RuntimeError, match="Batching rule not implemented for .*digitize"):
+        with pytest.raises(RuntimeError, match=r"Batching rule not implemented for .*digitize"):
             vmap(f)(x, bins)
         set_vmap_fallback("silent")
         fallback._warned.clear()

@@ -49,7 +49,7 @@ def cases():
         if op.sample_rule is None or not op.is_differentiable or op.takes_payloads:
             continue
         found = [s for s in op.sample_rule(Maker(op.name)) if any(map(is_smooth, s.inputs())) and results_of(op, s)]
-        for sample in itertools.islice(found, 1 if op.family in SLOW else 2):
+        for sample in itertools.islice(found, 1 if op.family in ("elementwise", *SLOW) else 2):
             yield pytest.param(op, sample, id=f"{op.name}-{sample.label}")
 
 

@@ -7,8 +7,11 @@
 machinery is in the underscore modules; `_engine` is the place to start reading.
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from pullback.autograd import _fields as _fields
-from pullback.autograd import forward_ad, function, functional, graph, profiler
+from pullback.autograd import forward_ad, function, graph, profiler
 from pullback.autograd._anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -57,3 +60,9 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "functional":  # loaded when it is first asked for, with the pytrees that it needs
+        return _import_module("pullback.autograd.functional")
+    raise AttributeError(f"module 'pullback.autograd' has no attribute {name!r}")

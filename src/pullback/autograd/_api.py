@@ -20,6 +20,8 @@ from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.spec import Spec, describe
 from pullback.core.state import change_grad, current, open_levels
 from pullback.errors import AutogradError
+from pullback.payloads.batched import BatchedArray
+from pullback.tensors.making import made_here
 from pullback.tensors.tensor import Tensor, as_constant, wrap
 from pullback.tensors.views import view_of
 
@@ -157,12 +159,11 @@ def distinct_results(captured: list[Any], create: bool, lent: Iterable[Any]) -> 
                 payload = gradient._data
             results.append(gradient)
         else:
-            if not isinstance(payload, np.ndarray):
-                results.append(wrap(np.asarray(payload) if isinstance(payload, np.generic) else payload))
-                continue
-            if _overlaps(payload, seen) or not payload.flags.writeable or payload.base is not None:
-                payload = np.array(payload, order="K")
-            results.append(as_made_here(wrap(payload)))
+            if isinstance(payload, np.generic):
+                payload = np.asarray(payload)
+            if _overlaps(payload, seen) or _is_lent(payload):
+                payload = _copied(payload)
+            results.append(as_made_here(made_here(payload)))
         seen.append(payload)
     return results
 
@@ -171,6 +172,24 @@ def _borrows(gradient: Tensor) -> bool:
     """Is the gradient a view of something that only the engine knows, or without memory of its own to write to?"""
     payload = gradient._data
     return view_of(gradient) is not None or (isinstance(payload, np.ndarray) and not payload.flags.writeable)
+
+
+def _memory(payload: Any) -> Any:
+    return payload.data if type(payload) is BatchedArray else payload
+
+
+def _is_lent(payload: Any) -> bool:
+    """Does an array, or a batch of them, lie in memory that it does not own?"""
+    array = _memory(payload)
+    return isinstance(array, np.ndarray) and (not array.flags.writeable or array.base is not None)
+
+
+def _copied(payload: Any) -> Any:
+    array = _memory(payload)
+    if not isinstance(array, np.ndarray):
+        return payload
+    copy = np.array(array, order="K")
+    return BatchedArray(copy, payload.levels) if type(payload) is BatchedArray else copy
 
 
 def _recorded_copy(gradient: Tensor) -> Tensor:
@@ -183,11 +202,14 @@ def _recorded_copy(gradient: Tensor) -> Tensor:
 
 
 def _overlaps(payload: Any, seen: list[Any]) -> bool:
-    return any(
-        payload is other
-        or (isinstance(payload, np.ndarray) and isinstance(other, np.ndarray) and np.may_share_memory(payload, other))
-        for other in seen
-    )
+    array = _memory(payload)
+    for other in seen:
+        known = _memory(other)
+        if payload is other or array is known:
+            return True
+        if isinstance(array, np.ndarray) and isinstance(known, np.ndarray) and np.may_share_memory(array, known):
+            return True
+    return False
 
 
 def _missing(index: int, value: Any, create: bool, materialize: bool, allow_unused: bool) -> Any:
@@ -199,7 +221,7 @@ def _missing(index: int, value: Any, create: bool, materialize: bool, allow_unus
                 why="an edge does not hold the tensor whose shape the zeros would have",
                 fix="pass the tensor, or use allow_unused=True",
             )
-        zeros = as_made_here(wrap(np.zeros(value.shape, value.dtype)))
+        zeros = as_made_here(made_here(np.zeros(value.shape, value.dtype)))
         return zeros.requires_grad_() if create else zeros
     if allow_unused:
         return None

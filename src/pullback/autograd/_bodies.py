@@ -13,7 +13,6 @@ from pullback.autograd._fresh_leaf import FreshLeaf
 from pullback.autograd._levels import ForwardLevel, live_levels, store_tangent, tangent_of
 from pullback.autograd._tokens import USER, deps_of
 from pullback.autograd._variable import edge_of, requires_grad
-from pullback.core.pytree import map_leaves
 from pullback.core.state import change, current
 from pullback.declare.parts import same
 from pullback.tensors.tensor import Tensor, alias, as_constant, extra_of, is_inference, shared_counter
@@ -125,10 +124,6 @@ class Handles:
         result = _bare_alias(value)
         copy_tangents(value, result)
         return result
-
-    def finish(self, tree: Any, keeps_history: bool) -> Any:
-        """All results of a tree as the caller gets them."""
-        return map_leaves(lambda leaf: self.finished(leaf, keeps_history), tree)
 
 
 def split_aux(who: str, output: Any, has_aux: bool) -> tuple[Any, Any]:

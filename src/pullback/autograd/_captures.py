@@ -80,3 +80,5 @@ def make_room(target: Tensor, values: Iterable[Any], modes: Modes) -> None:
     if type(target._data) is np.ndarray:
         target._data = BatchedArray(target._data, ())
     widen_in_place(target._data, missing)
+    if target._counter is not None:
+        target._counter.moved()

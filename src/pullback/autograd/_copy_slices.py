@@ -9,10 +9,11 @@ import numpy as np
 
 from pullback.autograd._input_metadata import conform
 from pullback.autograd._node import Node, released_error
+from pullback.autograd._scope import joined
 from pullback.core.axes import inverse_permutation
 from pullback.core.spec import Spec
 from pullback.core.state import next_stamp
-from pullback.payloads.crossing import levels_of, widen
+from pullback.payloads.crossing import leave_level, levels_of, widen
 from pullback.tensors.tensor import Tensor
 from pullback.tensors.views import ViewInfo, ViewStep, replayed
 
@@ -82,10 +83,16 @@ class CopySlices(Node):
         """The gradient of the base's old value: that of the new one, with `new` in the place of the view."""
         scope = fn._scope
         if scope is not None:
-            # Memory that was widened by the write was one and the same for all examples before.
+            # Memory that was widened by the write was one and the same for all examples before. Other levels of the
+            # base stay: the view may lack them, if it was returned from the vmap that they belong to.
+            widened = [level for level in scope.output_levels if level not in scope.input_levels[self.position]]
+            every = joined(scope.output_levels, _levels(gradient))
             with scope.reinstated():
-                gradient = scope.reduced_to(gradient, scope.input_levels[self.position])
-        result = copy_in_order(gradient, self.order)
+                gradient = scope.reduced_to(gradient, tuple(level for level in every if level not in widened))
+        # Without the level that a step leaves, that step would give a view of one place for all examples.
+        crossed = tuple(step.params["level"] for step in self.steps if step.op is leave_level)
+        missing = tuple(level for level in crossed if level not in _levels(gradient))
+        result = copy_in_order(widen(gradient, levels=missing) if missing else gradient, self.order)
         piece = self._piece(result)
         missing = () if new is None else tuple(level for level in _levels(new) if level not in _levels(piece))
         if missing:

@@ -232,7 +232,10 @@ def set_data(tensor: Tensor, value: Any) -> None:
 
 def detach(tensor: Tensor) -> Tensor:
     """A tensor on the same memory that is a constant; it shares the version counter."""
-    return alias(tensor)
+    constant = alias(tensor)
+    if type(constant._data) is not np.ndarray:
+        constant._data = getattr(constant._data, "detached", constant._data)
+    return constant
 
 
 def detach_(tensor: Tensor) -> Tensor:

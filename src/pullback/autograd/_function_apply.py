@@ -10,6 +10,7 @@ Forward mode comes last, while the call is still in progress: the author's `jvp`
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from pullback.autograd._anomaly import remember_place
 from pullback.autograd._copy_slices import CopySlices
 from pullback.autograd._function_batching import answered_by_rule
 from pullback.autograd._function_forward import push_function
+from pullback.autograd._function_lifting import is_lifted, on_values
 from pullback.autograd._function_node import Call, Forward, FunctionNode
 from pullback.autograd._function_outputs import process_outputs
 from pullback.autograd._function_rules import CallPlan, Statics, plan_of
@@ -37,6 +39,9 @@ def apply_function(cls: type[Statics], node_class: type[FunctionNode], args: tup
     plan = plan_of(cls)
     inputs = plan.positions(cls.__name__, args, kwargs)
     modes = current()
+    if modes.interceptors and not modes.grad and is_lifted(inputs):
+        again = functools.partial(apply_function, cls, node_class)
+        return on_values(cls.__name__, lambda *values, **named: again(values, named), args, kwargs)
     compute: Callable[..., Any] = plan.forward
     if modes.vmaps:
         is_answered, answer = answered_by_rule(cls, inputs, kwargs, plan)

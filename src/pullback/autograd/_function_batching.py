@@ -19,7 +19,9 @@ from pullback.core.state import VmapLevel, changed, current
 from pullback.declare.op import registry
 from pullback.payloads.batched import levels_of
 from pullback.payloads.crossing import enter_level, leave_level
+from pullback.tensors.making import made_here
 from pullback.tensors.tensor import Tensor
+from pullback.tensors.views import view_of
 
 
 class VmapInfo(NamedTuple):
@@ -46,7 +48,7 @@ def answered_by_rule(
         return True, _by_rule(cls, rule, inputs, level)
     if not plan.is_split:
         return False, plan.forward  # this style of forward fills ctx itself, so it has to run
-    return False, lambda *values: _by_rule(cls, rule, values, level)
+    return False, lambda *values: _values_of(_by_rule(cls, rule, values, level), values)
 
 
 def _is_innermost(level: VmapLevel, inputs: tuple[Any, ...]) -> bool:
@@ -59,6 +61,22 @@ def _is_innermost(level: VmapLevel, inputs: tuple[Any, ...]) -> bool:
         if isinstance(x, Tensor) and requires_grad(x)
         for token in deps_of(x) or ()
     )
+
+
+def _values_of(result: Any, inputs: tuple[Any, ...]) -> Any:
+    """What a rule computed, where only values are wanted: tensors of their own, and not views of what crossed the
+    boundary of the batch, which have no tangents. A view of an input stays one."""
+    if isinstance(result, tuple):
+        return tuple(_values_of(part, inputs) for part in result)
+    info = view_of(result) if isinstance(result, Tensor) else None
+    if info is None or any(info.base is _root(x) for x in inputs if isinstance(x, Tensor)):
+        return result
+    return made_here(result._data)
+
+
+def _root(tensor: Tensor) -> Tensor:
+    info = view_of(tensor)
+    return tensor if info is None else info.base
 
 
 def _without(level: VmapLevel) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pullback.autograd._function_node import Forward, FunctionNode, in_jvp
 from pullback.autograd._function_rules import Statics
-from pullback.autograd._levels import ForwardLevel, handle, live_levels, tangent_of
+from pullback.autograd._levels import ForwardLevel, handle, lend_tangent, live_levels, owned_tangent, tangent_of
 from pullback.autograd._tangents import attach_new, attach_written
 from pullback.core.spec import describe
 from pullback.tensors.making import made_here
@@ -27,11 +27,21 @@ def push_function(node: FunctionNode, forward: Forward, raw: tuple[Any, ...], re
     twins = {id(out): result for out, result in zip(raw, results, strict=True) if isinstance(out, Tensor)}
     for index, level in enumerate(levels):
         older = levels[:index]
-        tangents = tuple(tangent_of(x, level) if isinstance(x, Tensor) else None for x in forward.inputs)
+        tangents = tuple(_tangent(x, level, forward) for x in forward.inputs)
         saved = tuple(handle(twins.get(id(tensor), tensor), older) for tensor in forward.to_save_forward)
         pushed = _call_jvp(node, forward, tangents, saved)
         for number, (out, tangent) in enumerate(zip(results, pushed, strict=True)):
-            _attach(node, forward, number, out, level, tangent, tangents)
+            if _attach(node, forward, number, out, level, tangent, tangents, pushed[:number]):
+                for value in (*forward.inputs, *results[:number]):
+                    lend_tangent(value, level)
+
+
+def _tangent(value: Any, level: ForwardLevel, forward: Forward) -> Tensor | None:
+    """The tangent of an input. That of an input which was written is going to be written too, so it is its own."""
+    if not isinstance(value, Tensor):
+        return None
+    is_dirty = any(value is dirty for dirty in forward.dirty)
+    return owned_tangent(value, level) if is_dirty else tangent_of(value, level)
 
 
 def _call_jvp(node: FunctionNode, forward: Forward, tangents: tuple[Any, ...], saved: tuple[Any, ...]) -> Any:
@@ -71,7 +81,9 @@ def _attach(
     level: ForwardLevel,
     tangent: Any,
     tangents: tuple[Any, ...],
-) -> None:
+    earlier: tuple[Any, ...],
+) -> bool:
+    """True if the tangent is one of an input, or of an earlier output, too."""
     if tangent is not None and not isinstance(tangent, Tensor):
         raise _problem(node, f"returned a {type(tangent).__name__} for output {number}, expected a Tensor or None")
     is_differentiable = (
@@ -82,7 +94,7 @@ def _attach(
     if not is_differentiable:
         if tangent is not None:
             raise _problem(node, f"returned a tangent for output {number}, which is not a differentiable output")
-        return
+        return False
     if tangent is not None and tangent.shape != out.shape:
         raise _problem(
             node,
@@ -99,7 +111,7 @@ def _attach(
                 "is not modifying the forward mode gradients inplace: the tangent of an input that is marked dirty "
                 "must be changed in place and returned as-is",
             )
-        return
+        return False
     source = _viewed_tangent(out, forward, tangents)
     if source is not None and not _is_view_of(tangent, source):
         raise _problem(
@@ -107,7 +119,7 @@ def _attach(
             f"is not returning a view for output {number}, which is a view of an input: return the same view of the "
             "input's tangent, such as t.view_as(t)",
         )
-    attach_new(out, level, tangent, tangents)
+    return attach_new(out, level, tangent, (*tangents, *earlier))
 
 
 def _viewed_tangent(out: Tensor, forward: Forward, tangents: tuple[Any, ...]) -> Tensor | None:

@@ -31,14 +31,17 @@ def gradient_function(
     tracked = varied + [len(inputs) + i for i in positions_requiring_grad(grad_outputs)]
 
     def gradients(*arguments: Any) -> tuple[Tensor, ...]:
+        given = list(arguments)
         for i in tracked:
-            # Forward mode passes duals of detached tensors, whose gradient is wanted as well.
-            arguments[i].requires_grad_()
-        outputs = [y for y in check_outputs(func(*arguments[: len(inputs)])) if y.requires_grad]
+            if not given[i].requires_grad:
+                # Forward mode passes duals of detached tensors, whose gradient is wanted as well. A leaf that is made
+                # here may have it: the flag of a copy does not outlive the forward pass.
+                given[i] = given[i].clone().requires_grad_()
+        outputs = [y for y in check_outputs(func(*given[: len(inputs)])) if y.requires_grad]
         found = grad(
             outputs,
-            [arguments[i] for i in varied],
-            arguments[len(inputs) :],
+            [given[i] for i in varied],
+            given[len(inputs) :],
             create_graph=True,
             allow_unused=True,
         )

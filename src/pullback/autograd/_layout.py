@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pullback.payloads.alignment import like_in_memory, sizes
+from pullback.payloads.batched import BatchedArray
 from pullback.tensors.making import made_here
 from pullback.tensors.tensor import Tensor
 
@@ -43,6 +45,10 @@ def fits_layout(tangent: Any, primal: Any) -> bool:
 
 def in_layout_of(primal: Any, dtype: Any) -> Tensor:
     """Zeros that lie in memory like `primal`, in a buffer of the same size."""
+    if type(primal) is BatchedArray:
+        room = like_in_memory(primal.shape, primal.strides, sizes(primal.levels), dtype)
+        room[...] = 0
+        return made_here(BatchedArray(room, primal.levels))
     if type(primal) is not ndarray:
         return made_here(primal.astype(dtype) * 0)
     owner = _owner(primal)

@@ -22,7 +22,7 @@ from pullback.autograd._layout import fits_layout, in_layout_of
 from pullback.autograd._variable import refresh_view, requires_grad
 from pullback.core.state import current, next_stamp, open_levels
 from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of
-from pullback.tensors.views import replayed, view_of
+from pullback.tensors.views import at_home, replayed, view_of
 
 
 class ForwardLevel:
@@ -43,8 +43,9 @@ class ForwardLevel:
         """Remove the tangents of this level from everything that holds one."""
         with self.lock:
             self.is_open = False
-            holders = [reference() for reference in self.holders]
+            references = list(self.holders)  # at once: they go when their holders die, on any thread
             self.holders.clear()
+        holders = [reference() for reference in references]
         open_levels.discard(self)
         # Kept to the end of this call: freeing a tangent may run code that comes back to this level.
         released = [holder.pop(self, None) for holder in holders if holder is not None]
@@ -210,11 +211,25 @@ def owned_tangent(tensor: Tensor, level: ForwardLevel, wider: Any = None) -> Ten
     copied = None
     if wider is not None:
         copied = wider(tangent)
-    if copied is None and forward.lends(level):
-        copied = tangent.clone()
+    # What was recorded of the tangent so far reads the values that it has now.
+    if copied is None and (forward.lends(level) or (current().grad and requires_grad(tangent))):
+        with at_home(tangent):
+            copied = tangent.clone()
     if copied is not None:
         store_tangent(holder, level, like_layout(copied, holder))
     return tangent_of(tensor, level)
+
+
+def lend_tangent(tensor: Any, level: ForwardLevel) -> None:
+    """Say that another tensor has this one's tangent too: whoever is written first gets a copy."""
+    if not isinstance(tensor, Tensor):
+        return
+    info = view_of(tensor)
+    record = None if info is None else info.forward_record()
+    for holder in (tensor,) if record is None else (tensor, record[0]):
+        forward = None if holder._extra is None else holder._extra.forward
+        if forward is not None and level in forward and not forward.lends(level):
+            forward.borrowed = getattr(forward, "borrowed", set()) | {level}
 
 
 def like_layout(tangent: Tensor, primal: Tensor) -> Tensor:

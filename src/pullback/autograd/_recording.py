@@ -69,6 +69,10 @@ class Recording:
                 parts.append(deps_of(out))
         self.deps = union(parts) if parts else frozenset()
 
+    def finish(self, tree: Any) -> Any:
+        """Outputs, or what was returned beside them, as the caller gets them."""
+        return map_leaves(lambda leaf: self.handles.finished(leaf, self.keeps_history), tree)
+
     def pull(self, cotangents: list[Any], keep_graph: bool, create_graph: bool) -> list[Any]:
         """Gradients of the fresh leaves for these gradients of the outputs, grouped as the arguments were."""
         if current().inference:  # as in the body: derivatives are ordinary tensors

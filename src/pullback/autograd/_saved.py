@@ -18,6 +18,7 @@ from pullback.autograd._node import Node, released_error
 from pullback.core.spec import Spec, describe
 from pullback.core.state import changed, current, open_levels, switch
 from pullback.errors import AutogradError
+from pullback.payloads.batched_array import region_of
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, shared_counter, version_of, wrap
 from pullback.tensors.versions import VersionCounter
 
@@ -149,7 +150,7 @@ class SavedVariable:
         if tensor is not None and tensor._node is None and _is_interior(node):
             raise _detached_error(owner, tensor)
         counter = self._counter if tensor is None else tensor._counter
-        if counter is not None and counter.value != self._version and counter.has_written(data, self._version):
+        if counter is not None and counter.value != self._version and counter.has_written(region_of(data), self._version):
             raise version_error(owner, self.spec, self._producer(owner), counter.value, self._version)
         if not as_tensor:
             return data

@@ -24,38 +24,45 @@ def follows_its_base(out: Tensor) -> bool:
     return info is not None and info.forward_record() is not None
 
 
-def attach_new(out: Tensor, level: ForwardLevel, tangent: Any, sources: Sequence[Any]) -> None:
-    """Give a new result its tangent."""
+def attach_new(out: Tensor, level: ForwardLevel, tangent: Any, sources: Sequence[Any]) -> bool:
+    """Give a new result its tangent. True if that is, or may be, a tangent of one of the operands too."""
     spec = out._spec
     if tangent is None or not spec.is_differentiable:
-        return
+        return False
     if follows_its_base(out):
-        return
+        return False
     tangent, is_shared = _fitted(tangent, out, sources)
     store_tangent(out, level, tangent, borrowed=is_shared)
+    return is_shared
 
 
-def attach_written(target: Tensor, level: ForwardLevel, tangent: Any, sources: Sequence[Any]) -> None:
-    """Give a tensor that was written in place its new tangent, keeping the tangent object it has."""
+def attach_written(target: Tensor, level: ForwardLevel, tangent: Any, sources: Sequence[Any]) -> bool:
+    """Give a tensor that was written in place its new tangent, keeping the tangent object it has.
+
+    False, as in `attach_new`: the tangent is never shared.
+    """
     if not target._spec.is_differentiable:
-        return
+        return False
+    info = view_of(target)
+    record = None if info is None else info.forward_record()
+    # On the way from the base to a view that was taken inside a vmap, an axis becomes a batch dimension.
+    entered = () if record is None else [step.params.get("level") for step in record[1]]
 
     def wider(existing: Tensor) -> Tensor | None:
         if tangent is None or not isinstance(tangent, Tensor):
             return None
-        missing = [each for each in levels_of(tangent._data) if each not in levels_of(existing._data)]
+        present = (*levels_of(existing._data), *entered)
+        missing = [each for each in levels_of(tangent._data) if each not in present]
         return widen(existing, levels=tuple(missing)) if missing else None
 
     existing = owned_tangent(target, level, wider)
     if existing is None and tangent is None:
-        return
+        return False
     if existing is None:
-        info = view_of(target)
-        record = None if info is None else info.forward_record()
         if record is None:
             fitted, is_shared = _fitted(tangent, target, sources)
             store_tangent(target, level, fitted.clone() if is_shared else fitted)
-            return
+            return False
         base = record[0]
         store_tangent(base, level, in_layout_of(base._data, base.dtype))
         existing = owned_tangent(target, level, wider)
@@ -63,6 +70,7 @@ def attach_written(target: Tensor, level: ForwardLevel, tangent: Any, sources: S
         existing.zero_()  # type: ignore[union-attr]
     else:
         existing.copy_(tangent)  # type: ignore[union-attr]
+    return False
 
 
 def _fitted(tangent: Any, out: Tensor, sources: Sequence[Any]) -> tuple[Tensor, bool]:

@@ -13,6 +13,7 @@ from pullback.autograd._tokens import Deps, deps_of, is_live, union
 from pullback.core.spec import describe
 from pullback.core.state import NORMAL, changed, current
 from pullback.errors import AutogradError
+from pullback.payloads.batched_array import region_of
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, shared_counter, version_of
 from pullback.tensors.views import CreationMeta, ViewInfo, view_of
 
@@ -215,4 +216,4 @@ def bump_version(tensor: Tensor, written: Any) -> None:
     """Count one write to the tensor's memory."""
     counter = shared_counter(tensor)
     if counter is not None:
-        counter.bump(written)
+        counter.bump(region_of(written))

@@ -37,7 +37,7 @@ def vjp(
 
     `v` has the form of the output; it may be left out if the output has one element.
 
-    >>> functional.vjp(lambda x: x**2, pb.tensor([1.0, 3.0]), pb.ones(2))
+    >>> pb.autograd.functional.vjp(lambda x: x**2, pb.tensor([1.0, 3.0]), pb.ones(2))
     (tensor([1., 9.]), tensor([2., 6.]))
     """
     call = _Call("vjp", func, inputs, create_graph, strict)
@@ -58,7 +58,7 @@ def jvp(
 
     `v` has the form of the inputs; it may be left out if there is one input with one element.
 
-    >>> functional.jvp(lambda x: x**2, pb.tensor([1.0, 3.0]), pb.ones(2))
+    >>> pb.autograd.functional.jvp(lambda x: x**2, pb.tensor([1.0, 3.0]), pb.ones(2))
     (tensor([1., 9.]), tensor([2., 6.]))
     """
     call = _Call("jvp", func, inputs, create_graph, strict)
@@ -76,7 +76,7 @@ def jacobian(
     With several outputs or inputs it is a tuple per output of tuples per input. `strategy` is "reverse-mode", one pass
     per element of the output, or "forward-mode", one per element of the input; `vectorize` runs all passes at once.
 
-    >>> functional.jacobian(lambda x: x**2, pb.tensor([1.0, 3.0]))
+    >>> pb.autograd.functional.jacobian(lambda x: x**2, pb.tensor([1.0, 3.0]))
     tensor([[2., 0.],
             [0., 6.]])
     """
@@ -93,7 +93,7 @@ def hessian(
 
     For several inputs it is a tuple per input of tuples per input.
 
-    >>> functional.hessian(lambda x: (x**3).sum(), pb.tensor([1.0, 2.0]))
+    >>> pb.autograd.functional.hessian(lambda x: (x**3).sum(), pb.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
@@ -109,7 +109,7 @@ def vhp(
 ) -> tuple[Any, Any]:  # fmt: skip
     """`(func(*inputs), v^T H)`: the value, and the product of a vector with the Hessian, by two reverse passes.
 
-    >>> functional.vhp(lambda x: (x**3).sum(), pb.tensor([1.0, 2.0]), pb.ones(2))
+    >>> pb.autograd.functional.vhp(lambda x: (x**3).sum(), pb.tensor([1.0, 2.0]), pb.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
     call = _Call("vhp", func, inputs, create_graph, strict)
@@ -129,7 +129,7 @@ def hvp(
 ) -> tuple[Any, Any]:  # fmt: skip
     """`(func(*inputs), H v)`: the value, and the product of the Hessian with a vector, by forward over reverse mode.
 
-    >>> functional.hvp(lambda x: (x**3).sum(), pb.tensor([1.0, 2.0]), pb.ones(2))
+    >>> pb.autograd.functional.hvp(lambda x: (x**3).sum(), pb.tensor([1.0, 2.0]), pb.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
     call = _Call("hvp", func, inputs, create_graph, strict)
@@ -200,7 +200,7 @@ class _Call:
             return [self._results(part, recording) for part in results]
         if not self.create_graph:
             return results.detach()
-        return results if recording is None else recording.handles.finished(results, True)
+        return results if recording is None else recording.finish(results)
 
     def like_input(self, parts: Sequence[Any]) -> Any:
         """One part per input in the form of the inputs."""
@@ -225,7 +225,7 @@ class _Slopes:
             raise RuntimeError(f"{who}: The user-provided function must return a single Tensor with a single element")
         if self.call.strict:
             self.call._check_values(recording, outputs, pairs=True)
-        self._value = recording.handles.finished(outputs[0], True)
+        self._value = recording.finish(outputs[0])
         return tuple(recording.pull([made_here(np.ones(outputs[0].shape, outputs[0].dtype))], True, True))
 
     def value(self) -> Any:
@@ -269,7 +269,7 @@ def _recorded(
     recording = Recording(f"functional.{who}")
     outputs = list(recording.run(function, xs, {}))
     recording.keep_outputs(outputs)
-    return recording, [recording.handles.finished(out, True) for out in outputs]
+    return recording, [recording.finish(out) for out in outputs]
 
 
 def _pushed(

@@ -8,6 +8,7 @@ Fast paths make that test and nothing else; whatever it does not cover goes thro
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -94,15 +95,32 @@ class Modes:
         return self._copy(changes)
 
     def _copy(self, changes: dict[str, Any]) -> Modes:
+        # Written out: every transform makes two of these, and each of its passes another two.
         copy = object.__new__(Modes)
-        for name in _FIELDS:
-            setattr(copy, name, changes[name] if name in changes else getattr(self, name))
+        copy.grad = self.grad
+        copy.inference = self.inference
+        copy.anomaly = self.anomaly
+        copy.check_nan = self.check_nan
+        copy.layout_policy = self.layout_policy
+        copy.multithreading = self.multithreading
+        copy.saved_hooks = self.saved_hooks
+        copy.hooks_disabled = self.hooks_disabled
+        copy.mutation_guard = self.mutation_guard
+        copy.interceptors = self.interceptors
+        copy.transforms = self.transforms
+        copy.vmaps = self.vmaps
+        copy.forward_mask = self.forward_mask
+        for name, value in changes.items():
+            setattr(copy, name, value)
         copy._variants = {}
         copy.forwards = not (copy.inference or copy.interceptors or copy.vmaps or copy.forward_mask)
-        return NORMAL if all(getattr(copy, name) == getattr(NORMAL, name) for name in _FIELDS) else copy
+        if copy.transforms or copy.vmaps or not copy.grad:
+            return copy
+        return NORMAL if _values(copy) == _values(NORMAL) else copy
 
 
 _FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "forwards"))
+_values = operator.attrgetter(*_FIELDS)
 
 
 NORMAL = Modes()

@@ -7,22 +7,25 @@ wrapper that first turns arrays and lists in the leading `arrays` arguments into
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 composites: dict[str, Composite] = {}
 """Every composite function by name, in the order of declaration."""
 
 
-@dataclass(frozen=True)
 class Composite:
     """A public function made of operators."""
 
-    name: str
-    function: Callable[..., Any]
-    arrays: int
-    aliases: tuple[str, ...]
-    is_method: bool
+    __slots__ = ("aliases", "arrays", "function", "is_method", "name")
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], arrays: int, aliases: tuple[str, ...], is_method: bool
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.function = function
+        self.arrays = arrays
+        self.aliases = aliases
+        self.is_method = is_method
 
 
 def composite(

@@ -58,6 +58,7 @@ class Op:
     """One primitive. Call it with arrays to evaluate, with Tensors to differentiate.
 
     A dot in the name puts it into a namespace (`linalg.solve`), an underscore at the start keeps it out of all of them.
+    `table` is where the operator is registered: those that users define are kept apart from the built-in ones.
     """
 
     def __init__(
@@ -72,8 +73,9 @@ class Op:
         doc: str = "",
         aliases: tuple[str, ...] = (),
         torch: str | None = None,
+        table: dict[str, Op] = registry,
     ) -> None:
-        if name in registry:
+        if name in table:
             raise InternalError(f"operator {name} is declared twice")
         self.name = name
         self.kernel = kernel
@@ -119,7 +121,7 @@ class Op:
         self.fast_nodes: Any = None
         self.call: Callable[..., Any] = self._not_built
         self.function: Callable[..., Any] = self._not_built
-        registry[name] = self
+        table[name] = self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on arrays, differentiate on Tensors."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,20 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
 class Sample:
     """One call of an operator."""
 
-    operands: tuple[Any, ...]
-    params: dict[str, Any] = field(default_factory=dict)
-    label: str = ""
-    prepare: Callable[..., Any] | None = None
-    observe: Callable[..., Any] | None = None
+    __slots__ = ("label", "observe", "operands", "params", "prepare")
+
+    def __init__(
+        self, operands: tuple[Any, ...], params: dict[str, Any] | None = None, label: str = "",
+        prepare: Callable[..., Any] | None = None, observe: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.operands = operands
+        self.params = {} if params is None else params
+        self.label = label
+        self.prepare = prepare
+        self.observe = observe
 
     def inputs(self) -> tuple[Any, ...]:
         """The operands as the operator gets them."""
@@ -212,8 +216,9 @@ def _mapped(sample: Sample, change: Callable[[Array], Array], label: str) -> Sam
         )  # fmt: skip
 
     if sample.prepare is None:
-        return replace(sample, operands=changed(*sample.operands), label=label)
-    return replace(sample, prepare=lambda *operands: changed(*sample.allowed(*operands)), label=label)
+        return Sample(changed(*sample.operands), sample.params, label, None, sample.observe)
+    prepare = lambda *operands: changed(*sample.allowed(*operands))
+    return Sample(sample.operands, sample.params, label, prepare, sample.observe)
 
 
 def _in_single_precision(array: Array) -> Array:

@@ -50,7 +50,7 @@ result._node = result._counter = result._meta = None
 if slope is {t}._data:
     tangent = {t}
     forward = ForwardGrad({{level: tangent}})
-    forward.borrowed = {{level}}
+    forward.borrowed = entries.borrowed = {{level}}
 else:
     tangent = Tensor()
     tangent._data = slope if type(slope) is ndarray else asarray(slope)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.autograd._levels import ForwardLevel, handle, tangent_of
+from pullback.autograd._levels import ForwardLevel, handle, lend_tangent, tangent_of
 from pullback.autograd._tangents import follows_its_base
 from pullback.autograd._variable import requires_grad
 from pullback.core.state import Modes
@@ -20,7 +20,7 @@ from pullback.declare.op import Op
 from pullback.tensors.tensor import Tensor
 
 ndarray = np.ndarray
-Attach = Callable[[Tensor, ForwardLevel, Any, Sequence[Any]], None]
+Attach = Callable[[Tensor, ForwardLevel, Any, Sequence[Any]], bool]
 
 
 def push_tangents(
@@ -43,8 +43,7 @@ def push_tangents(
         primals = tuple([handle(x, older) for x in operands])
         results = tuple([handle(out, older) for out in outputs])
         pushed = run_rule(op, primals, tangents, results if len(outputs) != 1 else results[0], params)
-        for out, tangent in zip(outputs, pushed, strict=True):
-            attach(out, level, tangent, tangents)
+        _attach_all(attach, operands, outputs, level, pushed, tangents)
 
 
 def _push_plainly(
@@ -71,9 +70,22 @@ def _push_plainly(
         return False
     arrays = tuple([None if tangent is None else tangent._data for tangent in tangents])
     pushed = run_rule(op, payloads, arrays, results if len(outputs) != 1 else results[0], params)
-    for out, tangent in zip(outputs, pushed, strict=True):
-        attach(out, level, tangent, tangents)
+    _attach_all(attach, operands, outputs, level, pushed, tangents)
     return True
+
+
+def _attach_all(
+    attach: Attach,
+    operands: tuple[Any, ...],
+    outputs: list[Tensor],
+    level: ForwardLevel,
+    pushed: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+) -> None:
+    for out, tangent in zip(outputs, pushed, strict=True):
+        if attach(out, level, tangent, tangents):
+            for x in operands:
+                lend_tangent(x, level)
 
 
 def run_rule(op: Op, primals: Any, tangents: Any, results: Any, params: dict[str, Any]) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from pullback.autograd._captures import check_capture, make_room
 from pullback.autograd._copy_slices import CopySlices
 from pullback.autograd._levels import live_levels, snapshot, store_tangent, tangent_of
 from pullback.autograd._tangents import attach_written
-from pullback.autograd._tokens import deps_behind, deps_of
+from pullback.autograd._tokens import Deps, deps_behind, deps_of
 from pullback.autograd._variable import (
     bump_version,
     check_tracked_write,
@@ -66,9 +66,10 @@ def _write(
             needs = (True, *needs[1:])
     if True in needs:
         check_tracked_write(target)
+        deps = deps_behind(operands, needs)  # an overwritten target still requires grad for whom it did before
         if overwrites:
             needs = (False, *needs[1:])
-        _tracked_write(op, target, operands, params, needs, modes)
+        _tracked_write(op, target, operands, params, needs, deps, modes)
     else:
         _write_payload(op, target, operands, params, modes)
     if levels:
@@ -153,7 +154,13 @@ def _copy_result(op: Op, target: Tensor, result: Any) -> None:
 
 
 def _tracked_write(
-    op: Op, target: Tensor, operands: tuple[Any, ...], params: dict[str, Any], needs: tuple[bool, ...], modes: Modes
+    op: Op,
+    target: Tensor,
+    operands: tuple[Any, ...],
+    params: dict[str, Any],
+    needs: tuple[bool, ...],
+    deps: Deps,
+    modes: Modes,
 ) -> Tensor:
     reads, _ = op.reads(needs)
     for x in operands:
@@ -167,7 +174,6 @@ def _tracked_write(
     node.output_specs = (target._spec,)
     node.num_outputs = 1
     node.spec = target._spec
-    deps = deps_behind(operands, needs)
     _write_payload(op, target, operands, params, modes)
     if type(node) is ScopedNode:
         node._scope.output_levels = levels_of(target._data)

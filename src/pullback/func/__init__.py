@@ -5,26 +5,41 @@ nest in any order. `adapt` turns a NumPy function into one that can be different
 """
 
 from pullback.func._adapt import adapt
-from pullback.func._forward import jvp, linearize
+from pullback.func._choice import gnvp, jacobian
+from pullback.func._custom import custom_jvp, custom_vjp, stop_gradient
+from pullback.func._forward import jvp, linear_transpose, linearize
 from pullback.func._jacobian import hessian, hvp, hvp_fn, jacfwd, jacrev
+from pullback.func._jet import jet
 from pullback.func._lent import DetachedArrayWarning
 from pullback.func._reverse import grad, grad_and_value, vjp
+from pullback.func._sparse_jacobian import sparse_hessian, sparse_jacobian
+from pullback.func._sparsity import jacobian_sparsity
 from pullback.func._vmap import vmap
 from pullback.payloads.fallback import set_vmap_fallback
 
 __all__ = [
     "DetachedArrayWarning",
     "adapt",
+    "custom_jvp",
+    "custom_vjp",
+    "gnvp",
     "grad",
     "grad_and_value",
     "hessian",
     "hvp",
     "hvp_fn",
     "jacfwd",
+    "jacobian",
+    "jacobian_sparsity",
     "jacrev",
+    "jet",
     "jvp",
+    "linear_transpose",
     "linearize",
     "set_vmap_fallback",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "stop_gradient",
     "vjp",
     "vmap",
 ]

@@ -13,6 +13,7 @@ from pullback.autograd._levels import ForwardLevel, live_levels
 from pullback.autograd._recording import Recording, check_outputs
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.state import current
+from pullback.func._reverse import vjp
 from pullback.tensors.making import made_here
 from pullback.tensors.tensor import Tensor, as_constant
 
@@ -118,9 +119,9 @@ def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False
         directions = [_direction(index, leaf, at) for index, (leaf, at) in enumerate(zip(leaves, flat, strict=True))]
         return unflatten(structure, transposed.pull(directions, True, current().grad))
 
-    finished = unflatten(structure, [recording.handles.finished(out, recording.keeps_history) for out in outputs])
+    finished = recording.finish(output)
     if has_aux:
-        return finished, lin, recording.handles.finish(aux, recording.keeps_history)
+        return finished, lin, recording.finish(aux)
     return finished, lin
 
 
@@ -136,3 +137,17 @@ def _direction(index: int, leaf: Any, primal: Tensor) -> Tensor | None:
     return value
 
 
+def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """The transpose of a linear function, such as `linearize` returns, as a function of cotangents.
+
+    Of `primals` only structure, shapes and dtypes matter. The transpose returns a tuple with one entry per primal.
+
+    >>> pb.func.linear_transpose(lambda x: x * 3, pb.zeros(2))(pb.tensor([1.0, 2.0]))
+    (tensor([3., 6.]),)
+    """
+    zeros = [map_leaves(lambda leaf: _zeros_like(as_differentiable(leaf, "linear_transpose")), one) for one in primals]
+    return vjp(function, *zeros)[1]
+
+
+def _zeros_like(leaf: Tensor) -> Tensor:
+    return made_here(np.zeros(leaf.shape, leaf.dtype))

@@ -158,10 +158,11 @@ def jacfwd(
             results = jvp(of_these, chosen, unflatten(in_structure, tangents), has_aux=has_aux)
             kept["outputs"], kept["structure"] = flatten(results[0])
             _check_real("jacfwd", kept["outputs"], "outputs")
-            return (flatten(results[1])[0], results[2] if has_aux else ())
+            kept["aux"], kept["aux_structure"] = flatten(results[2] if has_aux else ())
+            return flatten(results[1])[0], [leaf for leaf in kept["aux"] if isinstance(leaf, Tensor)]
 
-        outputs_and_aux = vmap(column, randomness=randomness, chunk_size=chunk_size)(*_basis(inputs))
-        slopes, aux = outputs_and_aux
+        basis = _basis(inputs)
+        slopes, aux_tensors = vmap(column, randomness=randomness, chunk_size=chunk_size)(*basis)
         jacobians = []
         for slope in slopes:
             shape = slope.shape[1:]
@@ -174,7 +175,11 @@ def jacfwd(
         result = unflatten(kept["structure"], jacobians)
         if not has_aux:
             return result
-        return result, map_leaves(lambda leaf: leaf[0] if isinstance(leaf, Tensor) else leaf, aux)
+        if not basis[0].shape[0]:
+            return result, of_these(*chosen)[1]
+        of_one = iter([leaf[0] for leaf in aux_tensors])  # the same for all directions
+        aux = [next(of_one) if isinstance(leaf, Tensor) else leaf for leaf in kept["aux"]]
+        return result, unflatten(kept["aux_structure"], aux)
 
     return transformed
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pullback.autograd._bodies import split_aux
 from pullback.autograd._recording import Recording, check_outputs
-from pullback.core.pytree import flatten, unflatten
+from pullback.core.pytree import flatten
 from pullback.core.spec import describe
 from pullback.core.state import current
 from pullback.func._argnums import Argnums, normalized_argnums, picked
@@ -55,9 +55,9 @@ def grad_and_value(
         gradients = recording.pull([seed], False, recording.keeps_history)
         in_order = dict(zip(sorted(positions), gradients, strict=True))
         result = picked(argnums, [in_order[position] for position in positions])
-        value = recording.handles.finished(output, recording.keeps_history)
+        value = recording.finish(output)
         if has_aux:
-            return result, (value, recording.handles.finish(aux, recording.keeps_history))
+            return result, (value, recording.finish(aux))
         return result, value
 
     return transformed
@@ -109,9 +109,9 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
         create = current().grad if create_graph is None else create_graph
         return tuple(recording.pull(seeds, retain_graph, create))
 
-    finished = unflatten(structure, [recording.handles.finished(out, recording.keeps_history) for out in outputs])
+    finished = recording.finish(output)
     if has_aux:
-        return finished, vjp_fn, recording.handles.finish(aux, recording.keeps_history)
+        return finished, vjp_fn, recording.finish(aux)
     return finished, vjp_fn
 
 

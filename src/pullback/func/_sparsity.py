@@ -13,6 +13,7 @@ from pullback.autograd._recording import check_outputs
 from pullback.core.pytree import flatten, unflatten
 from pullback.func._argnums import Argnums, normalized_argnums
 from pullback.func._lifted import constant_arguments, lifted_argument, lifting
+from pullback.payloads.batched_array import BatchedArray, plain_values
 from pullback.payloads.lifted import innermost
 from pullback.payloads.pattern import PatternArray, PatternLift
 from pullback.tensors.tensor import Tensor
@@ -58,14 +59,16 @@ def jacobian_sparsity(function: Callable[..., Any], *args: Any, argnums: Argnums
         outputs, _ = check_outputs("jacobian_sparsity", function(*given), allow_integers=False)
         numbers = [_numbers(lift, out) for out in outputs]
     rows = np.concatenate(numbers)
-    members, owners = lift.sets.members(rows)
+    members, _ = lift.sets.members(rows)
     starts = np.concatenate([[0], np.cumsum(lift.sets.sizes(rows))])
     return sparse.csr_array((np.ones(len(members), np.bool_), members, starts), shape=(len(rows), count))
 
 
 def _argument(lift: PatternLift, leaf: Tensor, start: int) -> PatternArray:
     numbers = np.arange(start, start + leaf.size, dtype=np.int64).reshape(leaf.shape)
-    return PatternArray(lift, [np.array(innermost(leaf._data)), numbers])
+    payload = leaf._data
+    values = plain_values(payload, "a NumPy array") if isinstance(payload, BatchedArray) else innermost(payload)
+    return PatternArray(lift, [np.array(values), numbers])
 
 
 def _numbers(lift: PatternLift, out: Tensor) -> Any:

@@ -22,6 +22,7 @@ from pullback.core.spec import describe
 from pullback.core.state import current, open_levels
 from pullback.errors import AutogradError, DetachedScalarWarning
 from pullback.payloads.batched_array import BatchedArray, plain_values
+from pullback.payloads.lifted import LiftedArray
 from pullback.tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -39,6 +40,8 @@ def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
     payload = tensor._data
     if type(payload) is BatchedArray:
         return plain_values(payload, into)
+    if isinstance(payload, LiftedArray):
+        return payload.plain_values(into)
     if type(payload) is not np.ndarray:
         raise TypeError(
             f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} can not become {into}: it stands for "

@@ -88,6 +88,11 @@ def _as_ndarray(data: Any, dtype: Any, copy: bool | None) -> Array:
     """Data without Tensors as an ndarray, numbers in the default dtype."""
     has_dtype = hasattr(data, "dtype") or hasattr(data, "__array__") or hasattr(data, "__array_interface__")
     array = np.array(data, dtype, copy=True) if copy else np.asarray(data, dtype)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(
+            f"a tensor holds truth values, integers, real or complex numbers, and this data is of dtype {array.dtype}; "
+            "convert it to numbers first, or make lists of one length if they are ragged"
+        )
     if copy is False and array is not data and not np.may_share_memory(array, data):
         raise ValueError(f"asarray: {type(data).__name__} can not become an array of {array.dtype} without a copy")
     return array if has_dtype or dtype is not None else array.astype(default_dtype_for(array), copy=False)

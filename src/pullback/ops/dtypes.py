@@ -6,7 +6,6 @@ without axes do not. Wherever a dtype is asked for, a Tensor may stand for its o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,43 @@ Dtype = np.dtype[Any]
 _NUMBERS = (bool, int, float, complex)
 
 
-@dataclass(frozen=True)
-class FloatLimits:
+class _Limits:
+    """Numbers under names, which never change. (A dataclass takes a millisecond to define, at every import.)"""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __init__(self, **numbers: Any) -> None:
+        for name in self.__slots__:
+            object.__setattr__(self, name, numbers[name])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} can not be changed: it describes a dtype")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} can not be deleted: it describes a dtype")
+
+    def __eq__(self, other: object) -> bool:
+        return self._values() == other._values() if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (finfo if isinstance(self, FloatLimits) else iinfo), (self.dtype,)  # type: ignore[attr-defined]
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+
+class FloatLimits(_Limits):
     """What a floating point dtype can hold, as Python numbers; of a complex dtype, what its parts can."""
 
+    __slots__ = (
+        "bits", "eps", "max", "min", "smallest_normal", "smallest_subnormal", "resolution", "precision", "dtype",
+    )  # fmt: skip
     bits: int
     eps: float
     max: float
@@ -38,10 +70,10 @@ class FloatLimits:
         return self.smallest_normal
 
 
-@dataclass(frozen=True)
-class IntegerLimits:
+class IntegerLimits(_Limits):
     """What an integer dtype can hold, as Python numbers."""
 
+    __slots__ = ("bits", "max", "min", "dtype")
     bits: int
     max: int
     min: int

@@ -247,12 +247,13 @@ tan = unary(
     doc="The tangent of `x` in radians.",
 )  # fmt: skip
 asin = unary(
-    "asin", np.arcsin, lambda x: 1 / sqrt(1 - x * x), lower="asin", complex_domain=True, domain=(-0.9, 0.9),
+    "asin", np.arcsin, lambda x: 1 / (sqrt(1 - x) * sqrt(1 + x)), lower="asin", complex_domain=True, domain=(-0.9, 0.9),
     aliases=("arcsin",),
     doc="The angle between -pi/2 and pi/2 whose sine is `x`. The derivative at -1 and 1 is infinite.",
 )  # fmt: skip
 acos = unary(
-    "acos", np.arccos, lambda x: -1 / sqrt(1 - x * x), lower="acos", complex_domain=True, domain=(-0.9, 0.9),
+    "acos", np.arccos, lambda x: -1 / (sqrt(1 - x) * sqrt(1 + x)), lower="acos", complex_domain=True,
+    domain=(-0.9, 0.9),
     aliases=("arccos",),
     doc="The angle between 0 and pi whose cosine is `x`. The derivative at -1 and 1 is minus infinity.",
 )  # fmt: skip

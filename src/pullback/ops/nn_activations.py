@@ -18,17 +18,16 @@ from pullback.declare.composite import composite
 from pullback.declare.families import elementwise
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample
-from pullback.ops.comparison import maximum, where
+from pullback.ops.comparison import where
 from pullback.ops.complex_numbers import abs
-from pullback.ops.elementwise import exp, log, sigmoid, sqrt, tanh
-from pullback.ops.extremes import argmax
+from pullback.ops.elementwise import exp, sigmoid, sqrt, tanh
 from pullback.ops.index_operators import basic_view
-from pullback.ops.movement import expand_dims
 from pullback.ops.nn_erf import gelu as _exact_gelu
 from pullback.ops.nn_erf import gelu_slope as _exact_gelu_slope
 from pullback.ops.nn_erf import normal_cdf
 from pullback.ops.pieces import elementwise_in_pieces
 from pullback.ops.random import random
+from pullback.ops.random_relaxed import gumbel_softmax
 from pullback.ops.reduction import softmax
 
 _SELU_SCALE = 1.0507009873554804934
@@ -310,21 +309,4 @@ def softmin(x: Any, axis: int = -1, *, dim: int | None = None, dtype: Any = None
     return softmax(-x, axis=axis if dim is None else dim, dtype=dtype)
 
 
-@composite(name="nn.gumbel_softmax")
-def gumbel_softmax(
-    logits: Any, tau: float = 1.0, hard: bool = False, axis: int = -1, *, dim: int | None = None, generator: Any = None
-) -> Any:
-    """A sample of the relaxed categorical distribution of `logits` at temperature `tau`.
-
-    With `hard` the value is the nearest vertex (zeros and a one), and the gradient still that of the soft sample.
-    """
-    axis = normalize_axis_index(axis if dim is None else dim, logits.ndim)
-    noise = random(logits.shape, dtype=logits.dtype, generator=generator)
-    tiny = float(np.finfo(logits.dtype).tiny)
-    gumbel = -log(-log(maximum(noise, tiny)))
-    soft = softmax((logits + gumbel) / tau, axis=axis)
-    if not hard:
-        return soft
-    place = expand_dims(argmax(soft.detach(), axis=axis), axis=axis)
-    classes = np.arange(logits.shape[axis]).reshape((-1,) + (1,) * (logits.ndim - axis - 1))
-    return (place == classes).astype(soft.dtype) - soft.detach() + soft
+composite(name="nn.gumbel_softmax")(gumbel_softmax)

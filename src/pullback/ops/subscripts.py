@@ -11,9 +11,7 @@ knows no batches. Here a pair becomes one `matmul`, one product, or (batches of 
 from __future__ import annotations
 
 import math
-import string
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +21,7 @@ Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 # In the order of their codes, so that sorting letters sorts the numbers of a sublist.
-LETTERS = string.ascii_uppercase + string.ascii_lowercase
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NO_LIMIT = 2**62
 
 
@@ -128,14 +126,16 @@ def label_lengths(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, in
     return lengths
 
 
-@dataclass(frozen=True)
 class Side:
     """How one operand is brought into the form its pair needs; an empty field is a step that is not needed."""
 
-    diagonal: str
-    summed: tuple[int, ...]
-    order: tuple[int, ...]
-    shape: Shape
+    __slots__ = ("diagonal", "order", "shape", "summed")
+
+    def __init__(self, diagonal: str, summed: tuple[int, ...], order: tuple[int, ...], shape: Shape) -> None:
+        self.diagonal = diagonal
+        self.summed = summed
+        self.order = order
+        self.shape = shape
 
     def __call__(self, x: Array) -> Array:
         """`x` in that form."""
@@ -148,16 +148,20 @@ class Side:
         return x if x.shape == self.shape else x.reshape(self.shape)
 
 
-@dataclass(frozen=True)
 class Pair:
     """The plan of one contraction of two operands."""
 
-    left: Side
-    right: Side
-    swapped: bool  # the right operand comes first, which saves transposing the result
-    kind: str  # "product", "matmul" or "dots"
-    shape: Shape
-    order: tuple[int, ...]
+    __slots__ = ("kind", "left", "order", "right", "shape", "swapped")
+
+    def __init__(
+        self, left: Side, right: Side, swapped: bool, kind: str, shape: Shape, order: tuple[int, ...]
+    ) -> None:  # fmt: skip
+        self.left = left
+        self.right = right
+        self.swapped = swapped  # the right operand comes first, which saves transposing the result
+        self.kind = kind  # "product", "matmul" or "dots"
+        self.shape = shape
+        self.order = order
 
     def __call__(self, x: Array, y: Array) -> Array:
         """The contraction of `x` and `y`."""

@@ -177,6 +177,11 @@ def levels_of(payload: Any) -> Levels:
     return payload.levels if type(payload) is BatchedArray else ()
 
 
+def region_of(payload: Any) -> Any:
+    """The memory of a payload, as version counters know it."""
+    return payload.data if type(payload) is BatchedArray else payload
+
+
 def parts_of(payload: Any) -> tuple[Array, Levels]:
     """The memory of a payload and the levels of its leading axes."""
     return (payload.data, payload.levels) if type(payload) is BatchedArray else (np.asarray(payload), ())

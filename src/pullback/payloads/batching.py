@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.spec import Spec, spec_for
-from pullback.core.state import VmapLevel
+from pullback.core.state import VmapLevel, current
 from pullback.declare.op import Op
 from pullback.errors import InternalError
 from pullback.payloads import contractions, copying
@@ -25,16 +25,21 @@ from pullback.payloads.fallback import one_by_one, refuse_rule
 from pullback.payloads.refusals import check_at_home, refuse_dynamic_shape
 
 _ARRAYS = (np.ndarray, np.generic)
+_ELEMENTWISE = frozenset({"elementwise", "special"})
 _DYNAMIC = frozenset({"_nonzero"})
 _AT_ONCE = {"matmul": contractions.matmul, "einsum": contractions.einsum, "copy": copying.copy}
 
 
 def evaluate_batched(op: Op, operands: Any, params: dict[str, Any]) -> Any:
     """The result of `op` on operands of which at least one is a `BatchedArray`."""
-    levels = union([x.levels for x in operands if type(x) is BatchedArray])
+    levels: Levels = ()
+    for x in operands:
+        if type(x) is BatchedArray and (own := x.levels) and own != levels:
+            levels = union((levels, own))
     if not levels:
         return _without_levels(op, operands, params)
-    check_at_home(levels, op.name)
+    if levels != current().vmaps:
+        check_at_home(levels, op.name)
     try:
         out = _evaluate(op, operands, params, levels)
     except (ValueError, IndexError):
@@ -45,10 +50,12 @@ def evaluate_batched(op: Op, operands: Any, params: dict[str, Any]) -> Any:
 
 
 def _evaluate(op: Op, operands: Any, params: dict[str, Any], levels: Levels) -> Any:
+    if op.family in _ELEMENTWISE and len(operands) != 1:
+        return _elementwise(op, operands, params, levels)
     if op.name in _DYNAMIC or (op.name == "where" and len(operands) == 1):
         raise refuse_dynamic_shape(op.name.strip("_"))
-    if op.family in ("elementwise", "special"):
-        return _elementwise(op, operands, params, levels)
+    if op.family in _ELEMENTWISE:
+        return _wrapped(evaluate(op, (operands[0].data,), params), levels)
     if op.family == "reduction":
         return _reduction(op, operands[0], params, levels)
     if 0 in sizes(levels):
@@ -69,14 +76,19 @@ def _without_levels(op: Op, operands: Any, params: dict[str, Any]) -> Any:
 def _elementwise(op: Op, operands: Any, params: dict[str, Any], levels: Levels) -> Any:
     rank = 0
     for x in operands:
-        if type(x) is BatchedArray or isinstance(x, _ARRAYS):
-            rank = max(rank, x.ndim)
-    arrays = [
-        aligned(x.data, x.levels, levels, rank) if type(x) is BatchedArray
-        else aligned(np.asarray(x), (), levels, rank) if isinstance(x, _ARRAYS) and x.ndim
-        else x
-        for x in operands
-    ]  # fmt: skip
+        if (type(x) is BatchedArray or isinstance(x, _ARRAYS)) and x.ndim > rank:
+            rank = x.ndim
+    arrays = []
+    for x in operands:
+        if type(x) is BatchedArray:
+            data, own = x.data, x.levels
+            if own != levels or data.ndim - len(own) != rank:
+                data = aligned(data, own, levels, rank)
+            arrays.append(data)
+        elif isinstance(x, _ARRAYS) and x.ndim:
+            arrays.append(aligned(np.asarray(x), (), levels, rank))
+        else:
+            arrays.append(x)
     return _wrapped(evaluate(op, arrays, params), levels)
 
 

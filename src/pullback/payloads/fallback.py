@@ -46,7 +46,7 @@ def each_example(name: str, function: Callable[..., Any], *payloads: Any) -> Any
 
 def one_by_one(name: str, function: Callable[..., Any], operands: Any, levels: Levels) -> Any:
     """The results of `function` for every example of `levels`, stacked."""
-    _check_allowed(name)
+    check_fallback(name)
     lead = sizes(levels)
     fixed = [x if plain_array(x) is None else plain_array(x) for x in operands]
     varied = {
@@ -61,20 +61,21 @@ def one_by_one(name: str, function: Callable[..., Any], operands: Any, levels: L
     if not isinstance(rows[0], (tuple, list)):
         return _stacked(name, rows, lead, levels)
     if len({len(row) for row in rows}) > 1:
-        raise _unequal(name)
+        raise unequal_shapes(name)
     return tuple([_stacked(name, list(parts), lead, levels) for parts in zip(*rows, strict=True)])
 
 
 def _stacked(name: str, rows: list[Any], lead: tuple[int, ...], levels: Levels) -> BatchedArray:
     arrays: list[Array] = [np.asarray(row) for row in rows]
     if any(array.shape != arrays[0].shape for array in arrays):
-        raise _unequal(name)
+        raise unequal_shapes(name)
     if 0 in lead:
         return BatchedArray(np.empty((*lead, *arrays[0].shape), arrays[0].dtype), levels)
     return BatchedArray(np.stack(arrays).reshape((*lead, *arrays[0].shape)), levels)
 
 
-def _unequal(name: str) -> AutogradError:
+def unequal_shapes(name: str) -> AutogradError:
+    """For results that differ in shape between the examples."""
     return AutogradError(
         "VMAP_DYNAMIC_SHAPE",
         f"{name} has a dynamic shape inside vmap: its results for the examples of the batch differ in shape",
@@ -93,7 +94,8 @@ def refuse_rule(name: str, why: str) -> AutogradError:
     )
 
 
-def _check_allowed(name: str) -> None:
+def check_fallback(name: str) -> None:
+    """Warn, or raise, that `name` is run for one example after the other, as `set_vmap_fallback` says."""
     if _Fallback.mode == "error":
         raise refuse_rule(name, 'set_vmap_fallback("error") forbids to run it for one example after the other')
     if _Fallback.mode == "warn" and name not in _warned:

@@ -12,6 +12,7 @@ still depends on its factor. What is decided by values, indices and branches, is
 | reductions, softmax, Fourier transforms       | the union along the axes                                       |
 | scans                                         | the union with everything before                               |
 | contractions                                  | unions along the labels that do not remain                     |
+| products with a constant matrix               | unions along its entries that are not zero                     |
 | linear algebra                                | the union over each matrix of a stack                          |
 | all others                                    | the union of everything                                        |
 """
@@ -43,6 +44,8 @@ from pullback.payloads.lifted import (
 )
 from pullback.payloads.operators import bind_operators
 
+_MOST_PAIRS = 5_000_000  # entries of constant matrices that are looked at one by one; beyond it they count as dense
+
 
 class PatternLift(Lift):
     """A running detection of what depends on what."""
@@ -54,6 +57,12 @@ class PatternLift(Lift):
     def constant(self, payload: Any) -> PatternArray:
         """Values that depend on nothing."""
         return PatternArray(self, [payload, zeros_beside(payload, np.int64)])
+
+    def opaque(self, name: str, given: list[LiftedArray], results: list[Any]) -> list[Any]:
+        """Every element depends on all that any of the given arrays depends on."""
+        numbers = np.concatenate([np.zeros(1, np.int64), *(innermost(x.parts[1]).reshape(-1) for x in given)])
+        union = self.sets.along_last(numbers)
+        return [PatternArray(self, [x, np.full(x.shape, union)]) if is_continuous(x) else x for x in results]
 
 
 class PatternArray(LiftedArray):
@@ -226,6 +235,11 @@ class _Call:
     def multiplied(self) -> Any:
         """Matrix products of stacks of matrices, and of vectors."""
         a, b = self.numbers
+        if a is None and self.is_constant_matrix(0, b):
+            return self.through_constant(self.values[0], b)
+        if b is None and self.is_constant_matrix(1, a):
+            out = self.through_constant(self.values[1].T, a.T)
+            return out.T
         parts = []
         if a is not None:
             rows = self.along(a, [-1], keepdims=False)
@@ -234,6 +248,47 @@ class _Call:
             columns = self.along(b, [-1 if b.ndim == 1 else -2], keepdims=False)
             parts.append(columns[..., None, :] if self.values[0].ndim > 1 and b.ndim > 1 else columns)
         return self.united(parts)
+
+    def is_constant_matrix(self, position: int, other: Any) -> bool:
+        """Is this factor a matrix from outside of the function? What the function made is lifted, and may vary."""
+        matrix = self.values[position]
+        if type(matrix) is not np.ndarray or matrix.ndim != 2 or other.ndim > 2 or type(other) is not np.ndarray:
+            return False
+        entries = int(np.count_nonzero(matrix))
+        return entries * (other.size // max(len(other.T if position else other), 1)) <= _MOST_PAIRS
+
+    def through_constant(self, matrix: Any, numbers: Any) -> Any:
+        """The sets of `matrix @ x`, each united over the entries of its row that are not zero."""
+        rows, places = np.nonzero(matrix)
+        columns = numbers.reshape(len(numbers), -1)
+        groups = rows[:, None] * columns.shape[1] + np.arange(columns.shape[1])
+        count = len(matrix) * columns.shape[1]
+        found = self.sets.grouped(columns[places].reshape(-1), groups.reshape(-1), count)
+        return found.reshape((len(matrix), *numbers.shape[1:]))
+
+    def convolved(self) -> Any:
+        """Along every axis an element depends on a window as long as the other factor is."""
+        ndim, valid = self.params["ndim"], self.params["valid"]
+        if self.is_batched():
+            return self.dense()
+        x, y = (value.shape[value.ndim - ndim :] for value in self.values)
+        parts = []
+        for numbers, lengths in zip(self.numbers, (y, x), strict=True):
+            if numbers is not None:
+                for axis, length in zip(range(-ndim, 0), lengths, strict=True):
+                    numbers = self.windows(numbers, axis, length)
+                parts.append(numbers)
+        inside = tuple(slice(short - 1, long) if valid else slice(None) for long, short in zip(x, y, strict=True))
+        return self.united([numbers[(..., *inside)] for numbers in parts])
+
+    def windows(self, numbers: Any, axis: int, length: int) -> Any:
+        """The unions over all windows of this length along an axis, also of those that stand out at its ends."""
+        if not length or not numbers.size:
+            return np.zeros((), np.int64)
+        widths = [(0, 0)] * numbers.ndim
+        widths[axis] = (length - 1, length - 1)
+        wide = np.pad(numbers, widths)
+        return self.sets.along_last(np.lib.stride_tricks.sliding_window_view(wide, length, axis=axis))
 
     def affine(self) -> Any:
         """`x @ weight.T + bias`."""
@@ -303,7 +358,8 @@ class _Call:
             except (ValueError, TypeError, IndexError, RuntimeError, np.linalg.LinAlgError):
                 continue
             shapes = [spec.shape for spec in (found if isinstance(found, (tuple, list)) else (found,))]
-            if all((*specs[0].shape[:depth], *shape) == out.shape for shape, out in zip(shapes, self.outs, strict=True)):
+            stack = specs[0].shape[:depth]
+            if [(*stack, *shape) for shape in shapes] == [out.shape for out in self.outs]:
                 return depth
         return 0
 
@@ -342,8 +398,8 @@ class _Call:
 
 _KINDS: dict[Callable[[_Call], Any], tuple[str, ...]] = {
     _Call.moved: (
-        "_widen", "copy", "_from_diagonal", "_place_slice", "_concat", "_stack", "as_strided_scatter", "_roll", "_repeat",
-        "tril", "triu", "_frames", "_index", "_take_rows", "_gather", "_pad",
+        "_widen", "copy", "_from_diagonal", "_place_slice", "_concat", "_stack", "as_strided_scatter", "_roll",
+        "_repeat", "tril", "triu", "_frames", "_index", "_take_rows", "_gather", "_pad",
     ),
     _Call.collected: ("_overlap_add", "_add_strided", "_segment_sum", "_overlapped", "_index_add", "_gather_add"),
     _Call.reduced: ("max_with_indices", "min_with_indices"),
@@ -353,6 +409,7 @@ _KINDS: dict[Callable[[_Call], Any], tuple[str, ...]] = {
     _Call.multiplied: ("matmul",),
     _Call.elementwise: ("masked_fill", "_straight_through"),
     _Call.affine: ("_linear",),
+    _Call.convolved: ("_convolve",),
     _Call.crossed: ("_cross",),
     _Call.put: ("_index_put",),
     _Call.assigned: ("_assign",),

@@ -33,7 +33,10 @@ def assign(target: Any, value: Any) -> None:
     missing = tuple([level for level in levels_of(value) if level not in own])
     if missing:
         raise NeedsWidening(missing)
-    if own and any(not stride and size > 1 for stride, size in zip(target.data.strides, sizes(own), strict=False)):
+    if own and (
+        target.root.is_spread
+        or any(not stride and size > 1 for stride, size in zip(target.data.strides, sizes(own), strict=False))
+    ):
         _give_memory(target)
     written = parts_of(target)[0]
     if not isinstance(value, (int, float, complex)):

@@ -51,6 +51,12 @@ class VersionCounter:
         with _lock:
             return self.writes.overlap(region, since)
 
+    def moved(self) -> None:
+        """The memory was replaced by other memory: where it was written before can not be told any more."""
+        with _lock:
+            if self.writes is not None:
+                self.writes = WrittenRegions()
+                self.writes.add(None, self.value)
 
     def rewind(self, version: int) -> None:
         """Go back to an earlier version: the writes since then count as if they had been made before it."""

@@ -8,6 +8,7 @@ gradients and rebuilt histories find their place.
 from __future__ import annotations
 
 import enum
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from pullback.core.state import VmapLevel, changed, current
@@ -78,23 +79,24 @@ class ViewInfo:
 def replayed(steps: tuple[ViewStep, ...], value: Tensor) -> Tensor:
     """The view of `value` that the steps lead to. The batch dimensions that they pass through are active meanwhile:
     a view that was taken inside a vmap and returned from it is looked at again when the vmap has ended."""
+    with at_home(value, *(step.params["level"] for step in steps if "level" in step.params)):
+        for step in steps:
+            value = step(value)
+    return value
+
+
+def at_home(value: Tensor, *levels: VmapLevel) -> AbstractContextManager[None]:
+    """The batch dimensions of `value`, and `levels`, are active in this block."""
     active = current().vmaps
-    passed = [*levels_of(value._data), *(step.params["level"] for step in steps if "level" in step.params)]
-    missing = {level for level in passed if level not in active}
-    if missing:
-        with changed(vmaps=_in_order({*active, *missing})):
-            return _walked(steps, value)
-    return _walked(steps, value)
+    missing = {level for level in (*levels_of(value._data), *levels) if level not in active}
+    return changed(vmaps=_in_order({*active, *missing})) if missing else _NOTHING
+
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 def _in_order(levels: set[VmapLevel]) -> tuple[VmapLevel, ...]:
     return tuple(sorted(levels, key=lambda level: level.stamp))
-
-
-def _walked(steps: tuple[ViewStep, ...], value: Tensor) -> Tensor:
-    for step in steps:
-        value = step(value)
-    return value
 
 
 def view_of(source: Tensor) -> ViewInfo | None:

@@ -11,19 +11,21 @@ arguments. Nothing points back but weak references, so a released or dropped gra
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import optree
 
+from pullback.autograd._duals import dual_at
+from pullback.autograd._levels import ForwardLevel, live_levels, tangent_of
 from pullback.autograd._node import Node
 from pullback.autograd._saved import SavedVariable, version_error
 from pullback.autograd._scope import joined
 from pullback.autograd._task import current_node
 from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.spec import Spec
-from pullback.core.state import change, current
+from pullback.core.state import change, current, open_levels
 from pullback.errors import CheckpointError
 from pullback.tensors.tensor import Tensor, alias, is_inference, version_of, wrap
 from pullback.utils._random_state import RandomState, drawing_again_from
@@ -108,16 +110,18 @@ class Arguments:
     """The arguments of a call, in any structure, with the Tensors in them kept as saved values.
 
     So a write to one of them is noticed before the function runs on it again, and an enclosing checkpoint or the
-    user's own hooks decide how they are stored.
+    user's own hooks decide how they are stored. Tangents are kept beside them: reverse over forward mode runs the
+    function again when the levels of the forward have ended, and then needs what they contributed to the graph.
     """
 
-    __slots__ = ("_leaves", "_saved", "_structure")
+    __slots__ = ("_leaves", "_saved", "_structure", "_tangents")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         call: Any = (args, kwargs)
         self._leaves: list[Any]
         self._leaves, self._structure = optree.tree_flatten(call, none_is_leaf=True)
         self._saved: dict[int, SavedVariable] = {}
+        self._tangents: dict[int, SavedTangents] = {}
         for position, leaf in enumerate(self._leaves):
             # An inference tensor can not be saved, and need not be: only inference mode could write to it.
             if isinstance(leaf, Tensor) and not is_inference(leaf):
@@ -125,13 +129,46 @@ class Arguments:
                     edge_of(leaf)  # a view of a base that was written gets its present history before it is saved
                 self._saved[position] = SavedVariable(leaf)
                 self._leaves[position] = None
+                if open_levels and (tangents := _saved_tangents(leaf)):
+                    self._tangents[position] = tangents
 
-    def restored(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def stand_ins(self) -> dict[ForwardLevel, ForwardLevel]:
+        """New levels, in the same order, for those which the arguments had tangents at and which have ended."""
+        known = {level for tangents in self._tangents.values() for level in _levels_in(tangents)}
+        ended = [level for level in known if not level.is_open]
+        return {level: ForwardLevel() for level in sorted(ended, key=lambda level: level.stamp)}
+
+    def restored(self, stand_ins: dict[ForwardLevel, ForwardLevel]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as they were; an error if one of the Tensors was written since."""
         leaves = list(self._leaves)
         for position, saved in self._saved.items():
-            leaves[position] = saved.unpack(_OWNER, True)
+            tensor = saved.unpack(_OWNER, True)
+            leaves[position] = _with_tangents(tensor, self._tangents.get(position, ()), stand_ins)
         return optree.tree_unflatten(self._structure, leaves)  # type: ignore[return-value]
+
+
+SavedTangents = Sequence[tuple[ForwardLevel, SavedVariable, "SavedTangents"]]
+"""The tangents of a tensor by level, oldest first, each with the tangents that it has itself."""
+
+
+def _saved_tangents(tensor: Tensor) -> SavedTangents:
+    found = [(level, tangent_of(tensor, level)) for level in live_levels((tensor,))]
+    return [(level, SavedVariable(t), _saved_tangents(t)) for level, t in found if t is not None]
+
+
+def _levels_in(tangents: SavedTangents) -> Iterator[ForwardLevel]:
+    for level, _, below in tangents:
+        yield level
+        yield from _levels_in(below)
+
+
+def _with_tangents(tensor: Tensor, tangents: SavedTangents, stand_ins: dict[ForwardLevel, ForwardLevel]) -> Tensor:
+    """The tensor as a dual at the stand-ins; what it has at levels that are still open it has brought along."""
+    for level, saved, below in tangents:
+        if level in stand_ins:
+            tangent = _with_tangents(saved.unpack(_OWNER, True), below, stand_ins)
+            tensor = dual_at(stand_ins[level], tensor, tangent, borrowed=True)
+    return tensor
 
 
 class Kept:
@@ -228,7 +265,15 @@ def _unpack_kept(kept: Kept) -> Tensor:
 
 def recompute(frame: Frame) -> Recomputed:
     """Run the checkpointed function again and return the values that it saves."""
-    args, kwargs = frame.arguments.restored()
+    stand_ins = frame.arguments.stand_ins()
+    try:
+        return _run_again(frame, stand_ins)
+    finally:
+        for level in stand_ins.values():
+            level.close()
+
+
+def _run_again(frame: Frame, stand_ins: dict[ForwardLevel, ForwardLevel]) -> Recomputed:
     run = _Run(frame)
     modes = current()
     previous = change(
@@ -237,12 +282,14 @@ def recompute(frame: Frame) -> Recomputed:
         hooks_disabled=None,
         transforms=frame.transforms,
         vmaps=joined(frame.vmaps, modes.vmaps),
-        saved_hooks=(*modes.saved_hooks, (run.pack, _unpack_kept)),
+        saved_hooks=modes.saved_hooks,
         interceptors=tuple(each for each in modes.interceptors if each not in frame.interceptors),
     )
     for transform in frame.transforms:
         transform.token.live += 1
     try:
+        args, kwargs = frame.arguments.restored(stand_ins)
+        change(saved_hooks=(*modes.saved_hooks, (run.pack, _unpack_kept)))
         with drawing_again_from(frame.random_state), frame.context:
             frame.function(*args, **kwargs)
     except _Stop as stop:

@@ -1,0 +1,198 @@
+"""vmap of custom operators: the author's rule, one level at a time, or one example after the other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.core.state import changed, current
+from pullback.library._call import Call
+from pullback.library._kernel import run_kernel
+from pullback.payloads.alignment import Levels, aligned, broadcast, sizes, union
+from pullback.payloads.batched import BatchedArray, enter, leave, levels_of, plain_array
+from pullback.payloads.evaluate import evaluate
+from pullback.payloads.fallback import check_fallback, unequal_shapes
+from pullback.payloads.refusals import check_at_home
+from pullback.tensors.tensor import Tensor, wrap
+
+
+class VmapInfo(NamedTuple):
+    """What a batching rule is told about the map it is part of."""
+
+    batch_size: int
+    randomness: str
+
+
+def run_batched(call: Call, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of a call of which some operand is a `BatchedArray`."""
+    definition = call.definition
+    levels = union([levels_of(x) for x in operands])
+    if not levels:
+        flat = run_kernel(call, [plain_array(x) for x in operands])
+        return tuple(BatchedArray(each) if isinstance(each, np.ndarray) else each for each in flat)
+    check_at_home(levels, definition.qualname)
+    if definition.effect is not None and definition.effect[0] == "ordered":
+        raise RuntimeError(f"{definition.qualname} has an ordered effect, and a vmap of it has no order")
+    rule = None if definition.batch is None else definition.batch[0]
+    if rule is None and definition.is_elementwise:
+        rule = "pointwise"
+    if rule is None or rule == "sequential":
+        return _one_by_one(call, operands, levels, warns=rule is None)
+    if rule == "pointwise":
+        return _aligned(call, operands, levels)
+    return _by_rule(call, rule, operands, levels)
+
+
+# The author's rule.
+
+
+def _by_rule(call: Call, rule: Any, operands: Sequence[Any], levels: Levels) -> tuple[Any, ...]:
+    """Take the innermost level off, and let the rule say what the operator does with the axis that appears."""
+    level = levels[-1]
+    dims = [0 if level in levels_of(x) else None for x in operands]
+    lowered = [x if dim is None else leave(x, 0, level) for x, dim in zip(operands, dims, strict=True)]
+    others = tuple(other for other in current().vmaps if other is not level)
+    with changed(grad=False, vmaps=others):
+        if isinstance(rule, str):
+            return _entered_flat(call, _named_rule(call, rule, lowered, dims, level.size), level)
+        returned = rule(
+            VmapInfo(level.size, level.randomness), tuple(call.per_argument(dims)),
+            *call.arguments([wrap(x) for x in lowered]), **call.keywords,
+        )  # fmt: skip
+    where = f"the vmap rule of {call.definition.qualname}, registered at {call.definition.batch[1]},"
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise RuntimeError(f"{where} must have two returns, (output, out_dims), got {type(returned).__name__}")
+    return _entered(call, where, *returned, level)
+
+
+def _named_rule(call: Call, rule: str, lowered: list[Any], dims: list[Any], size: int) -> tuple[Any, ...]:
+    if rule == "expand_dims":
+        lowered = [x if dim is not None else x[None] for x, dim in zip(lowered, dims, strict=True)]
+    else:
+        lowered = [
+            x if dim is not None else np.broadcast_to(x, (size, *x.shape)) if isinstance(x, np.ndarray)
+            else x[None].broadcast_to((size, *x.shape))
+            for x, dim in zip(lowered, dims, strict=True)
+        ]  # fmt: skip
+    result: tuple[Any, ...] = evaluate(call.definition.op, lowered, {"call": call})
+    return result
+
+
+def _entered_flat(call: Call, flat: tuple[Any, ...], level: Any) -> tuple[Any, ...]:
+    return tuple(enter(each, 0, level) if hasattr(each, "shape") else each for each in flat)
+
+
+def _entered(call: Call, where: str, output: Any, out_dims: Any, level: Any) -> tuple[Any, ...]:
+    schema = call.definition.schema
+    several = schema.returns_tuple or (schema.is_dynamic and isinstance(output, (tuple, list)))
+    outputs = list(output) if several else [output]
+    dims = list(out_dims) if several and isinstance(out_dims, (tuple, list)) else [out_dims]
+    if several and not isinstance(out_dims, (tuple, list)):
+        dims = [out_dims] * len(outputs)
+    if len(dims) != len(outputs):
+        raise RuntimeError(f"{where} returned {len(dims)} out_dims for {len(outputs)} outputs")
+    flat: list[Any] = []
+    counts: list[int | None] = []
+    for value, dim in zip(outputs, dims, strict=True):
+        if isinstance(value, (list, tuple)):
+            inner = list(dim) if isinstance(dim, (list, tuple)) else [dim] * len(value)
+            if len(inner) != len(value):
+                raise RuntimeError(f"{where} returned out_dims {dim!r} for a list of {len(value)}")
+            flat += [_entered_one(where, each, own, level) for each, own in zip(value, inner, strict=True)]
+            counts.append(len(value))
+        else:
+            flat.append(_entered_one(where, value, dim, level))
+            counts.append(None)
+    call.counts = tuple(counts) if several or any(count is not None for count in counts) else None
+    return tuple(flat)
+
+
+def _entered_one(where: str, value: Any, dim: Any, level: Any) -> Any:
+    if dim is not None and not isinstance(dim, int):
+        raise RuntimeError(f"{where} returned out_dims {dim!r}, expected an int or None")
+    if not isinstance(value, Tensor):
+        return value
+    if dim is None:
+        payload = value._data
+        return payload if type(payload) is BatchedArray else BatchedArray(payload)
+    if not -value.ndim <= dim < value.ndim:
+        raise IndexError(f"{where} returned out_dims {dim} for an output with {value.ndim} axes")
+    return enter(value._data, dim % value.ndim, level)
+
+
+def _aligned(call: Call, operands: Sequence[Any], levels: Levels) -> tuple[Any, ...]:
+    """An elementwise operator, on the arrays as they lie in memory."""
+    rank = max(x.ndim for x in operands)
+    arrays = [
+        aligned(x.data if type(x) is BatchedArray else x, levels_of(x), levels, rank) if x.ndim or levels_of(x) else x
+        for x in operands
+    ]
+    arrays = [x.data if type(x) is BatchedArray else x for x in arrays]
+    lead = sizes(levels)
+    return tuple(
+        BatchedArray(np.broadcast_to(each, (*lead, *each.shape[len(lead) :])), levels)
+        for each in run_kernel(call, arrays)
+    )
+
+
+# One example after the other.
+
+
+def _one_by_one(call: Call, operands: Sequence[Any], levels: Levels, warns: bool) -> tuple[Any, ...]:
+    definition = call.definition
+    if warns:
+        check_fallback(definition.qualname)
+    if definition.schema.returns_views:
+        raise RuntimeError(f"{definition.qualname} returns a view, which can not be made for one example after the other")
+    lead = sizes(levels)
+    written = set(definition.written_operands(call)) if definition.schema.written else set()
+    spread: list[Any] = []
+    for index, x in enumerate(operands):
+        own = levels_of(x)
+        data = x.data if type(x) is BatchedArray else x
+        if index in written and own != levels:
+            raise RuntimeError(
+                f"{definition.qualname} writes an argument that is the same for all examples of a vmap, while another "
+                "argument is batched: which of them should be written is undecided"
+            )
+        spread.append(broadcast(data, own, levels) if own else data)
+    owners, call.written = call.written, None
+    rows = []
+    for place in itertools.product(*map(range, lead)):
+        rows.append(run_kernel(call, [x[place] if levels_of(y) else x for x, y in zip(spread, operands, strict=True)]))
+    call.written = owners
+    if not rows:
+        return _no_examples(call, spread, operands, levels)
+    return tuple(_stacked(definition, list(parts), lead, levels) for parts in zip(*rows, strict=True))
+
+
+def _stacked(definition: Any, parts: list[Any], lead: tuple[int, ...], levels: Levels) -> Any:
+    first = parts[0]
+    if not isinstance(first, np.ndarray):
+        if any(part != first for part in parts):
+            raise RuntimeError(
+                f"{definition.qualname}: the examples of a vmap returned different values for an output that is no "
+                f"Tensor: {first!r} and others"
+            )
+        return first
+    if any(part.shape != first.shape for part in parts):
+        raise unequal_shapes(definition.qualname)
+    return BatchedArray(np.stack(parts).reshape((*lead, *first.shape)), levels)
+
+
+def _no_examples(call: Call, spread: list[Any], operands: Sequence[Any], levels: Levels) -> tuple[Any, ...]:
+    """The results of a batch of length 0: shapes from the fake, or from an example that does not exist."""
+    definition = call.definition
+    examples = [np.zeros(y.shape, y.dtype) if levels_of(y) else x for x, y in zip(spread, operands, strict=True)]
+    flat = definition.fake_arrays(call, examples) if definition.has_fake else run_kernel(call, examples)
+    lead = sizes(levels)
+    return tuple(
+        BatchedArray(np.empty((*lead, *each.shape), each.dtype), levels) if hasattr(each, "shape") else each
+        for each in flat
+    )
+
+
+

@@ -1,0 +1,256 @@
+"""Running a kernel: what it sees, and what its results must be.
+
+Kernels run below differentiation and below every transform. Arguments that the schema does not write reach them
+read-only; results are compared with the schema, and must be in memory of their own unless the schema says otherwise.
+Every complaint names the operator, the place where the kernel was registered, and the position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.core.state import change, change_grad, current
+from pullback.library._call import STATIC, TENSOR, Call
+from pullback.library._errors import KernelResultError
+from pullback.library._memory import check_aliases, copies
+from pullback.library._schema import Type
+from pullback.payloads.batched import plain_array
+from pullback.tensors.tensor import Extra, Tensor, alias, wrap
+
+ndarray = np.ndarray
+
+
+def run_kernel(call: Call, payloads: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of a call on plain arrays: arrays, and Python numbers where the schema returns those."""
+    definition = call.definition
+    function, _ = definition.kernel_for(call)
+    given = _arguments(call, payloads)
+    keywords = call.keywords if "out" not in definition.tags else _out_keywords(call)
+    modes = current()
+    previous = None
+    if modes.vmaps or modes.transforms:
+        previous = change(vmaps=(), transforms=(), grad=False)
+    was_grad = change_grad(False)
+    try:
+        result = function(*given, **keywords)
+    finally:
+        if previous is None:
+            change_grad(was_grad)
+        else:
+            change(**previous)
+    return checked(call, result, payloads, given, keywords)
+
+
+def readonly(array: Any) -> Any:
+    """The array as a kernel sees it that has not declared to write it."""
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _arguments(call: Call, payloads: Sequence[Any]) -> list[Any]:
+    definition = call.definition
+    given: list[Any] = []
+    for position, (kind, data) in enumerate(call.layout):
+        if kind == STATIC:
+            given.append(data)
+            continue
+        as_array, writes = definition.adapters[position] if definition.adapters is not None else (True, False)
+        if kind == TENSOR:
+            given.append(_argument(call, payloads[data], data, as_array, writes))
+        else:
+            given.append(
+                [None if k is None else _argument(call, payloads[k], k, as_array, writes) for k in data]
+            )
+    return given
+
+
+def _argument(call: Call, payload: Any, index: int, as_array: bool, writes: bool) -> Any:
+    if not writes:
+        array = readonly(payload)
+        if as_array:
+            return array
+        tensor = wrap(array)
+        if array is not payload or not payload.flags.writeable:
+            tensor._extra = Extra()
+            tensor._extra.readonly = True
+        return tensor
+    if as_array:
+        return payload
+    owner = None if call.written is None else call.written.get(index)
+    if owner is None or owner._data is not payload:
+        return wrap(payload)
+    return alias(owner)
+
+
+def _out_keywords(call: Call) -> dict[str, Any]:
+    kinds = {argument.name: argument.type for argument in call.definition.schema.keyword_only}
+    return {
+        name: value if not isinstance(value, Tensor) else value._data if kinds[name].as_array else alias(value)
+        for name, value in call.keywords.items()
+    }
+
+
+# Results.
+
+
+def checked(
+    call: Call, result: Any, payloads: Sequence[Any], given: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The results of a kernel as flat outputs, or an error that says what is wrong with them."""
+    definition = call.definition
+    schema = definition.schema
+    if definition.returns_one_array and type(result) is ndarray and result.base is None:
+        # The usual case, at once: an array with memory of its own, which is no argument's.
+        if result.dtype.char != "O":
+            for payload in payloads:
+                if payload is result or payload.base is result:
+                    break
+            else:
+                return (result,)
+    if schema.is_dynamic:
+        return _dynamic(call, result, payloads)
+    if "inplace" in definition.tags or "out" in definition.tags:
+        return _returned_arguments(call, result, given, keywords)
+    if not schema.returns:
+        if result is not None:
+            raise _wrong(call, f"returned {_kind(result)}, but its schema returns nothing")
+        return ()
+    if schema.returns_tuple:
+        if not isinstance(result, (tuple, list)):
+            raise _wrong(call, f"returned {_kind(result)}, but its schema returns {len(schema.returns)} values")
+        if len(result) != len(schema.returns):
+            raise _wrong(call, f"returned {len(result)} values, but its schema returns {len(schema.returns)}")
+        results: Sequence[Any] = result
+    else:
+        results = (result,)
+    flat: list[Any] = []
+    counts: list[int | None] = []
+    places: list[tuple[str, Type]] = []
+    for position, (kind, value) in enumerate(zip(schema.returns, results, strict=True)):
+        place = f"output {position}"
+        if not kind.is_list:
+            flat.append(_converted(call, kind, value, place))
+            counts.append(None)
+            places.append((place, kind))
+            continue
+        if not isinstance(value, (list, tuple)):
+            raise _wrong(call, f"returned {_kind(value)} for {place}, which is a {kind}")
+        for index, each in enumerate(value):
+            flat.append(_converted(call, kind, each, f"{place}[{index}]"))
+            places.append((f"{place}[{index}]", kind))
+        counts.append(len(value))
+    call.counts = tuple(counts)
+    check_aliases(call, flat, places, payloads)
+    return tuple(flat)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _wrong(call: Call, what: str) -> KernelResultError:
+    definition = call.definition
+    return KernelResultError(
+        f"the kernel of {definition.qualname} {what}\n  kernel  registered at {definition.kernel_for(call)[1]}\n"
+        f"  schema  {definition.qualname}{definition.schema}"
+    )
+
+
+def _converted(call: Call, kind: Type, value: Any, place: str) -> Any:
+    if kind.base == "Tensor":
+        return _array(call, kind, value, place)
+    if kind.base in ("SymInt", "int"):
+        if isinstance(value, (int, np.integer, np.bool_)):
+            return int(value)
+        if isinstance(value, Tensor) and not value.ndim and value.dtype.kind in "iub":
+            return int(value.item())
+    elif kind.base == "float":
+        if isinstance(value, (int, float, np.integer, np.floating)):
+            return float(value)
+    elif kind.base == "bool":
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+    elif isinstance(value, (int, float, complex, np.generic)):
+        return value.item() if isinstance(value, np.generic) else value
+    raise _wrong(call, f"returned {_kind(value)} for {place}, which is a {kind}")
+
+
+def _array(call: Call, kind: Type, value: Any, place: str) -> Any:
+    if isinstance(value, Tensor):
+        plain = plain_array(value._data)
+        if plain is None:
+            raise _wrong(call, f"returned a batched or traced Tensor for {place}")
+        return plain
+    if kind.as_array and isinstance(value, (ndarray, np.generic, int, float, complex)):
+        return _plain(call, value, place)
+    fix = "; return pb.asarray(...) or annotate the return as numpy.ndarray" if isinstance(value, ndarray) else ""
+    raise _wrong(call, f"returned {_kind(value)} for {place}, which is a Tensor{fix}")
+
+
+def _plain(call: Call, value: Any, place: str) -> Any:
+    if isinstance(value, np.ma.MaskedArray):
+        raise _wrong(call, f"returned a masked array for {place}; the mask would be lost")
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise _wrong(call, f"returned an array of dtype {array.dtype} for {place}")
+    return array
+
+
+def _dynamic(call: Call, result: Any, payloads: Sequence[Any]) -> tuple[Any, ...]:
+    several = isinstance(result, (tuple, list))
+    parts = list(result) if several else [result]
+    flat: list[Any] = []
+    for position, value in enumerate(parts):
+        if isinstance(value, Tensor):
+            value = plain_array(value._data)
+        if not isinstance(value, (ndarray, np.generic, int, float, complex)):
+            raise _wrong(call, f"returned {_kind(value)} for output {position}; a primitive returns arrays or numbers")
+        flat.append(_plain(call, value, f"output {position}"))
+    flat = copies(flat, payloads)
+    call.counts = (None,) * len(flat) if several else None
+    if call.definition.casts_results:
+        flat = [_cast(call, array, payloads) for array in flat]
+    return tuple(flat)
+
+
+def _cast(call: Call, array: Any, payloads: Sequence[Any]) -> Any:
+    """The result of an elementwise primitive in the dtype that NumPy's promotion gives its arguments."""
+    dtype = promoted(call, payloads)
+    if dtype is None or array.dtype == dtype or not np.can_cast(array.dtype, dtype, "same_kind"):
+        return array
+    return array.astype(dtype)
+
+
+def promoted(call: Call, operands: Sequence[Any]) -> Any:
+    """The dtype of an elementwise result; Python's numbers promote weakly. None without arrays."""
+    numbers = [data for kind, data in call.layout if kind == STATIC and isinstance(data, (int, float, complex))]
+    if not operands:
+        return None
+    return np.result_type(*[x.dtype for x in operands], *numbers)
+
+
+def _returned_arguments(
+    call: Call, result: Any, given: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Operators that write and return arguments: what the kernel returned must be those very arguments."""
+    definition = call.definition
+    place = f"\n  kernel  registered at {definition.kernel_for(call)[1]}"
+    if "inplace" in definition.tags:
+        if result is not given[0]:
+            raise RuntimeError(f"{definition.qualname} is tagged inplace and must return its first argument{place}")
+        return ()
+    names = [argument.name for argument in definition.schema.keyword_only if argument.type.writes]
+    results = result if isinstance(result, tuple) else (result,)
+    if len(results) != len(names) or not all(
+        value is keywords[name] for value, name in zip(results, names, strict=True)
+    ):
+        raise RuntimeError(
+            f"{definition.qualname} is tagged out and must return its written keyword-only arguments {names}{place}"
+        )
+    return ()

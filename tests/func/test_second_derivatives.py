@@ -1,0 +1,103 @@
+"""Second derivatives of small programs: all ways to them agree, alone, in a batch, and with a shared parameter."""
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.func import grad, hessian, hvp_fn, jacfwd, jacrev, jvp, linearize, vmap
+from pullback.testing import assert_close
+
+A = pb.tensor(np.random.default_rng(0).standard_normal((3, 3)))
+X = pb.tensor(np.random.default_rng(1).uniform(0.3, 1.7, (2, 3)))
+
+
+def writes_into_views(x):
+    z = pb.zeros((2, 3))
+    z[0] = x * x
+    z[1, 1:] = z[0, :2].clone() * x[1:]
+    z.mul_(2)
+    z.T[0].add_(x[0])
+    return (z**2).sum()
+
+
+def writes_into_a_copy(x):
+    y = x.clone()
+    tail = y[1:]
+    tail *= x[0]
+    y[0] += tail.sum()
+    return (y * x).sum()
+
+
+def recurrent(x):
+    h = pb.zeros(3)
+    for k in range(3):
+        h = pb.tanh(A @ h + x * x[k])
+    return (h * h).sum()
+
+
+PROGRAMS = {
+    "writes into views": writes_into_views,
+    "writes into a copy": writes_into_a_copy,
+    "recurrent": recurrent,
+    "solve": lambda x: pb.linalg.solve(A + pb.diag(x**2 + 3), x).sum() * x[1],
+    "eigh": lambda x: (pb.linalg.eigh(pb.outer(x, x) + pb.diag(pb.tensor([1.0, 2.0, 4.0])))[0] ** 3).sum(),
+    "einsum": lambda x: pb.einsum("i,ij,j,k->k", x, A, x, x).sum(),
+    "indices": lambda x: (x[[0, 2, 2]] * x[[1, 1, 0]]).sum() ** 2,
+    "sorted": lambda x: (pb.sort(x) * pb.tensor([1.0, 2.0, 3.0])).sum() ** 2 * x.max(),
+    "joined": lambda x: (pb.concat([x, x[::-1] * x]) ** 2).sum() * pb.split(x, 3)[1].sum(),
+    "complex": lambda x: (pb.exp(1j * x) * x).sum().real * x[0],
+    "checkpoint": lambda x: pb.utils.checkpoint.checkpoint(lambda u: pb.sin(u) * u * u, x).sum(),
+    "linearize": lambda x: linearize(lambda u: u**3 * A[0], x)[1](x).sum(),
+    "inner grad": lambda x: (grad(lambda y: (y**3 * x).sum())(x * 2) * x).sum(),
+    "inner map": lambda x: (vmap(lambda a: pb.sin(a) * x.sum() * a)(x) * x).sum(),
+    "inner jacobian": lambda x: jacfwd(lambda y: y**2 * x)(x).sum() * x[0],
+}
+
+programs = pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
+
+
+@programs
+def test_all_ways_to_a_hessian_agree(f):
+    eps = 1e-5
+    expected = pb.stack([hessian(f)(x) for x in X])
+    x = X[0]
+    numerical = [(grad(f)(x + eps * e) - grad(f)(x - eps * e)) / (2 * eps) for e in pb.eye(3)]
+    assert_close(expected[0], pb.stack(numerical), rtol=1e-4, atol=1e-5)
+    for way in (
+        hessian,
+        lambda f: jacrev(jacrev(f)),
+        lambda f: jacrev(jacfwd(f)),
+        lambda f: jacfwd(jacfwd(f)),
+        lambda f: jacrev(grad(f)),
+        lambda f: lambda x: vmap(hvp_fn(f, x)[1])(pb.eye(3)),
+    ):
+        assert_close(vmap(way(f))(X), expected)
+        assert_close(way(f)(X[1]), expected[1])
+
+
+@programs
+def test_a_shared_parameter_collects_the_derivatives_of_all_examples(f):
+    def mapped(w):
+        return vmap(lambda x: f(w * x) * f(w))(X).sum()
+
+    def looped(w):
+        return sum((f(w * x) * f(w) for x in X), pb.zeros(()))
+
+    w, t = X
+    assert_close(grad(mapped)(w), grad(looped)(w))
+    expected = jvp(grad(looped), (w,), (t,))[1]
+    assert_close(jvp(grad(mapped), (w,), (t,))[1], expected)
+    assert_close(grad(lambda w: jvp(mapped, (w,), (t,))[1])(w), expected)
+
+
+@programs
+def test_gradients_per_example_of_a_leaf_from_outside(f):
+    leaf = X[0].clone().requires_grad_()
+    gradients = vmap(lambda x: pb.autograd.grad(f(leaf * x), leaf, create_graph=True)[0])(X)
+    assert_close(gradients, pb.stack([grad(lambda u, x=x: f(u * x))(X[0]) for x in X]))
+    (second,) = pb.autograd.grad((gradients**2).sum(), leaf)
+
+    def squares(u):
+        return sum(((grad(lambda v, x=x: f(v * x))(u) ** 2).sum() for x in X), pb.zeros(()))
+
+    assert_close(second, grad(squares)(X[0]))
