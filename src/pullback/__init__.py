@@ -49,7 +49,7 @@ globals().update(_functions | _dtypes | _constants)
 _LAZY = ("func", "lax", "library", "random", "testing", "utils", *_LATER)
 _FROM = {name: family for family, names in _TOP_LEVEL.items() for name in names}
 _FROM["scipy_value_and_grad"] = "interop._scipy"
-_FROM |= {"ShapeDtype": "library", "device": "library", "ops": "library._packets"}
+_FROM |= {"ShapeDtype": "library", "device": "library", "ops": "library._packets", "vmap": "func"}
 # `pb.ops` are the operators that users define, by name. The package of built-in ones, which importing it has bound
 # here under the same name, is internal and is imported as `pullback.ops`.
 del globals()["ops"]

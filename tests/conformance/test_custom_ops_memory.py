@@ -195,8 +195,10 @@ def test_045_declared_views():
         return x.reshape(-1)
 
     made = op(flat, schema="(Tensor(a) x) -> Tensor(a)")
-    made.register_autograd(lambda ctx, g: g.reshape(ctx.shape),
-                           setup_context=lambda ctx, inputs, output: setattr(ctx, "shape", inputs[0].shape))  # fmt: skip
+    made.register_autograd(
+        lambda ctx, g: g.reshape(ctx.shape),
+        setup_context=lambda ctx, inputs, output: setattr(ctx, "shape", inputs[0].shape),
+    )
     leaf = pb.ones((2, 2)).requires_grad_()
     x = leaf * 1
     y = made(x)

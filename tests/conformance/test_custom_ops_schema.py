@@ -116,7 +116,7 @@ def test_013_a_tuple_of_one():
     assert type(result) is tuple and len(result) == 1
 
 
-@pytest.mark.parametrize("returned", [Optional[pb.Tensor], str, tuple[pb.Tensor, ...], complex, tuple, tuple[()],
+@pytest.mark.parametrize("returned", [pb.Tensor | None, str, tuple[pb.Tensor, ...], complex, tuple, tuple[()],
                                       Sequence[pb.Tensor], list[int]])  # fmt: skip
 def test_014_types_that_are_not_returned(returned):
     def f(x: pb.Tensor): ...

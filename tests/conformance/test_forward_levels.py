@@ -303,6 +303,18 @@ def test_43_out_is_refused(level):
         pb.sin(dual(), out=pb.zeros(3))
 
 
+def test_44_an_operator_without_a_forward_rule_is_refused(level):
+    @pb.library.custom_op("case::square_without_forward_rule", mutates_args=())
+    def square(x: pb.Tensor) -> pb.Tensor:
+        return pb.tensor(x.numpy() ** 2)
+
+    assert_close(square(x3()), [1.0, 4.0, 9.0])
+    with pytest.raises(NotImplementedError, match="square_without_forward_rule"):
+        square(dual())
+    with pytest.raises(NotImplementedError, match="square_without_forward_rule"):
+        jvp(square, (x3(),), (t3(),))
+
+
 def test_45_tangents_keep_the_dtype_of_their_primal():
     x = pb.tensor(2.0, dtype=pb.float32)
     _, slope = jvp(lambda x: x * x.item(), (x,), (x,))

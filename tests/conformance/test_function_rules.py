@@ -52,6 +52,30 @@ def test_keyword_arguments_are_mapped_to_positions():
             Scale.apply(*arguments, **keywords)
 
 
+def test_a_keyword_argument_is_batched_like_one_given_by_position():
+    class Product(Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, q):
+            x, y = ctx.saved_tensors
+            return q * y, q * x
+
+    x, y = C([[1.0, 2.0], [3.0, 4.0]]), C([[5.0, 6.0], [7.0, 8.0]])
+    by_name = lambda x, y: Product.apply(x, y=y)
+    assert it(pb.func.vmap(by_name)(x, y)) == it(x * y)
+    slope = pb.func.vmap(pb.func.grad(lambda x, y: by_name(x, y).sum(), argnums=1))(x, y)
+    assert it(slope) == it(x)
+
+
 def test_vjp_is_another_name_for_backward():
     class Triple(Function):
         @staticmethod

@@ -367,7 +367,6 @@ def test_batched_gradients_pass():
     assert gradcheck(lambda x: x.sin() * x, (L([0.5, 1.0]),), check_batched_grad=True) is True
 
 
-@pytest.mark.skipif(not hasattr(pb.autograd, "forward_ad"), reason="forward mode is not in this version yet")
 def test_forward_mode_passes():
     assert gradcheck(lambda x: x.sin() * x, (L([0.5, 1.0]),), check_forward_ad=True) is True
 

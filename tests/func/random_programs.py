@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pullback as pb
+from pullback.autograd import forward_ad as fwd
 from pullback.func import grad, jacfwd, jvp, linearize, vjp, vmap
 from pullback.utils.checkpoint import checkpoint
 
@@ -75,13 +76,16 @@ class Product(pb.autograd.Function):
 
     @staticmethod
     def vmap(info, in_dims, x, y):
-        whole = [value if dim is None else pb.moveaxis(value, dim, 0) for value, dim in zip((x, y), in_dims, strict=True)]
-        rank = max(value.ndim - (dim is not None) for value, dim in zip((x, y), in_dims, strict=True))
-        shaped = [
-            value if dim is None else value.reshape((value.shape[0], *(1,) * (rank - value.ndim + 1), *value.shape[1:]))
-            for value, dim in zip(whole, in_dims, strict=True)
-        ]
-        return Product.apply(*shaped), (0, 0)
+        given = list(zip((x, y), in_dims, strict=True))
+        rank = max(value.ndim - (dim is not None) for value, dim in given)
+
+        def shaped(value, dim):
+            if dim is None:
+                return value
+            value = pb.moveaxis(value, dim, 0)
+            return value.reshape((value.shape[0], *(1,) * (rank - value.ndim + 1), *value.shape[1:]))
+
+        return Product.apply(*[shaped(value, dim) for value, dim in given]), (0, 0)
 
 
 class Doubled(pb.autograd.Function):
@@ -210,6 +214,20 @@ def _multiply(key: Any, target: Any, value: Any) -> None:
     target[key] *= value
 
 
+def _in_level(_: Any, target: Any, value: Any) -> None:
+    with fwd.dual_level():
+        fwd.make_dual(target, pb.ones_like(target)).mul_(value)
+
+
+def _in_rows(_: Any, target: Any, value: Any) -> None:
+    def body(row: Any) -> Any:
+        row.mul_(value)
+        row[0] += row.sum()
+        return row
+
+    vmap(body)(target)
+
+
 WRITES: dict[str, Callable[..., Any]] = {
     "set": _set,
     "add_to": _add_to,
@@ -217,6 +235,10 @@ WRITES: dict[str, Callable[..., Any]] = {
     "add_": lambda _, target, value: target.add_(value),
     "mul_": lambda _, target, value: target.mul_(value),
     "copy_": lambda _, target, value: target.copy_(value),
+    "in_jvp_": lambda _, target, value: jvp(lambda u: u.mul_(value), (target,), (pb.ones_like(target),)),
+    "in_grad_": lambda _, target, value: grad(lambda u, w: (w.mul_(value) * u).sum())(pb.ones_like(target), target),
+    "in_level_": _in_level,
+    "in_rows_": _in_rows,
     "sin_": lambda _, target: target.sin_(),
     "tanh_": lambda _, target: target.tanh_(),
     "zero_": lambda _, target: target.zero_(),
@@ -314,7 +336,8 @@ class Maker:
             kind = self.random.choices((PURE, VIEWS, WRITES), (5, 3, 5))[0]
             names = list(kind)
             # The writes that come first in the table keep something of the old value: more can go wrong.
-            self._try(self.random.choices(names, [6] * 6 + [1] * 5)[0] if kind is WRITES else self.random.choice(names))
+            weights = [6] * 6 + [2] * 4 + [1] * 5 if kind is WRITES else None
+            self._try(self.random.choices(names, weights)[0])
         return Program(self.shapes, self.steps)
 
     def _pick(self, accepts: Callable[[Any], bool] = lambda x: True, owned: bool = False) -> int | None:
@@ -347,7 +370,8 @@ class Maker:
         if out.size == 0 or out.size > 16 or out.ndim > 3 or not _is_tame(out.numpy()):
             return
         self.steps.append(step)
-        self.roots.append(self.roots[step.operands[0]] if name in VIEWS and _shares(out, operands[0]) else len(self.values))
+        is_view = name in VIEWS and _shares(out, operands[0])
+        self.roots.append(self.roots[step.operands[0]] if is_view else len(self.values))
         self.values.append(out)
 
     def _choice(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
@@ -360,7 +384,12 @@ class Maker:
             key = self._key(self.values[target])
             shape = self.values[target][key].shape
             return (target, pick(lambda x: _broadcasts(x.shape, shape))), key
-        if name in ("add_", "mul_", "copy_"):
+        if name == "in_rows_":
+            target = pick(lambda x: x.ndim == 2, owned=True)
+            if target is None:
+                return None
+            return (target, pick(lambda x: _broadcasts(x.shape, self.values[target].shape[1:]))), None
+        if name in ("add_", "mul_", "copy_", "in_jvp_", "in_grad_", "in_level_"):
             target = pick(owned=True)
             if target is None:
                 return None
@@ -369,7 +398,11 @@ class Maker:
             return (pick(owned=True),), 0.5 if name == "fill_" else None
         if name in ("sum", "mean", "max", "logsumexp", "cumsum", "prod", "softmax", "sort", "take_sorted", "var"):
             spread = name in ("max", "sort", "take_sorted")
-            index = pick(lambda x: x.ndim > 0 and (not spread or _is_spread(x.numpy())) and (name != "var" or 1 not in x.shape))
+
+            def accepts(x: Any) -> bool:
+                return x.ndim > 0 and (not spread or _is_spread(x.numpy())) and (name != "var" or 1 not in x.shape)
+
+            index = pick(accepts)
             return None if index is None else ((index,), choose(range(self.values[index].ndim)))
         if name in ("abs", "relu"):
             return (pick(lambda x: bool((abs(x.numpy()) > 0.05).all())),), None
@@ -445,7 +478,7 @@ class Maker:
         keys.append(np.array([self.random.random() < 0.6 for _ in range(size - 1)] + [True]))
         if value.ndim > 1:
             keys += [(slice(None), self.random.randrange(value.shape[1])), (0, slice(1, None))]
-        return self.random.choice([key for key in keys])
+        return self.random.choice(keys)
 
 
 def _is_tame(array: Any) -> bool:

@@ -4,7 +4,6 @@ import functools
 import gc
 import math
 import sys
-import threading
 import types
 import weakref
 
@@ -19,7 +18,7 @@ import pullback as pb
 from pullback.func import adapt
 from pullback.testing import assert_close
 from tests.func import far_away
-from tests.func.checking import check, differences, leaf
+from tests.func.checking import check, leaf
 
 # Arrays that are made and filled --------------------------------------------------------------------------------------
 
@@ -679,29 +678,3 @@ def test_array_arguments_are_constants_whose_memory_is_written():
 def test_without_grad_mode_nothing_is_recorded():
     with pb.no_grad():
         assert not adapt(fills_zeros)(leaf([1.0, 2.0, 3.0])).requires_grad
-
-
-# Threads --------------------------------------------------------------------------------------------------------------
-
-
-def test_threads_do_not_meet():
-    points = [np.array([0.1 * i, 0.5, 1.0]) for i in range(8)]
-    expected = [differences(fills_zeros, point) for point in points]
-    adapted, gradients = adapt(fills_zeros), {}
-    start = threading.Barrier(len(points))
-
-    def work(number):
-        start.wait()
-        for _ in range(5):
-            x = leaf(points[number])
-            adapted(x).backward()
-            assert type(fills_zeros(points[number])) is np.float64  # the function itself still computes with NumPy
-        gradients[number] = x.grad
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(points))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for number, gradient in enumerate(expected):
-        assert_close(gradients[number], gradient, rtol=1e-6, atol=1e-7)

@@ -1,5 +1,6 @@
-"""`adapt` inside of function transforms, and function transforms inside of adapted code."""
+"""`adapt` inside of function transforms, function transforms inside of adapted code, and threads."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -119,3 +120,26 @@ def test_numerical_checks_and_checkpoints():
     assert pb.autograd.gradcheck(adapted, (x,), check_forward_ad=True)
     pb.utils.checkpoint.checkpoint(adapted, x, use_reentrant=False).backward()
     assert_close(x.grad, GRADIENT, rtol=1e-6, atol=1e-6)
+
+
+def test_threads_do_not_meet():
+    points = [np.array([0.1 * i, 0.5, 1.0]) for i in range(8)]
+    expected = [differences(f, point) for point in points]
+    adapted, gradients = adapt(f), {}
+    start = threading.Barrier(len(points))
+
+    def work(number):
+        start.wait()
+        for _ in range(5):
+            x = leaf(points[number])
+            adapted(x).backward()
+            assert type(f(points[number])) is np.float64  # the function itself still computes with NumPy
+        gradients[number] = x.grad
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(points))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, gradient in enumerate(expected):
+        assert_close(gradients[number], gradient, rtol=1e-6, atol=1e-7)

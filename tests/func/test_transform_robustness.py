@@ -1,4 +1,4 @@
-"""What transforms leave behind, and how they behave where things go wrong: memory, threads, tasks, exceptions, edges."""
+"""What transforms leave behind and how they behave where things go wrong: memory, threads, exceptions, edges."""
 
 import asyncio
 import contextvars
@@ -16,7 +16,7 @@ from pullback.autograd import forward_ad as fwd
 from pullback.autograd._levels import ForwardLevel
 from pullback.autograd._node import Node
 from pullback.autograd._tokens import Token
-from pullback.core.state import VmapLevel, current, open_levels, running_pass
+from pullback.core.state import current, open_levels, running_pass
 from pullback.func import (
     grad,
     grad_and_value,
@@ -69,6 +69,16 @@ TRANSFORMS = {
     "grad of vmap": lambda f: grad(lambda x: vmap(f)(x).sum())(pb.stack([x3(), t3()])),
     "jvp of vmap": lambda f: jvp(vmap(f), (pb.stack([x3(), t3()]),), (pb.ones((2, 3)),)),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def only_what_is_new_is_counted():
+    """What other tests left is set aside: looking through it for every test would take most of the time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
 
 every_transform = pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS.keys())
 
@@ -472,7 +482,7 @@ def smooth(x):
 def test_shapes_without_axes_or_without_elements(shape):
     x = pb.ones(shape)
     assert_close(grad(lambda x: smooth(x).sum())(x), pb.cos(x) * x + pb.sin(x))
-    value, slope = jvp(smooth, (x,), (x,))
+    slope = jvp(smooth, (x,), (x,))[1]
     assert_close(slope, (pb.cos(x) * x + pb.sin(x)) * x)
     assert jacrev(smooth)(x).shape == jacfwd(smooth)(x).shape == shape * 2
     assert hessian(lambda x: smooth(x).sum())(x).shape == shape * 2
@@ -526,7 +536,7 @@ def test_complex_arguments():
 
     slope = pb.cos(z) * z + pb.sin(z)
     assert_close(jvp(holomorphic, (z,), (t,))[1], slope * t)
-    output, vjp_fn = vjp(holomorphic, z)
+    vjp_fn = vjp(holomorphic, z)[1]
     (cotangent,) = vjp_fn(t)
     assert_close((cotangent.conj() * t).real.sum(), (t.conj() * slope * t).real.sum())
     gradient = grad(lambda z: (abs(z) ** 2).sum())(z)
@@ -534,8 +544,9 @@ def test_complex_arguments():
     assert_close(vmap(lambda z, t: jvp(holomorphic, (z,), (t,))[1])(z, t), slope * t)
     assert_close(vmap(grad(lambda z: abs(z) ** 2))(z), 2 * z)
     assert_close(linearize(holomorphic, z)[1](t), slope * t)
-    assert_close(jvp(lambda x: holomorphic(x * (1 + 0j)).real, (pb.tensor([1.0, 2.0]),), (pb.ones(2),))[1],
-                 pb.cos(pb.tensor([1.0, 2.0])) * pb.tensor([1.0, 2.0]) + pb.sin(pb.tensor([1.0, 2.0])))
+    x = pb.tensor([1.0, 2.0])
+    slope = jvp(lambda x: holomorphic(x * (1 + 0j)).real, (x,), (pb.ones(2),))[1]
+    assert_close(slope, pb.cos(x) * x + pb.sin(x))
 
 
 def test_tensors_inside_transforms_can_be_printed():
@@ -576,12 +587,13 @@ def test_copies_of_a_dual():
     assert pickle.loads(pickle.dumps(dual)).tolist() == [1.0, 2.0, 3.0]
 
 
-def test_copies_inside_vmap():
-    def body(x):
-        first, second = copy.copy(x), copy.deepcopy(x)
-        return first * 2 + second
+def test_a_copy_inside_vmap():
+    rows = pb.stack([x3(), t3()])
+    assert_close(vmap(lambda x: copy.copy(x) * 2)(rows), rows * 2)
 
-    assert_close(vmap(body)(pb.stack([x3(), t3()])), 3 * pb.stack([x3(), t3()]))
+
+def twice(vjp_fn):
+    return vjp_fn(pb.ones(3), retain_graph=False), vjp_fn(pb.ones(3))
 
 
 @pytest.mark.parametrize(
@@ -599,7 +611,7 @@ def test_copies_inside_vmap():
         ("FORWARD_NO_LEVEL", lambda: fwd.make_dual(x3(), t3())),
         ("FORWARD_NO_LEVEL", lambda: fwd.exit_dual_level()),
         ("FORWARD_SHAPE", lambda: jvp(pb.sin, (x3(),), (pb.ones(2),))),
-        ("SECOND_BACKWARD", lambda: (lambda f: (f(pb.ones(3), retain_graph=False), f(pb.ones(3))))(vjp(pb.sin, x3())[1])),
+        ("SECOND_BACKWARD", lambda: twice(vjp(pb.sin, x3())[1])),
     ],
 )
 def test_errors_say_what_why_and_what_to_do(code, call):

@@ -1,6 +1,8 @@
 """What `vmap` promises beyond the conformance cases: arguments, results, chunks, randomness, writes, single values."""
 
 import collections
+import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -63,6 +65,8 @@ def test_inside_only_one_example_is_seen():
     vmap(f)(pb.zeros((5, 2, 3)))
     strides = pb.zeros((2, 3)).strides
     assert seen == [((2, 3), 2, 6, 2, strides, [(3,), (3,)])]
+    assert vmap(lambda x: x * x.is_contiguous())(pb.ones((2, 3, 4))).all()
+    assert not vmap(lambda x: x * x.is_contiguous(), in_dims=2)(pb.ones((2, 3, 4))).any()
 
 
 # Results
@@ -151,6 +155,27 @@ def test_chunks_that_draw_the_same_see_the_same_numbers():
     different = vmap(f, randomness="different", chunk_size=2)(pb.zeros(5))
     pb.random.manual_seed(4)
     assert_close(different, np.concatenate([pb.random.normal(size=n).numpy() for n in (2, 2, 1)]))
+
+
+@pytest.mark.parametrize("make", [pb.random.default_rng, np.random.default_rng])
+def test_chunks_draw_the_same_from_a_generator_of_the_function(make):
+    generator, alike = make(3), make(3)
+    f = lambda x: x + pb.random.normal(generator=generator) + pb.random.normal()
+    pb.random.manual_seed(4)
+    same = vmap(f, randomness="same", chunk_size=2)(pb.zeros(5)).numpy()
+    pb.random.manual_seed(4)
+    assert np.all(same == pb.random.normal(generator=alike).numpy() + pb.random.normal().numpy())
+    # What was drawn once is drawn once: both streams go on behind the one number.
+    assert pb.random.normal(generator=generator) == pb.random.normal(generator=alike)
+
+
+def test_chunks_inside_of_chunks_draw_the_same():
+    def draw(x, y):
+        return x + y + pb.random.normal()
+
+    inner = lambda x: vmap(draw, (None, 0), randomness="same", chunk_size=2)(x, pb.zeros(3))
+    rows = vmap(inner, randomness="same", chunk_size=1)(pb.zeros(3)).numpy()
+    assert rows.shape == (3, 3) and np.all(rows == rows[0, 0])
 
 
 # Randomness
@@ -416,3 +441,38 @@ def test_the_rules_results_may_lie_anywhere():
     doubled, total = vmap(Swapped.apply, in_dims=1)(x23())
     assert_close(doubled, 2 * x23().T)
     assert_close(total, x23().sum(axis=0))
+
+
+def test_a_deep_copy_inside_belongs_to_the_function():
+    shared = pb.zeros(3)
+
+    def f(x):
+        twin, fresh = copy.deepcopy(x), copy.deepcopy(shared)
+        twin *= 2
+        fresh[0] = x[0]
+        return twin + fresh
+
+    x = x23()
+    assert_close(vmap(f)(x), 2 * x + x * np.array([1.0, 0.0, 0.0]))
+    assert_close(x, x23())
+    assert shared.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_an_example_can_not_be_pickled():
+    with pytest.raises(pb.AutogradError, match="a pickle is wanted"):
+        vmap(lambda x: pickle.dumps(x), out_dims=None)(x23())
+    twin = vmap(lambda x: pickle.loads(pickle.dumps(pb.ones(3))) + x)(x23())
+    assert_close(twin, x23() + 1)
+
+
+def test_what_is_the_same_for_all_examples_is_printed_as_outside():
+    texts = []
+
+    def f(x):
+        texts.extend([str(pb.zeros(2)), f"{pb.tensor(0.5):.2f}", str(x)])
+        return x
+
+    vmap(f)(x23())
+    assert texts[:2] == ["tensor([0., 0.])", "0.50"] and "float64[3]" in texts[2] and "vmap of 2" in texts[2]
+    with pytest.raises(TypeError, match="no single number"):
+        vmap(lambda x: f"{x[0]:.2f}", out_dims=None)(x23())

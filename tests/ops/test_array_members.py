@@ -95,3 +95,13 @@ def test_functions_made_of_several_operators_have_twins_that_write():
     assert pb.nn.prelu_(pb.tensor([-2.0, 3.0]), pb.tensor(0.5)).tolist() == [-1.0, 3.0]
     y = pb.tensor([1.0])
     assert pb.nn.dropout_(y, training=False) is y and y._version == 0
+
+
+def test_contiguous_is_what_numpy_calls_so():
+    x = pb.ones((2, 3, 4))
+    for y in (x, x.mT, pb.permute_dims(x, (2, 1, 0)), x[:, ::2], x[:1, :1, ::3], x[:0, ::2], pb.tensor(1.0)):
+        flags = y.numpy().flags
+        assert y.is_contiguous() is flags.c_contiguous and y.is_contiguous("F") is flags.f_contiguous
+        assert y.contiguous().is_contiguous()
+    with pytest.raises(ValueError, match="order"):
+        x.is_contiguous("K")

@@ -44,3 +44,18 @@ def test_groups_may_be_empty():
 def test_no_inputs_at_all():
     sets = IndexSets(0)
     assert sets.along_last(np.zeros((2, 3), np.int64)).tolist() == [0, 0]
+
+
+def test_many_and_few_new_sets_in_turn():
+    random = np.random.default_rng(5)
+    sets = IndexSets(150)
+    numbers = np.arange(1, 151)
+    for size in (30, 400, 30, 60, 60, 500, 20):
+        left, right = random.choice(numbers, (2, size))
+        union = sets.pairwise(left, right)
+        expected = [a | b for a, b in zip(as_sets(sets, left), as_sets(sets, right), strict=True)]
+        assert as_sets(sets, union) == expected
+        assert (sets.pairwise(right, left) == union).all()
+        numbers = np.unique(np.concatenate([numbers, union]))
+    every = as_sets(sets, numbers)
+    assert len(set(every)) == len(every)

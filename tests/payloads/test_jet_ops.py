@@ -75,7 +75,7 @@ def test_jet_equals_nested_jvps(op, sample):
     )
     directions = tuple(pb.tensor(np.asarray(allowed[k], operands[k].dtype)) for k in positions)
     values = tuple(pb.tensor(operands[k]) for k in positions)
-    order = 3 if op.family not in SLOW else 2
+    order = 3
 
     def function(*chosen):
         full = list(operands)

@@ -16,7 +16,7 @@ from pullback.declare.parts import same
 from pullback.errors import AutogradError
 from pullback.tensors.making import made_here
 from pullback.tensors.tensor import Tensor, alias, is_inference
-from pullback.tensors.views import NOT_FORWARD, view_of
+from pullback.tensors.views import view_of
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -43,7 +43,7 @@ def dual_at(level: ForwardLevel, tensor: Tensor, tangent: Tensor, borrowed: bool
             why="a tangent is a constant of its own level",
             fix="unpack the tangent first",
         )
-    result = _alias(tensor)
+    result = _alias(tensor, level)
     if tangent.dtype != tensor.dtype:
         tangent, borrowed = conform(tangent, tangent.shape, tensor.dtype), False
     _add_tangent(result, level, tangent, borrowed)
@@ -71,19 +71,22 @@ def _check_parts(tensor: Any, tangent: Any) -> None:
         )
 
 
-def _alias(tensor: Tensor) -> Tensor:
-    """The tensor again, on the same memory and history; what happens to its tangents does not concern `tensor`."""
+def _alias(tensor: Tensor, level: ForwardLevel) -> Tensor:
+    """The tensor again, on the same memory and history. At `level` it has no tangent, and shares none with `tensor`; at
+    others it is a view like any other."""
     if is_inference(tensor):
         result = alias(tensor)
+        if result._extra is not None:
+            result._extra.forward = None
     else:
         result = same(tensor)
-        info = view_of(result)
-        if info is not None:
-            info.forward = NOT_FORWARD
-    for level in live_levels((tensor,)):
-        tangent = tangent_of(tensor, level)
-        if tangent is not None:
-            store_tangent(result, level, tangent, borrowed=True)
+    info = view_of(result)
+    if info is not None:
+        info.set_apart(level)
+    for other in live_levels((tensor,)):
+        tangent = tangent_of(tensor, other)
+        if other is not level and tangent is not None and (info is None or info.forward_record(other) is None):
+            store_tangent(result, other, tangent, borrowed=True)
     return result
 
 
@@ -96,11 +99,19 @@ def _add_tangent(result: Tensor, level: ForwardLevel, tangent: Tensor, borrowed:
             if outer is None:
                 outer = made_here(np.zeros(result.shape, result.dtype))
             assert mixed is not None
-            store_tangent(result, newer, dual_at(level, outer, mixed))
+            _set_tangent(result, newer, dual_at(level, outer, mixed))
     if any(newer.stamp > level.stamp for newer in live_levels((tangent,))):
         tangent = handle(tangent, [older for older in live_levels((tangent,)) if older.stamp < level.stamp])
     fitted = like_layout(tangent, result)
     store_tangent(result, level, fitted, borrowed and fitted is tangent)
+
+
+def _set_tangent(result: Tensor, level: ForwardLevel, tangent: Tensor) -> None:
+    """Give an alias a tangent of its own at another level too."""
+    info = view_of(result)
+    if info is not None:
+        info.set_apart(level)
+    store_tangent(result, level, tangent, borrowed=True)
 
 
 def unpacked_at(level: ForwardLevel, tensor: Tensor) -> UnpackedDualTensor:
@@ -108,16 +119,11 @@ def unpacked_at(level: ForwardLevel, tensor: Tensor) -> UnpackedDualTensor:
     levels = live_levels((tensor,))
     tangent = tangent_of(tensor, level) if level in levels else None
     newer = [each for each in levels if each.stamp > level.stamp]
-    primal = same(tensor) if not is_inference(tensor) else alias(tensor)
-    info = view_of(primal)
-    if info is not None:
-        info.forward = NOT_FORWARD
-    if primal._extra is not None:
-        primal._extra.forward = None
-    for other in levels:
+    primal = _alias(tensor, level)
+    for other in newer:
         part = tangent_of(tensor, other)
-        if other is not level and part is not None:
-            store_tangent(primal, other, unpacked_at(level, part).primal if other in newer else part, borrowed=True)
+        if part is not None and level in live_levels((part,)):
+            _set_tangent(primal, other, unpacked_at(level, part).primal)
     for other in newer:
         outer = tangent_of(tensor, other)
         mixed = None if outer is None else unpacked_at(level, outer).tangent

@@ -20,7 +20,8 @@ from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
 from pullback.core.spec import describe, is_differentiable_dtype, spec_of
 from pullback.core.state import current
 from pullback.errors import AutogradError
-from pullback.payloads.batched import levels_of
+from pullback.payloads.batched import BatchedArray, levels_of, plain_values
+from pullback.tensors.making import made_here
 from pullback.tensors.tensor import (
     UNSET,
     Leaf,
@@ -131,6 +132,12 @@ def set_grad(tensor: Tensor, value: Any) -> None:
             fix="reshape the gradient",
         )
     meta_of(tensor).grad = value
+
+
+def output_nr(tensor: Tensor) -> int:
+    """Which of the outputs of `grad_fn` this tensor is; 0 for leaves."""
+    grad_fn(tensor)  # of a view this may be rebuilt, and the number with it
+    return tensor._nr
 
 
 def del_grad(tensor: Tensor) -> None:
@@ -341,7 +348,7 @@ def deepcopy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
             why="a copy of an intermediate value would need a copy of the graph behind it",
             fix="copy x.detach(), or use clone() to stay in the graph",
         )
-    result = wrap(_deepcopy_payload(tensor._data, memo))
+    result = made_here(_deepcopy_payload(tensor._data, memo))
     memo[id(tensor)] = result
     if type(tensor._node) is Leaf:
         result._node = Leaf()
@@ -359,6 +366,8 @@ def deepcopy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 def _deepcopy_payload(payload: Any, memo: dict[Any, Any]) -> Any:
     """A copy that keeps aliasing: arrays on one buffer become arrays on one copied buffer."""
+    if type(payload) is not np.ndarray:
+        return payload.copy(order="K")
     owner = payload
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -401,7 +410,10 @@ def reduce_for_pickle(tensor: Tensor) -> tuple[Any, ...]:
     meta = tensor._meta
     if meta is not None and (meta.hooks or meta.post_accumulate_hooks):
         warnings.warn("hooks of a tensor are not pickled", UserWarning, stacklevel=3)
-    return _from_pickle, (tensor._data, requires_grad(tensor))
+    payload = tensor._data
+    if type(payload) is BatchedArray:
+        payload = plain_values(payload, "a pickle")
+    return _from_pickle, (payload, requires_grad(tensor))
 
 
 def _from_pickle(payload: Any, flag: bool) -> Tensor:
@@ -435,7 +447,7 @@ def _bind() -> None:
         "grad_fn": property_of(grad_fn, name="grad_fn"),
         "_grad_fn": property_of(grad_fn, set_grad_fn_slot, name="_grad_fn"),
         "is_leaf": property_of(is_leaf, name="is_leaf"),
-        "output_nr": property_of(lambda t: (grad_fn(t), t._nr)[1], name="output_nr"),
+        "output_nr": property_of(output_nr, name="output_nr"),
         "_version": property_of(get_version, name="_version"),
         "data": property_of(get_data, set_data, name="data"),
         "grad_dtype": property_of(grad_dtype, set_grad_dtype, name="grad_dtype"),

@@ -22,7 +22,7 @@ from pullback.core.spec import Spec, describe
 from pullback.errors import AutogradError
 from pullback.payloads.batched import levels_of
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, is_inference, version_of
-from pullback.tensors.views import NOT_FORWARD, CreationMeta, ViewInfo, propagated_meta, view_of
+from pullback.tensors.views import CreationMeta, ViewInfo, forward_step, propagated_meta, view_of
 
 
 def process_outputs(node: FunctionNode, forward: Forward, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -116,8 +116,7 @@ def _view_of_all(source: Tensor, meta: CreationMeta) -> Tensor:
         base, steps = (source, ()) if info is None else (info.base, info.steps)
         parent = None if info is None else info.creation_meta
         record = ViewInfo(base, steps, propagated_meta(meta, parent), version_of(source))
-        if info is not None and info.forward is not None:
-            record.forward = (source, ()) if info.forward is NOT_FORWARD else info.forward
+        record.forward = forward_step(source, info)
         extra_of(view).view = record
     return view
 

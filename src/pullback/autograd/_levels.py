@@ -17,12 +17,16 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from pullback.autograd._accumulate import accumulator_of
 from pullback.autograd._layout import fits_layout, in_layout_of
 from pullback.autograd._variable import refresh_view, requires_grad
 from pullback.core.state import current, next_stamp, open_levels
 from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of
-from pullback.tensors.views import at_home, replayed, view_of
+from pullback.tensors.views import ViewInfo, at_home, replayed, view_of
+
+ndarray = np.ndarray
 
 
 class ForwardLevel:
@@ -110,14 +114,21 @@ def live_levels(tensors: Iterable[Any]) -> list[ForwardLevel]:
         if entries:
             found.update(entries)
         info = tensor._extra.view
-        record = None if info is None else info.forward_record()
-        if record is not None:
-            entries = _entries(record[0])
-            if entries:
-                found.update(entries)
+        if info is not None:
+            found.update(_shared_levels(info))
     if not found:
         return []
     return sorted((level for level in found if level.is_open and level.stamp > mask), key=lambda level: level.stamp)
+
+
+def _shared_levels(info: ViewInfo) -> Iterable[ForwardLevel]:
+    """The levels at which a view has a tangent because what it is a view of has one."""
+    record = info.forward_record()
+    entries = (None if record is None else _entries(record[0])) or {}
+    if info.forward is None:
+        return entries
+    others = [level for level, at in info.forward.items() if at is not None and level in (_entries(at[0]) or {})]
+    return [*(level for level in entries if level not in info.forward), *others]
 
 
 def tangent_of(tensor: Tensor, level: ForwardLevel) -> Tensor | None:
@@ -125,7 +136,7 @@ def tangent_of(tensor: Tensor, level: ForwardLevel) -> Tensor | None:
     entries = _entries(tensor)
     own = None if entries is None else entries.get(level)
     info = view_of(tensor)
-    record = None if info is None else info.forward_record()
+    record = None if info is None else info.forward_record(level)
     if record is None:
         return own
     base, steps = record
@@ -156,7 +167,8 @@ def handle(tensor: Any, keep: Iterable[ForwardLevel] = ()) -> Any:
     twin._data = tensor._data
     twin._spec = tensor._spec
     twin._counter = tensor._counter
-    twin._node = twin._extra = twin._meta = None
+    twin._node = twin._meta = None
+    twin._extra = None if type(tensor._data) is ndarray else Extra()
     extra = tensor._extra
     if tensor._node is not None or (extra is not None and extra.view is not None):
         _copy_history(tensor, twin)
@@ -202,7 +214,7 @@ def owned_tangent(tensor: Tensor, level: ForwardLevel, wider: Any = None) -> Ten
     """The tensor's tangent as something that may be written in place: a borrowed one is replaced by a copy first, and
     so is one that lacks batch dimensions of `wider`."""
     info = view_of(tensor)
-    record = None if info is None else info.forward_record()
+    record = None if info is None else info.forward_record(level)
     holder = tensor if record is None else record[0]
     tangent = tangent_of(holder, level)
     if tangent is None:
@@ -211,8 +223,9 @@ def owned_tangent(tensor: Tensor, level: ForwardLevel, wider: Any = None) -> Ten
     copied = None
     if wider is not None:
         copied = wider(tangent)
-    # What was recorded of the tangent so far reads the values that it has now.
-    if copied is None and (forward.lends(level) or (current().grad and requires_grad(tangent))):
+    # Where reverse mode records too, the formulas of what was computed from the tangent so far read its old values.
+    is_recorded = current().grad and (requires_grad(tangent) or requires_grad(holder))
+    if copied is None and (is_recorded or forward.lends(level)):
         with at_home(tangent):
             copied = tangent.clone()
     if copied is not None:
@@ -225,7 +238,7 @@ def lend_tangent(tensor: Any, level: ForwardLevel) -> None:
     if not isinstance(tensor, Tensor):
         return
     info = view_of(tensor)
-    record = None if info is None else info.forward_record()
+    record = None if info is None else info.forward_record(level)
     for holder in (tensor,) if record is None else (tensor, record[0]):
         forward = None if holder._extra is None else holder._extra.forward
         if forward is not None and level in forward and not forward.lends(level):

@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pullback.autograd._accumulate import AccumulateGrad, accumulator_of
 from pullback.autograd._copy_slices import history_of_view
 from pullback.autograd._levels import handle, live_levels, tangent_of
@@ -19,8 +21,10 @@ from pullback.core.spec import Spec, describe
 from pullback.core.state import changed, current, open_levels, switch
 from pullback.errors import AutogradError
 from pullback.payloads.batched_array import region_of
-from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, shared_counter, version_of, wrap
+from pullback.tensors.tensor import Extra, Leaf, Tensor, alias, extra_of, shared_counter, version_of, wrap
 from pullback.tensors.versions import VersionCounter
+
+ndarray = np.ndarray
 
 
 class SavedVariable:
@@ -150,7 +154,8 @@ class SavedVariable:
         if tensor is not None and tensor._node is None and _is_interior(node):
             raise _detached_error(owner, tensor)
         counter = self._counter if tensor is None else tensor._counter
-        if counter is not None and counter.value != self._version and counter.has_written(region_of(data), self._version):
+        version = self._version
+        if counter is not None and counter.value != version and counter.has_written(region_of(data), version):
             raise version_error(owner, self.spec, self._producer(owner), counter.value, self._version)
         if not as_tensor:
             return data
@@ -209,7 +214,7 @@ class SavedVariable:
         twin._data = payload
         twin._spec = self.spec  # type: ignore[assignment]
         twin._counter = counter
-        twin._extra = None
+        twin._extra = None if type(payload) is ndarray else Extra()
         twin._meta = None
         twin._nr = self._nr
         if self._is_output and node is not None:

@@ -44,7 +44,7 @@ def attach_written(target: Tensor, level: ForwardLevel, tangent: Any, sources: S
     if not target._spec.is_differentiable:
         return False
     info = view_of(target)
-    record = None if info is None else info.forward_record()
+    record = None if info is None else info.forward_record(level)
     # On the way from the base to a view that was taken inside a vmap, an axis becomes a batch dimension.
     entered = () if record is None else [step.params.get("level") for step in record[1]]
 

@@ -48,6 +48,7 @@ class Modes:
         "layout_policy",
         "multithreading",
         "mutation_guard",
+        "records",
         "saved_hooks",
         "transforms",
         "vmaps",
@@ -67,6 +68,7 @@ class Modes:
     vmaps: tuple[VmapLevel, ...]  # batch dimensions that exist here, oldest first
     forward_mask: int  # forward levels up to this stamp are switched off
     forwards: bool  # derived: tangents may take the short way (eager/fast_forward.py)
+    records: bool  # derived: nothing but transforms is unusual, which recording has a short way for (eager/fast.py)
 
     def __init__(self) -> None:
         self.grad = True
@@ -83,6 +85,7 @@ class Modes:
         self.vmaps = ()
         self.forward_mask = 0
         self.forwards = True
+        self.records = False
         self._variants: dict[bool, Modes] = {}  # this record with another grad mode, the change made most often
 
     def replace(self, **changes: Any) -> Modes:
@@ -114,12 +117,15 @@ class Modes:
             setattr(copy, name, value)
         copy._variants = {}
         copy.forwards = not (copy.inference or copy.interceptors or copy.vmaps or copy.forward_mask)
+        copy.records = bool(copy.transforms) and copy.forwards and copy.grad and not (
+            copy.saved_hooks or copy.anomaly or copy.mutation_guard is not None
+        )  # fmt: skip
         if copy.transforms or copy.vmaps or not copy.grad:
             return copy
         return NORMAL if _values(copy) == _values(NORMAL) else copy
 
 
-_FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "forwards"))
+_FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "forwards", "records"))
 _values = operator.attrgetter(*_FIELDS)
 
 

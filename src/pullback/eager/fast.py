@@ -27,7 +27,7 @@ from pullback.eager.nodes import FastNode, fast_node_classes
 from pullback.tensors.tensor import Leaf, Tensor
 from pullback.tensors.versions import VersionCounter
 
-_SHARED: dict[str, Any] = {
+SHARED: dict[str, Any] = {
     "Leaf": Leaf, "Tensor": Tensor, "VersionCounter": VersionCounter, "accumulator_of": accumulator_of,
     "asarray": np.asarray, "current": current, "ndarray": np.ndarray, "next_stamp": next_stamp, "spec_for": spec_for,
     "switch": switch,
@@ -158,18 +158,18 @@ def fast_function(op: Op, general: Callable[..., Any], keeps_arrays: bool) -> Ca
 
     With `keeps_arrays` arrays give an array, as derivative rules want it.
     """
-    scope = {**_SHARED, "kernel": op.kernel, "general": general}
+    scope = {**SHARED, "kernel": op.kernel, "general": general}
     scope["untracked"] = (_untracked_unary if len(op.operands) == 1 else _untracked_binary)(op.kernel, general)
     stub = _STUBS[len(op.operands) - 1]
     function = FunctionType(stub, scope, op.name, (None,))
     scope["call"] = function
 
     def source() -> str:
-        return (_unary_source if len(op.operands) == 1 else _binary_source)(op, keeps_arrays)
+        return fast_source(op, keeps_arrays)
 
     def compile_now() -> None:
         scope["Saved"], scope["Loose"] = _node_classes(op)
-        function.__code__ = _compiled(source(), op.name)
+        function.__code__ = compiled_call(source(), op.name)
 
     scope["compile_now"] = compile_now
     function.source = source  # type: ignore[attr-defined]
@@ -226,7 +226,13 @@ def _binary_stub(x, y, /, out=None):
 _STUBS = (_code_of(_unary_stub), _code_of(_binary_stub))
 
 
-def _compiled(source: str, name: str) -> CodeType:
+def fast_source(op: Op, keeps_arrays: bool) -> str:
+    """The source of the fast function of an elementwise op."""
+    return (_unary_source if len(op.operands) == 1 else _binary_source)(op, keeps_arrays)
+
+
+def compiled_call(source: str, name: str) -> CodeType:
+    """The code of the function `call` in this source."""
     scope: dict[str, Any] = {}
     exec(compile(source, f"<fast path of {name}>", "exec"), scope)
     return scope["call"].__code__

@@ -20,12 +20,19 @@ from pullback.core.state import current, observers, open_levels
 from pullback.declare.op import OPERAND, Op, Rule
 from pullback.tensors.tensor import Extra, Tensor
 from pullback.tensors.versions import dated_counter
-from pullback.tensors.views import NOT_FORWARD
+from pullback.tensors.views import ViewInfo
+
+
+def stands_alone(info: ViewInfo) -> bool:
+    """Is this the record of an alias that `make_dual` made, of a tensor without tangents?"""
+    extra = info.base._extra
+    return info.forward is not None and len(info.forward) == 1 and (extra is None or not extra.forward)
+
 
 _SHARED: dict[str, Any] = {
-    "Extra": Extra, "ForwardGrad": ForwardGrad, "NOT_FORWARD": NOT_FORWARD, "Tensor": Tensor, "asarray": np.asarray,
+    "Extra": Extra, "ForwardGrad": ForwardGrad, "Tensor": Tensor, "asarray": np.asarray,
     "current": current, "dated_counter": dated_counter, "ndarray": np.ndarray, "observers": observers,
-    "new_extra": Extra.__new__, "open_levels": open_levels, "ref": ref, "zeros": np.zeros,
+    "new_extra": Extra.__new__, "open_levels": open_levels, "ref": ref, "stands_alone": stands_alone, "zeros": np.zeros,
 }  # fmt: skip
 
 # Is operand {v} a dual tensor of one level and nothing else that matters? Then `level` and `t_{v}` are set.
@@ -35,11 +42,12 @@ extra = {v}._extra
 if extra is not None and extra.forward is not None and {v}._node is None and extra.deps is None:
     info = extra.view
     entries = extra.forward
-    if len(entries) == 1 and (info is None or (info.forward is NOT_FORWARD and info.base._node is None)):
+    if len(entries) == 1 and (info is None or (info.base._node is None and stands_alone(info))):
         for {level}, t_{v} in entries.items():
             {found} = (
                 {level}.is_open and t_{v}._extra is None and t_{v}._node is None and type(t_{v}._data) is ndarray
                 and type({v}._data) is ndarray and {v}._spec.is_real
+                and (info is None or info.forward.get({level}, info) is None)
             )
 """
 _RESULT = """

@@ -131,6 +131,7 @@ class FastNode(Node):
     y_version: int = 0
     out_data: Any = None
     out_counter: Any = None
+    deps: Any = None  # the tokens behind the result, in a `TokenNode`
 
     is_fast = True
 
@@ -174,6 +175,7 @@ class FastNode(Node):
             return self.rare.saved[key]
         if kind == "output":
             handle = SavedVariable.restored(self.spec, self.out_data, None, 0, self.out_counter, None, 0)
+            handle._deps = self.deps
             released = self.out_data is None and self.out_counter is RELEASED
         else:
             tensor, data = (self.x, self.x_data) if position == 0 else (self.y, self.y_data)
@@ -225,6 +227,12 @@ class FastNode(Node):
     __getattr__ = OpNode.__getattr__
 
 
+class TokenNode(FastNode):
+    """The same inside a reverse transform: it knows which transforms its result depends on."""
+
+    __slots__ = ("deps",)
+
+
 class DirectNode(FastNode):
     """The node of a call of one or two plain tensors that is not elementwise: a view, a reduction, a product."""
 
@@ -260,6 +268,11 @@ def fast_node_classes(op: Op, rules: tuple[Rule, ...]) -> tuple[type[FastNode], 
     return _class_of(op, FastNode, rules, fits=True), _class_of(op, FastNode, rules, fits=False)
 
 
+def token_node_classes(op: Op, rules: tuple[Rule, ...]) -> tuple[type[FastNode], type[FastNode]]:
+    """The same for calls inside a reverse transform."""
+    return _class_of(op, TokenNode, rules, fits=True), _class_of(op, TokenNode, rules, fits=False)
+
+
 def direct_node_class(op: Op) -> type[DirectNode] | None:
     """The DirectNode of `op`, None if its rules are not of the kind that has a compiled formula."""
     rules = pulled_rules(op)
@@ -270,7 +283,7 @@ def _class_of(op: Op, base: Any, rules: tuple[Rule | None, ...], fits: bool) -> 
     """The class with room for what the rules read; its `pull` is made when the op is differentiated first."""
 
     def pull(self: FastNode, gradient: Any, keep: bool) -> tuple[Any, ...]:
-        made.pull = make_pull(op, rules, fits, is_real=base is FastNode)
+        made.pull = make_pull(op, rules, fits, is_real=base is not DirectNode)
         return self.pull(gradient, keep)
 
     slots: list[str] = []

@@ -112,6 +112,8 @@ def new_tensor(payload: Any, modes: Modes) -> Tensor:
         tensor._counter = dated_counter()
     if modes.vmaps and type(payload) is ndarray:
         tensor._data = BatchedArray(payload, ())  # may be widened, should an example be written into it
+    if type(tensor._data) is not ndarray:
+        extra_of(tensor)  # fast paths are for arrays only
     return tensor
 
 

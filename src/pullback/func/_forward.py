@@ -40,6 +40,8 @@ def jvp(
         output, aux = split_aux("jvp", function(*unflatten(structure, given)), has_aux)
         outputs, out_structure = check_outputs("jvp", output, allow_integers=True)
         parts = [_unpacked(level, out, strict) for out in outputs]
+        for value, _ in parts:
+            _strip(level, value)
         if has_aux:
             aux = map_leaves(lambda leaf: _without(level, leaf), aux)
     values = unflatten(out_structure, [value for value, _ in parts])
@@ -73,6 +75,9 @@ def _checked_tangents(tangents: Any, structure: Any, primals: Any) -> list[Tenso
 
 
 def _unpacked(level: ForwardLevel, out: Tensor, strict: bool) -> tuple[Tensor, Tensor]:
+    slope = _only_tangent(level, out)
+    if slope is not None:
+        return out, slope
     value, slope = (out, None) if level not in live_levels((out,)) else unpacked_at(level, out)
     if slope is None:
         if strict:
@@ -81,6 +86,24 @@ def _unpacked(level: ForwardLevel, out: Tensor, strict: bool) -> tuple[Tensor, T
             )
         slope = made_here(np.zeros(out.shape, out.dtype))
     return value, slope
+
+
+def _only_tangent(level: ForwardLevel, out: Tensor) -> Tensor | None:
+    """The tangent of a result that the body made, if it has no other: there is nothing to take apart then."""
+    extra = out._extra
+    if extra is None or extra.view is not None or extra.inference or extra.forward is None or len(extra.forward) != 1:
+        return None
+    return extra.forward.get(level)
+
+
+def _strip(level: ForwardLevel, value: Tensor) -> None:
+    """Remove a tangent that would vanish with the level in a moment, and with it what makes operations take care."""
+    if _only_tangent(level, value) is None:
+        return
+    extra = value._extra
+    extra.forward = None  # type: ignore[union-attr]
+    if value._node is None and not extra.readonly and extra.deps is None:  # type: ignore[union-attr]
+        value._extra = None
 
 
 def _without(level: ForwardLevel, value: Any) -> Any:

@@ -120,6 +120,9 @@ def _by_argument(argnums: Argnums | None, per_argument: tuple[Any, ...]) -> Any:
 def _mapped_rows(row: Callable[..., Any], basis: list[Tensor], chunk_size: int | None, shapes: list[Any]) -> list[Any]:
     """`row` of every direction, stacked in front."""
     count = basis[0].shape[0]
+    if count == 1:  # a scalar function: there is nothing to map over
+        only = row(*[made_here(np.ones(part.shape[1:], part.dtype)) for part in basis])
+        return [part.reshape((1, *shape)) for part, shape in zip(only, shapes, strict=True)]
     if chunk_size != 1 or count == 0:
         return list(vmap(row, chunk_size=chunk_size)(*basis))
     singles = [row(*[part[index] for part in basis]) for index in range(count)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pullback.autograd._mapping import left
 from pullback.autograd._scope import without_room
 from pullback.core.pytree import flatten, prefix_leaves, unflatten
 from pullback.core.state import VmapLevel, current
-from pullback.ops.generator import default_generator
+from pullback.ops.generator import Repeats
 from pullback.ops.joining import concat
 from pullback.payloads.batched import levels_of
 from pullback.payloads.crossing import enter_level
@@ -43,7 +44,8 @@ def vmap(
 
     `in_dims` says which axis, for all arguments or as a tuple for each: an int, or None for an argument that all
     examples share. `out_dims` says where results have the new axis. `randomness` is "error", "same" (all examples draw
-    the same numbers) or "different". `chunk_size` maps that many examples at a time. Keyword arguments are shared.
+    the same numbers) or "different". `chunk_size` maps that many examples at a time, and "same" then holds for the
+    examples of all chunks. Keyword arguments are shared.
 
     >>> pb.func.vmap(pb.dot)(pb.ones((3, 2)), pb.ones((3, 2)))
     tensor([2., 2., 2.])
@@ -197,7 +199,7 @@ def _in_chunks(
     randomness: str,
     chunk_size: int,
 ) -> Any:
-    state = default_generator.get_state() if randomness == "same" else None
+    repeats = Repeats() if randomness == "same" else None
     parts: list[list[Any]] = []
     out_structure: Any = None
     places: list[Any] = []
@@ -207,9 +209,8 @@ def _in_chunks(
             leaf if dim is None else leaf[(slice(None),) * dim + (slice(start, stop),)]
             for leaf, dim in zip(leaves, dims, strict=True)
         ]
-        if state is not None and start:
-            default_generator.set_state(state)  # every chunk sees the same numbers
-        result = _run(function, chunk, structure, dims, kwargs, stop - start, out_dims, randomness)
+        with nullcontext() if repeats is None else repeats.turn():  # every chunk sees the same numbers
+            result = _run(function, chunk, structure, dims, kwargs, stop - start, out_dims, randomness)
         flat, out_structure = flatten(result)
         places = _out_places(out_dims, result, flat)
         parts.append(flat)

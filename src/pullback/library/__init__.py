@@ -5,6 +5,8 @@
 them derivatives, of which one is enough. `opcheck` checks them, and `pb.ops` finds them by name.
 """
 
+from pullback.library._callbacks import io_callback, pure_callback
+from pullback.library._check import opcheck
 from pullback.library._custom_op import custom_op, define, primitive
 from pullback.library._definition import CustomOpDef
 from pullback.library._errors import (
@@ -48,7 +50,10 @@ __all__ = [
     "impl_backward",
     "impl_save_for_backward",
     "infer_schema",
+    "io_callback",
+    "opcheck",
     "primitive",
+    "pure_callback",
     "register_autograd",
     "register_effect",
     "register_fake",

@@ -57,7 +57,7 @@ def _by_rule(call: Call, rule: Any, operands: Sequence[Any], levels: Levels) -> 
     others = tuple(other for other in current().vmaps if other is not level)
     with changed(grad=False, vmaps=others):
         if isinstance(rule, str):
-            return _entered_flat(call, _named_rule(call, rule, lowered, dims, level.size), level)
+            return _entered_flat(call, _named_rule(call, rule, operands, dims, level), level)
         returned = rule(
             VmapInfo(level.size, level.randomness), tuple(call.per_argument(dims)),
             *call.arguments([wrap(x) for x in lowered]), **call.keywords,
@@ -68,15 +68,12 @@ def _by_rule(call: Call, rule: Any, operands: Sequence[Any], levels: Levels) -> 
     return _entered(call, where, *returned, level)
 
 
-def _named_rule(call: Call, rule: str, lowered: list[Any], dims: list[Any], size: int) -> tuple[Any, ...]:
-    if rule == "expand_dims":
-        lowered = [x if dim is not None else x[None] for x, dim in zip(lowered, dims, strict=True)]
-    else:
-        lowered = [
-            x if dim is not None else np.broadcast_to(x, (size, *x.shape)) if isinstance(x, np.ndarray)
-            else x[None].broadcast_to((size, *x.shape))
-            for x, dim in zip(lowered, dims, strict=True)
-        ]  # fmt: skip
+def _named_rule(call: Call, rule: str, operands: Sequence[Any], dims: list[Any], level: Any) -> tuple[Any, ...]:
+    """The operator on operands with the axis of the level in front: repeated or of length 1 if not batched."""
+    lowered = [
+        x[None] if dim is None and rule == "expand_dims" else leave(x, 0, level)
+        for x, dim in zip(operands, dims, strict=True)
+    ]
     result: tuple[Any, ...] = evaluate(call.definition.op, lowered, {"call": call})
     return result
 
@@ -146,7 +143,7 @@ def _one_by_one(call: Call, operands: Sequence[Any], levels: Levels, warns: bool
     if warns:
         check_fallback(definition.qualname)
     if definition.schema.returns_views:
-        raise RuntimeError(f"{definition.qualname} returns a view, which can not be made for one example after the other")
+        raise RuntimeError(f"{definition.qualname} returns a view, which can not be made example after example")
     lead = sizes(levels)
     written = set(definition.written_operands(call)) if definition.schema.written else set()
     spread: list[Any] = []

@@ -228,7 +228,7 @@ class CustomOpDef(Registrations):
             )
         for position, annotation in enumerate(self.annotated):
             if annotation is not None and position < len(values):
-                values[position] = self.binder.converted(*annotation, values[position], True)
+                values[position] = self.binder.converted(annotation[0], annotation[1], values[position], True)
         return [as_input(value) for value in values], {name: _as_constant(value) for name, value in keywords.items()}
 
 

@@ -66,6 +66,10 @@ class Outline:
             return tuple(cls(spec.shape, spec.dtype) for spec in specs)
         return cls(specs.shape, specs.dtype)
 
+    def aliases_payload(self, source: Any) -> bool:
+        """Without data there is nothing to share; a view is taken for one."""
+        return True
+
     def _no_data(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "a fake reads values, but its arguments have none: results may depend on shapes and dtypes only. A "
@@ -152,6 +156,10 @@ def run_fake(
         # The interceptor keeps every operator off the short ways, which take payloads for arrays.
         with changed(grad=False, vmaps=(), transforms=(), interceptors=(_let,)):
             returned = definition.fake[0](*call.arguments(tensors), **call.keywords)
+    except TypeError as error:
+        if "can not become" in str(error):  # how conversions refuse a payload without values
+            Outline._no_data(outlines[0])
+        raise
     finally:
         _context.reset(token)
     return _flat(definition, call, returned), context
@@ -172,7 +180,7 @@ def _flat(definition: Any, call: Call, returned: Any) -> list[Any]:
         return []
     results = list(returned) if schema.returns_tuple else [returned]
     if len(results) != len(schema.returns):
-        raise RuntimeError(f"{definition.qualname}: the fake's number of returns {len(results)} != {len(schema.returns)}")
+        raise RuntimeError(f"fake of {definition.name}: number of returns {len(results)} != {len(schema.returns)}")
     flat: list[Any] = []
     counts: list[int | None] = []
     for value in results:

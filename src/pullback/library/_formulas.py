@@ -96,7 +96,9 @@ class Formulas:
         return [wrap(each) for each in everything[:count]]
 
 
-def _placed(leaves: list[Any], arrays: Any, outputs: Any, returned: Any) -> tuple[list[tuple[str | None, Any]], list[Any]]:
+def _placed(
+    leaves: list[Any], arrays: Any, outputs: Any, returned: Any
+) -> tuple[list[tuple[str | None, Any]], list[Any]]:
     """For every leaf of the residuals where it is kept, and the arrays that are neither argument nor output."""
     results = returned if isinstance(returned, (tuple, list)) else (returned,)
     places: list[tuple[str | None, Any]] = []

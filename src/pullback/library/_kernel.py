@@ -21,6 +21,7 @@ from pullback.payloads.batched import plain_array
 from pullback.tensors.tensor import Extra, Tensor, alias, wrap
 
 ndarray = np.ndarray
+_DTYPES = "?bBhHiIlLqQefdgFDG"
 
 
 def run_kernel(call: Call, payloads: Sequence[Any]) -> tuple[Any, ...]:
@@ -105,14 +106,14 @@ def checked(
     """The results of a kernel as flat outputs, or an error that says what is wrong with them."""
     definition = call.definition
     schema = definition.schema
-    if definition.returns_one_array and type(result) is ndarray and result.base is None:
+    is_plain = type(result) is ndarray and result.base is None and result.dtype.char in _DTYPES
+    if is_plain and definition.returns_one_array:
         # The usual case, at once: an array with memory of its own, which is no argument's.
-        if result.dtype.char != "O":
-            for payload in payloads:
-                if payload is result or payload.base is result:
-                    break
-            else:
-                return (result,)
+        for payload in payloads:
+            if payload is result or payload.base is result:
+                break
+        else:
+            return (result,)
     if schema.is_dynamic:
         return _dynamic(call, result, payloads)
     if "inplace" in definition.tags or "out" in definition.tags:

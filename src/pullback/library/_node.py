@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pullback.autograd._captures import Transform
 from pullback.autograd._bodies import fresh_leaf, running
+from pullback.autograd._captures import Transform
 from pullback.autograd._function_node import FunctionNode, _in_backward, in_jvp, store
 from pullback.autograd._function_rules import Statics
 from pullback.autograd._hook_calls import call_user, lend
@@ -43,7 +43,7 @@ class OperatorNode(FunctionNode):
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Refused: results of an operator are never its arguments."""
-        raise RuntimeError(f"{self.op.qualname}: mark_dirty is for Functions; an operator declares writes in its schema")
+        raise RuntimeError(f"{self.op.qualname}: mark_dirty is for Functions; operators declare writes in the schema")
 
     def mark_saved_constant(self, *tensors: Tensor) -> None:
         """Say that these saved tensors, though neither argument nor output, do not depend on the arguments."""
@@ -61,7 +61,7 @@ class OperatorNode(FunctionNode):
     def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept."""
         values = self._all_saved()[: self._num_saved]
-        if not any(self._intermediates) or not current().grad and not any(level.is_open for level in self._levels):
+        if not any(self._intermediates) or (not current().grad and not any(level.is_open for level in self._levels)):
             return values
         return tuple(
             self._guarded(value) if guarded else value
@@ -149,10 +149,9 @@ class OperatorNode(FunctionNode):
                 raise
         for entry, needed in zip(results, wanted, strict=True):
             if needed and isinstance(entry, Tensor) and entry._spec.is_differentiable and entry._node is None:
-                payload = entry._data
-                if entry._extra is None or not entry._extra.view:
-                    if (payload != 0).any():
-                        raise self._left_pullback()
+                is_zero = not (entry._data != 0).any()
+                if not is_zero and (entry._extra is None or entry._extra.view is None):
+                    raise self._left_pullback()
         replaced = {id(fresh): original for fresh, original in zip(given, lent, strict=True)}
         return [replaced.get(id(entry), entry) for entry in results]
 

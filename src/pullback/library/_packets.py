@@ -49,7 +49,7 @@ class Packet:
                 else:
                     return op.call_bound(values, keywords)
         listed = "\n".join(f"  {name}: {reason}" for name, reason in reasons.items())
-        raise BindError(f"{self._qualname}: the arguments failed to match any schema of {len(found)} overloads\n{listed}")
+        raise BindError(f"{self._qualname}: the arguments failed to match any schema of the overloads\n{listed}")
 
     def __repr__(self) -> str:
         return f"<OpPacket({self._qualname})>"

@@ -215,7 +215,7 @@ class Registrations:
     @property
     def has_fake(self) -> bool:
         """Are the shapes of results known without running the kernel?"""
-        return self.fake is not None or not self.schema.returns and not self.schema.is_dynamic or bool(
+        return self.fake is not None or (not self.schema.returns and not self.schema.is_dynamic) or bool(
             self.tags & {"inplace", "out", "pointwise"}
         )
 
@@ -278,7 +278,7 @@ class Registrations:
 
     def _set(self, **slots: Any) -> None:
         is_formula = "reverse" in slots or "forward" in slots
-        if is_formula and self.save_half is not None or is_formula and self.backward_half is not None:
+        if (is_formula and self.save_half is not None) or (is_formula and self.backward_half is not None):
             place = (self.save_half or self.backward_half)[1]
             raise RuntimeError(f"{self.qualname} already has an Autograd kernel, registered at {place}")
         for name, value in slots.items():

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any
 
@@ -176,8 +177,13 @@ class Residuals(Reverse):
         return flat_gradients(call, returned, self.location)
 
 
+# The operators whose forward formula is being transposed here.
+_transposing: ContextVar[frozenset[str]] = ContextVar("pullback_transposing", default=frozenset())
+
+
 class Transposed(Reverse):
-    """The transpose of the forward formula."""
+    """The transpose of the forward formula. If the formula sends tangents through the operator itself, which is then
+    said to be linear, there is nothing to take the transpose of."""
 
     def __init__(self, forward: Any) -> None:
         self.forward = forward
@@ -186,6 +192,12 @@ class Transposed(Reverse):
 
     def backward(self, ctx: Any, call: Call, gradients: list[Any]) -> list[Any]:
         specs = ctx._operand_specs
+        name = call.definition.qualname
+        if name in _transposing.get():
+            raise NotImplementedError(
+                f"{name} is linear, which gives it a forward formula, but not its transpose: give it a reverse formula "
+                "with register_autograd"
+            )
         needed = [index for index, wanted in enumerate(ctx._flat_needs()) if wanted]
 
         def push(tangents: list[Any]) -> list[Any]:
@@ -194,13 +206,17 @@ class Transposed(Reverse):
                 every[index] = tangent
             return list(self.forward.jvp(ctx, call, every))
 
-        found = transposed(
-            call.definition.qualname, push, [specs[index] for index in needed], gradients,
-            lambda: NotImplementedError(
-                f"the jvp of {call.definition.qualname}, registered at {self.location}, computes tangents outside of "
-                "Pullback, so no reverse formula follows from it; use register_autograd"
-            ),
-        )  # fmt: skip
+        token = _transposing.set(_transposing.get() | {name})
+        try:
+            found = transposed(
+                name, push, [specs[index] for index in needed], gradients,
+                lambda: NotImplementedError(
+                    f"the jvp of {name}, registered at {self.location}, computes tangents outside of Pullback, so no "
+                    "reverse formula follows from it; use register_autograd"
+                ),
+            )  # fmt: skip
+        finally:
+            _transposing.reset(token)
         flat: list[Any] = [None] * len(specs)
         for index, gradient in zip(needed, found, strict=True):
             # A new object: the caller compares gradients by identity with what it lent.

@@ -28,7 +28,15 @@ from pullback.library._writing import run_mutating
 from pullback.payloads.batched import levels_of
 from pullback.payloads.evaluate import evaluate
 from pullback.tensors.tensor import Extra, Tensor, shared_counter, version_of
-from pullback.tensors.views import CreationMeta, ViewInfo, ViewStep, forward_step, propagated_meta, root_and_steps, view_of
+from pullback.tensors.views import (
+    CreationMeta,
+    ViewInfo,
+    ViewStep,
+    forward_step,
+    propagated_meta,
+    root_and_steps,
+    view_of,
+)
 
 
 def call_operator(call: Call, operands: list[Tensor]) -> Any:

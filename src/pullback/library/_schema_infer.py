@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections.abc
+import functools
 import inspect
+import operator
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -189,7 +191,7 @@ def _list_hint(annotation: Any) -> str:
     if len(elements) != 1:
         return ""
     (element,) = elements
-    if argument_type(list[element]) is None:
+    if argument_type(list.__class_getitem__(element)) is None:
         return ""
     return f"; use list[{getattr(element, '__name__', element)}] in its place"
 
@@ -204,12 +206,14 @@ def _returns(fn: Any, annotation: Any) -> tuple[list[Type], bool]:
 
 def _returned(fn: Any, annotation: Any, whole: Any) -> Type:
     kind = argument_type(annotation) if annotation is not ... else None
-    is_sequence = typing.get_origin(annotation) is collections.abc.Sequence
-    if kind is None or kind.base not in _RETURNS or kind.is_optional or kind.has_optional_elements or is_sequence:
-        kind = None
-    elif kind.is_list and not kind.is_tensor:
-        kind = None
-    if kind is None:
+    if (
+        kind is None
+        or kind.base not in _RETURNS
+        or kind.is_optional
+        or kind.has_optional_elements
+        or typing.get_origin(annotation) is collections.abc.Sequence
+        or (kind.is_list and not kind.is_tensor)
+    ):
         raise ValueError(
             f"{_name(fn)}: the return has unsupported type {whole!r}. Valid types: None, pb.Tensor, numpy.ndarray, "
             "list[pb.Tensor], int, float, bool, pb.library.Number, and fixed tuples of those"
@@ -223,7 +227,7 @@ def _evaluated(fn: Any, annotation: Any) -> Any:
     while hasattr(plain, "func"):
         plain = plain.func
     if not hasattr(plain, "__globals__"):
-        plain = getattr(type(plain), "__call__", plain)
+        plain = type(plain).__call__
     names = dict(getattr(plain, "__globals__", {}))
     closure = getattr(plain, "__closure__", None) or ()
     for name, cell in zip(getattr(getattr(plain, "__code__", None), "co_freevars", ()), closure, strict=False):
@@ -248,7 +252,7 @@ def _evaluated(fn: Any, annotation: Any) -> Any:
         if parts == inner:
             return value
         if origin in (typing.Union, types.UnionType):
-            return typing.Union[parts]
+            return functools.reduce(operator.or_, parts)
         return origin[parts if len(parts) > 1 else parts[0]]
 
     return read(annotation)

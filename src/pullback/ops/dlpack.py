@@ -12,6 +12,7 @@ from pullback.core.state import current
 from pullback.declare.composite import composite
 from pullback.ops.casting import check_device
 from pullback.ops.creation import finished
+from pullback.payloads.batched import plain_array
 from pullback.tensors.tensor import Tensor
 
 _CPU = (1, 0)
@@ -20,14 +21,20 @@ _CPU = (1, 0)
 def _exported(self: Tensor) -> Any:
     """The array behind a tensor, refused where whoever gets it could not know of the derivative."""
     extra = self._extra
-    if (extra is not None and extra.forward) or (current().grad and requires_grad(self)):
+    carries_tangent = extra is not None and extra.forward
+    if carries_tangent or (current().grad and requires_grad(self)):
+        reason = "carries a tangent" if carries_tangent else "requires grad"
         raise BufferError(
-            f"a tensor {describe(self.shape, self.dtype)} that requires grad can not be exported: its derivative "
-            "would be lost; export x.detach()"
+            f"a tensor {describe(self.shape, self.dtype)} that {reason} can not be exported: its derivative would be "
+            "lost; export x.detach()"
         )
-    if type(self._data) is not np.ndarray:
-        raise BufferError(f"a {type(self._data).__name__} has no memory that could be exported")
-    return self._data
+    payload = plain_array(self._data)
+    if payload is None:
+        raise BufferError(
+            f"a tensor {describe(self.shape, self.dtype)} inside of a transform can not be exported: it stands for many "
+            "values; return it from the function, and export it outside"
+        )
+    return payload
 
 
 def export(

@@ -39,7 +39,7 @@ class _Limits:
         return hash(self._values())
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__annotations__)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (finfo if isinstance(self, FloatLimits) else iinfo), (self.dtype,)  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ class FloatLimits(_Limits):
     """What a floating point dtype can hold, as Python numbers; of a complex dtype, what its parts can."""
 
     __slots__ = (
-        "bits", "eps", "max", "min", "smallest_normal", "smallest_subnormal", "resolution", "precision", "dtype",
+        "bits", "dtype", "eps", "max", "min", "precision", "resolution", "smallest_normal", "smallest_subnormal",
     )  # fmt: skip
     bits: int
     eps: float
@@ -73,7 +73,7 @@ class FloatLimits(_Limits):
 class IntegerLimits(_Limits):
     """What an integer dtype can hold, as Python numbers."""
 
-    __slots__ = ("bits", "max", "min", "dtype")
+    __slots__ = ("bits", "dtype", "max", "min")
     bits: int
     max: int
     min: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,49 @@ def numpy_generator(generator: Generator | np.random.Generator | None) -> np.ran
     """The NumPy generator to draw from: the given one, or the default."""
     chosen = default_generator if generator is None else generator
     return chosen.numpy if isinstance(chosen, Generator) else chosen
+
+
+def asked(generator: Generator | np.random.Generator | None) -> np.random.Generator:
+    """The NumPy generator for a draw that is about to be made, rewound if this draw has to repeat an earlier one."""
+    source = numpy_generator(generator)
+    for repeats in _repeating.get():
+        repeats.rewind(source)
+    return source
+
+
+class Repeats:
+    """Turns in which the same numbers are drawn, whichever generators they are drawn from.
+
+    A generator is rewound when a turn asks it for the first time, to where it was when an earlier turn did so.
+    """
+
+    def __init__(self) -> None:
+        self._starts: dict[int, tuple[np.random.Generator, dict[str, Any]]] = {}
+        self._met: set[int] = set()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One turn, which begins with the numbers that the other turns began with."""
+        self._met.clear()
+        token = _repeating.set((*_repeating.get(), self))
+        try:
+            yield
+        finally:
+            _repeating.reset(token)
+
+    def rewind(self, source: np.random.Generator) -> None:
+        """Prepare a generator for the draw of this turn that is about to be made."""
+        key = id(source)
+        if key in self._met:
+            return
+        self._met.add(key)
+        if key in self._starts:
+            source.bit_generator.state = self._starts[key][1]
+        else:
+            self._starts[key] = (source, dict(source.bit_generator.state))
+
+
+_repeating: ContextVar[tuple[Repeats, ...]] = ContextVar("repeating", default=())
 
 
 def default_rng(seed: Any = None) -> Generator:

@@ -112,7 +112,10 @@ def index_add_to_zeros(x, *arrays, template, shape, distinct):
     """Zeros of `shape` to which `x` is added at an index with arrays: the adjoint of reading there."""
     out = np.zeros(shape, x.dtype)
     if not distinct:
-        _add_at(out, arrays, template, x)
+        if len(arrays) == len(template) and x.size < _FEW:
+            np.add.at(out, arrays, x)  # `_add_at` without its questions
+        else:
+            _add_at(out, arrays, template, x)
         return out
     cells = _cells(out, arrays, template)
     if cells is not None:

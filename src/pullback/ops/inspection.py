@@ -63,6 +63,18 @@ def stride(x: Any, dim: int | None = None) -> Any:
     return steps if dim is None else steps[operator.index(dim)]
 
 
+@composite
+def is_contiguous(x: Any, order: str = "C") -> bool:
+    """Whether the elements lie in memory without gaps in row-major order ("C"), or in column-major order ("F").
+
+    Inside `vmap` the answer is that for one example.
+    """
+    if order not in ("C", "F"):
+        raise ValueError(f'is_contiguous: order must be "C" or "F", got {order!r}')
+    flags = (x._data if isinstance(x, Tensor) else x).flags
+    return bool(flags.c_contiguous if order == "C" else flags.f_contiguous)
+
+
 @composite(arrays=0)
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a Tensor."""

@@ -27,8 +27,8 @@ MODULES = (
 
 # Functions made of several operators whose results have the shape of their argument.
 _WRITTEN = (
-    nn_activations.prelu, nn_activations.rrelu, nn_activations.squareplus, nn_layers.dropout, nn_layers.alpha_dropout,
-    nn_layers.feature_alpha_dropout,
+    nn_activations.gelu, nn_activations.prelu, nn_activations.rrelu, nn_activations.silu, nn_activations.squareplus,
+    nn_layers.dropout, nn_layers.alpha_dropout, nn_layers.feature_alpha_dropout,
 )  # fmt: skip
 
 
@@ -45,6 +45,7 @@ def _written(function: Callable[..., Any]) -> Callable[..., Any]:
 def inplace_functions() -> dict[str, Callable[..., Any]]:
     """The twins of the activations that write into their argument, by name: `elu_` and so on."""
     twins: dict[str, Callable[..., Any]] = {f"{each.__name__}_": _written(each) for each in _WRITTEN}
+    twins["swish_"] = _written(nn_activations.silu)
     for op in list(registry.values()):
         if op.has_inplace_twin and (op.name.startswith("nn.") or op.name == "relu"):
             for name in (op.name, *op.aliases):

@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 
 from pullback.core.axes import normalize_axis_index
+from pullback.core.spec import spec_for
 from pullback.declare.composite import composite
-from pullback.declare.families import elementwise
+from pullback.declare.families import elementwise, primitive
 from pullback.declare.op import Op
-from pullback.declare.samples import Maker, Sample
+from pullback.declare.samples import Maker, Sample, layouts
 from pullback.ops.comparison import where
 from pullback.ops.complex_numbers import abs
 from pullback.ops.elementwise import exp, sigmoid, sqrt, tanh
 from pullback.ops.index_operators import basic_view
-from pullback.ops.nn_erf import gelu as _exact_gelu
-from pullback.ops.nn_erf import gelu_slope as _exact_gelu_slope
-from pullback.ops.nn_erf import normal_cdf
-from pullback.ops.pieces import elementwise_in_pieces
+from pullback.ops.nn_erf import fill_gelu_gradient, gelu_and_cdf
+from pullback.ops.pieces import are_contiguous, elementwise_in_pieces, fill_in_pieces
 from pullback.ops.random import random
 from pullback.ops.random_relaxed import gumbel_softmax
 from pullback.ops.reduction import softmax
@@ -34,6 +33,7 @@ _SELU_SCALE = 1.0507009873554804934
 _SELU_ALPHA = 1.6732632423543772848
 _GELU_SLOPE = math.sqrt(2 / math.pi)
 _GELU_CUBE = 0.044715
+_SMALL = 1 << 10  # elements, for which keeping something takes longer than computing it again
 
 
 def _constants(condition: Any, x: Any, inside: float, outside: float) -> Any:
@@ -41,13 +41,16 @@ def _constants(condition: Any, x: Any, inside: float, outside: float) -> Any:
     return where(condition, np.asarray(inside, x.dtype), np.asarray(outside, x.dtype))
 
 
-def _activation(name: str, kernel: Callable[..., Any], partial: Callable[..., Any], doc: str, **defaults: Any) -> Op:
-    """A row: an elementwise function of `x` with parameters that have `defaults`."""
+def _activation(
+    torch: str, kernel: Callable[..., Any], partial: Callable[..., Any], doc: str, *, name: str = "", **defaults: Any
+) -> Op:  # fmt: skip
+    """A row: an elementwise function of `x` with parameters that have `defaults`, and torch's name for it."""
 
     def in_cache(x: Any, **params: Any) -> Any:
         return elementwise_in_pieces(lambda part: kernel(part, **params), x)
 
-    op = elementwise(f"nn.{name}", in_cache, ("x",), (partial,), params=tuple(defaults), doc=doc, torch=name)
+    name = name or f"nn.{torch}"
+    op = elementwise(name, in_cache, ("x",), (partial,), params=tuple(defaults), doc=doc, torch=torch)
     op.refuses("activations are functions of real numbers", "complex128")
     plain_samples = op.sample_rule
     assert plain_samples is not None
@@ -62,10 +65,10 @@ def _activation(name: str, kernel: Callable[..., Any], partial: Callable[..., An
         @op.door
         def door(x: Any, *values: Any, **named: Any) -> Any:
             if len(values) > len(defaults) or named.keys() - defaults.keys():
-                raise TypeError(f"nn.{name} takes x and {', '.join(defaults)}")
+                raise TypeError(f"{name} takes x and {', '.join(defaults)}")
             given = dict(zip(defaults, values, strict=False))
             if given.keys() & named.keys():
-                raise TypeError(f"nn.{name}: an argument was given twice")
+                raise TypeError(f"{name}: an argument was given twice")
             return (x,), {**defaults, **given, **named}
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -159,35 +162,81 @@ softplus = _activation(
 )  # fmt: skip
 
 
-def _silu(x: Any) -> Any:
-    with np.errstate(over="ignore"):
-        powers = np.exp(-x)
-        powers += 1
-        return x / powers
-
-
 def _silu_slope(x: Any) -> Any:
-    if type(x) is np.ndarray and x.dtype.kind == "f":
-        return elementwise_in_pieces(_silu_slope_in_place, x)
-    s = sigmoid(x)
-    return s * (1 + x * (1 - s))
+    gate = sigmoid(x)
+    return gate * (1 + x * (1 - gate))
 
 
-def _silu_slope_in_place(x: Any) -> Any:
-    """`s * (1 + x * (1 - s))` with `s = sigmoid(x)`, in two buffers."""
+_small_silu = _activation(
+    "silu", lambda x: _silu_and_gate(x)[0], lambda x: _silu_slope(x), "`x * sigmoid(x)`.", name="_small_silu"
+)
+
+
+@primitive(name="_silu", outputs=("out", "gate"), torch="silu")
+def _silu(x):
+    """`x * sigmoid(x)`, and the sigmoid: computing it again would be most of the work of the derivative."""
+    if x.dtype.char not in "fd" or not are_contiguous(x):
+        return _silu_and_gate(x)
+    outs = np.empty_like(x), np.empty_like(x)
+    fill_in_pieces(_fill_silu, outs, x)
+    return outs
+
+
+def _silu_and_gate(x: Any) -> tuple[Any, Any]:
     with np.errstate(over="ignore"):
-        s = np.exp(-x)
-        s += 1
-        s = 1 / s
-    slope = 1 - s
-    slope *= x
-    slope += 1
-    slope *= s
-    return slope
+        gate = 1 / (1 + np.exp(-x))
+    return x * gate, gate
 
 
-silu = _activation("silu", _silu, lambda x: _silu_slope(x), "`x * sigmoid(x)`.")
-silu.aliases = ("nn.swish",)
+def _fill_silu(outs: tuple[Any, Any], x: Any) -> None:
+    out, gate = outs
+    np.negative(x, gate)
+    with np.errstate(over="ignore"):
+        np.exp(gate, gate)
+    gate += 1
+    np.divide(1, gate, gate)
+    np.multiply(x, gate, out)
+
+
+@_silu.spec
+def _silu_spec(x):
+    spec = spec_for(x.shape, np.exp(np.ones(1, x.dtype)).dtype)
+    return spec, spec
+
+
+def _fill_silu_gradient(outs: tuple[Any], g: Any, x: Any, gate: Any) -> None:
+    """`g * gate * (1 + x * (1 - gate))`."""
+    (out,) = outs
+    np.subtract(1, gate, out)
+    out *= x
+    out += 1
+    out *= gate
+    out *= g
+
+
+@_silu.vjp
+def _silu_vjp(g_out, g_gate, x, gate):
+    if g_gate is None and are_contiguous(g_out, x, gate) and x.dtype.char in "fd" and g_out.dtype == x.dtype:
+        total = np.empty_like(x)
+        fill_in_pieces(_fill_silu_gradient, (total,), g_out, x, gate)
+        return total
+    total = None if g_out is None else g_out * (gate * (1 + x * (1 - gate)))
+    return total if g_gate is None else _plus(total, g_gate * (gate * (1 - gate)))
+
+
+@_silu.jvp
+def _silu_jvp(t_x, x, gate):
+    return t_x * (gate * (1 + x * (1 - gate))), t_x * (gate * (1 - gate))
+
+
+def _plus(x: Any, y: Any) -> Any:
+    return y if x is None else x + y
+
+
+@composite(name="nn.silu", aliases=("nn.swish",))
+def silu(x: Any) -> Any:
+    """`x * sigmoid(x)`."""
+    return _small_silu(x) if x.size < _SMALL else _silu(x)[0]
 
 
 def _mish_slope(x: Any) -> Any:
@@ -212,49 +261,79 @@ def _square(x: Any) -> Any:
 
 # GELU
 
-_normal_cdf = elementwise(
-    "_normal_cdf", normal_cdf, ("x",), (lambda x: exp(-0.5 * (x * x)) * (0.5 * _GELU_SLOPE),),
-    doc="The standard normal distribution function.",
-)  # fmt: skip
-_normal_cdf.refuses("a distribution function is one of real numbers", "complex128")
-# phi(x) = exp(-x*x/2) / sqrt(2 pi), and 1 / sqrt(2 pi) is half of sqrt(2 / pi).
+@primitive(name="_gelu", outputs=("out", "cdf"), torch="gelu")
+def _gelu(x):
+    """`x` times the normal distribution function of `x`, and this function, which the derivative needs as well."""
+    return gelu_and_cdf(x)
 
 
-def _gelu(x: Any, *, approximate: str) -> Any:
-    if approximate == "none":
-        return _exact_gelu(x)
-    return 0.5 * x * (1 + np.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x)))
+@_gelu.spec
+def _gelu_spec(x):
+    spec = spec_for(x.shape, x.dtype if x.dtype.char in "efd" else np.dtype(np.float64))
+    return spec, spec
 
 
-def _gelu_slope(x: Any, approximate: str) -> Any:
-    if approximate == "none":
-        if type(x) is np.ndarray and x.dtype.kind == "f":
-            return _exact_gelu_slope(x)
-        return _normal_cdf(x) + x * exp(-0.5 * (x * x)) * (0.5 * _GELU_SLOPE)
-    t = tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
+def _normal_density(x: Any) -> Any:
+    return exp(-0.5 * (x * x)) * (0.5 * _GELU_SLOPE)
+
+
+@_gelu.vjp
+def _gelu_vjp(g_out, g_cdf, x, cdf):
+    if g_cdf is None and are_contiguous(g_out, x, cdf) and x.dtype.char in "fd" and g_out.dtype == x.dtype:
+        total = np.empty_like(x)
+        fill_in_pieces(fill_gelu_gradient, (total,), g_out, x, cdf)
+        return total
+    total = None if g_out is None else g_out * (cdf + x * _normal_density(x))
+    return total if g_cdf is None else _plus(total, g_cdf * _normal_density(x))
+
+
+@_gelu.jvp
+def _gelu_jvp(t_x, x, cdf):
+    density = _normal_density(x)
+    return t_x * (cdf + x * density), t_x * density
+
+
+for _op in (_silu, _gelu):
+    _op.refuses("activations are functions of real numbers", "complex128")
+
+    @_op.batch
+    def _gated_batch(x, op=_op):
+        return op(x)
+
+    @_op.samples
+    def _gated_samples(make: Maker) -> Iterator[Sample]:
+        for shape in ((), (5,), (2, 3), (0, 2)):
+            yield Sample((make(shape),), label=f"{len(shape)} axes" if shape != (0, 2) else "empty")
+        yield Sample((make((4,), np.float32),), label="float32")
+        for label, array in layouts(make((3, 4))):
+            yield Sample((array,), label=label)
+
+
+def _tanh_of_gelu(x: Any) -> Any:
+    return tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
+
+
+def _gelu_by_tanh_slope(x: Any) -> Any:
+    t = _tanh_of_gelu(x)
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x))
 
 
-gelu = _activation(
-    "gelu", _gelu, lambda x, approximate: _gelu_slope(x, approximate),
-    "`x` times the normal distribution function of `x`; `approximate='tanh'` is the usual approximation of it.",
-    approximate="none",
+_gelu_by_tanh = elementwise(
+    "_gelu_by_tanh",
+    lambda x: elementwise_in_pieces(
+        lambda part: 0.5 * part * (1 + np.tanh(_GELU_SLOPE * (part + _GELU_CUBE * part * part * part))), x
+    ),
+    ("x",), (lambda x: _gelu_by_tanh_slope(x),), torch="gelu", doc="The usual approximation of `gelu`.",
 )  # fmt: skip
-_plain_gelu_samples = gelu.sample_rule
+_gelu_by_tanh.refuses("activations are functions of real numbers", "complex128")
 
 
-@gelu.samples
-def gelu_samples(make: Maker) -> Iterator[Sample]:
-    yield from _plain_gelu_samples(make)  # type: ignore[misc]
-    yield Sample((make((3, 4)),), {"approximate": "tanh"}, "tanh")
-    yield Sample((make((5,), np.float32),), {"approximate": "tanh"}, "tanh-float32")
-
-
-@gelu.door
-def gelu_door(x: Any, approximate: str = "none") -> Any:
+@composite(name="nn.gelu")
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """`x` times the normal distribution function of `x`; `approximate='tanh'` is the usual approximation of it."""
     if approximate not in ("none", "tanh"):
         raise ValueError(f"nn.gelu: approximate must be 'none' or 'tanh', got {approximate!r}")
-    return (x,), {"approximate": approximate}
+    return _gelu(x)[0] if approximate == "none" else _gelu_by_tanh(x)
 
 
 # Composed

@@ -86,32 +86,22 @@ def _cdf(x: Any) -> Any:
     return series
 
 
-def _density_series(d: Any, a: Any) -> Any:
-    """`exp(-a - d*d/2)`, where the exponent is below 0.02."""
-    exponent = d * d
-    exponent *= -0.5
-    exponent -= a
-    return _horner((0.5, 1.0, 1.0) if a.dtype.char == "f" else (1 / 120, 1 / 24, 1 / 6, 0.5, 1.0, 1.0), exponent)
+def _gelu_and_cdf(x: Any) -> tuple[Any, Any]:
+    cdf = _cdf(x)
+    return x * cdf, cdf
 
 
-def _gelu_slope(x: Any) -> Any:
-    values, densities, d, a = _near_grid(x)
-    slope = _cdf_series(d, a)
-    slope *= d
-    density = _density_series(d, a)
-    density *= np.clip(x, _LOWEST, _HIGHEST)
-    slope += density
-    slope *= densities
-    slope += values
-    with np.errstate(invalid="ignore"):
-        slope += x - x  # NaN at infinities, where x times the density is
-    return slope
-
-
-def _gelu(x: Any) -> Any:
-    out = _cdf(x)
+def fill_gelu_gradient(outs: tuple[Any], g: Any, x: Any, cdf: Any) -> None:
+    """`g` times the derivative of `gelu`, which is the distribution function plus `x` times the density."""
+    (out,) = outs
+    np.multiply(x, x, out)
+    out *= -0.5
+    with np.errstate(under="ignore"):
+        np.exp(out, out)
+    out *= _PEAK
     out *= x
-    return out
+    out += cdf
+    out *= g
 
 
 def _floating(x: Any) -> Any:
@@ -119,23 +109,15 @@ def _floating(x: Any) -> Any:
     return x if x.dtype.char in "fd" else x.astype(np.float32 if x.dtype.char == "e" else np.float64)
 
 
-def _evaluated(function: Any, x: Any) -> Any:
-    wide = _floating(x)
-    out = elementwise_in_pieces(function, wide.reshape(1) if wide.ndim == 0 else wide)
-    out = out.reshape(wide.shape)
-    return out.astype(x.dtype) if np.asarray(x).dtype.char == "e" else out
-
-
 def normal_cdf(x: Any) -> Any:
     """The standard normal distribution function of real `x`, accurate in both tails."""
-    return _evaluated(_cdf, x)
+    wide = _floating(x)
+    out = elementwise_in_pieces(_cdf, np.atleast_1d(wide)).reshape(wide.shape)
+    return out.astype(np.float16) if np.asarray(x).dtype.char == "e" else out
 
 
-def gelu(x: Any) -> Any:
-    """`x` times the normal distribution function of `x`."""
-    return _evaluated(_gelu, x)
-
-
-def gelu_slope(x: Any) -> Any:
-    """The derivative of `gelu`: the distribution function plus `x` times the density."""
-    return _evaluated(_gelu_slope, x)
+def gelu_and_cdf(x: Any) -> tuple[Any, Any]:
+    """`x` times the normal distribution function of `x`, and this function."""
+    wide = _floating(x)
+    out, cdf = (part.reshape(wide.shape) for part in elementwise_in_pieces(_gelu_and_cdf, np.atleast_1d(wide)))
+    return (out.astype(np.float16), cdf.astype(np.float16)) if np.asarray(x).dtype.char == "e" else (out, cdf)

@@ -33,6 +33,8 @@ from pullback.ops.random import random
 from pullback.ops.scatter import take
 from pullback.payloads.batching import across_examples
 
+_SMALL = 1 << 12  # elements, for which calls take longer than their work
+
 
 def _extent(positions: Ints, window: Ints, stride: Ints, dilation: Ints) -> Ints:
     """How far the windows reach along each axis."""
@@ -44,6 +46,8 @@ def _extent(positions: Ints, window: Ints, stride: Ints, dilation: Ints) -> Ints
 @primitive(name="_max_pool", outputs=("out", "index"), torch="max_pool_with_indices")
 def max_pool(x, *, lengths, window, stride, padding, dilation, positions):
     """The largest element of each window over the last axes, and its place in these axes counted in row-major order."""
+    if x.size < _SMALL and x.flags.c_contiguous and _is_inside(lengths, window, stride, padding, dilation, positions):
+        return _small_max_pool(x, *_cells(lengths, window, stride, padding, dilation, positions))
     how = _how(lengths, window, stride, padding, dilation, positions)
     if x.size < PIECE or not x.flags.c_contiguous or x.ndim == len(window):
         return _max_pool_kernel(x, **how)
@@ -56,6 +60,33 @@ def max_pool(x, *, lengths, window, stride, padding, dilation, positions):
     in_pieces(work, len(planes), math.prod(lengths))
     shape = (*x.shape[: x.ndim - len(window)], *positions)
     return best.reshape(shape), places.reshape(shape)
+
+
+def _is_inside(lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Ints, positions: Ints) -> bool:
+    """Do all windows end inside, without a border?"""
+    if any(padding):
+        return False
+    return all(e <= n for e, n in zip(_extent(positions, window, stride, dilation), lengths, strict=True))
+
+
+@lru_cache(maxsize=64)
+def _cells(
+    lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Ints, positions: Ints
+) -> tuple[Any, Any, Ints]:  # fmt: skip
+    """Where the elements of each window are in row-major order, the numbers of the windows, and their shape."""
+    starts, offsets = _starts_and_offsets(lengths, window, stride, padding, dilation, positions)
+    cells = starts.reshape(-1, 1) + offsets
+    return cells, np.arange(len(cells)), positions
+
+
+def _small_max_pool(x: Any, cells: Any, numbers: Any, positions: Ints) -> tuple[Any, Any]:
+    """All windows side by side: more memory and fewer calls. NumPy takes NaN for the largest, and of equals the first."""
+    leading = x.shape[: x.ndim - len(positions)]
+    planes = x.reshape(math.prod(leading), -1)
+    candidates = planes.take(cells, 1)
+    places = cells[numbers, candidates.argmax(2)]
+    best = planes[np.arange(len(planes))[:, None], places]
+    return best.reshape(*leading, *positions), places.reshape(*leading, *positions)
 
 
 def _max_pool_kernel(
@@ -145,12 +176,33 @@ def _is_disjoint(window: Ints, stride: Ints) -> bool:
     return all(s >= k for s, k in zip(stride, window, strict=True))
 
 
+def _add_to_planes(g: Any, index: Any, lengths: Ints, rank: int, distinct: bool) -> Any:
+    """Zeros to which `g` is added at `index` in the last axes; `distinct` says that no place occurs twice."""
+    leading = index.shape[: index.ndim - rank]
+    count, size = math.prod(leading), math.prod(lengths)
+    values, places = g.reshape(count, -1), index.reshape(count, -1)
+    out = np.zeros((count, size), g.dtype)
+
+    def work(start: int, stop: int) -> None:
+        flat = out[start:stop].reshape(-1)
+        cells = (places[start:stop] + np.arange(0, (stop - start) * size, size)[:, None]).reshape(-1)
+        if distinct:
+            flat[cells] = values[start:stop].reshape(-1)
+        else:
+            np.add.at(flat, cells, values[start:stop].reshape(-1))
+
+    in_pieces(work, count, size)
+    return out.reshape(*leading, *lengths)
+
+
 @max_pool.vjp
 def max_pool_vjp(g_out, index, lengths, window, stride, dilation):
     if g_out is None:
         return None
-    rows, places = _rows(index, len(window))
     distinct = _is_disjoint(window, stride) and all(d == 1 for d in dilation)
+    if type(g_out) is type(index) is np.ndarray and index.size:
+        return _add_to_planes(g_out, index, lengths, len(window), distinct)
+    rows, places = _rows(index, len(window))
     total = index_add_to_zeros(
         g_out.reshape(places.shape), rows, places, template=(ARRAY, ARRAY), shape=(rows.shape[0], math.prod(lengths)),
         distinct=distinct,
@@ -200,6 +252,7 @@ def max_pool_samples(make: Maker) -> Iterator[Sample]:
 # What users call
 
 
+@lru_cache(maxsize=256)
 def _positions(name: str, lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool) -> Ints:
     """How many windows there are; with `ceil` also one that begins inside and ends beyond the padding."""
     if any(2 * p > k for p, k in zip(padding, window, strict=True)):

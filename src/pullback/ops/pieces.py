@@ -153,16 +153,40 @@ def as_rows(x: Any, axis: tuple[int, ...]) -> Any:
     return x.reshape(math.prod(x.shape[:first]), -1)
 
 
-def elementwise_in_pieces(function: Callable[[Any], Any], x: Any) -> Any:
-    """`function(x)` for a function that works element by element, on large arrays piece by piece."""
-    if type(x) is not np.ndarray or x.size < PIECE or not x.flags.c_contiguous:
-        return function(x)
-    flat = x.reshape(-1)
-    # A first small piece tells the dtype.
-    out = np.empty(flat.shape, function(flat[:1]).dtype)
+def are_contiguous(*operands: Any) -> bool:
+    """Are all operands arrays of one shape whose elements lie one behind the other?"""
+    shape = np.shape(operands[0])
+    return all(type(x) is np.ndarray and x.shape == shape and x.flags.c_contiguous for x in operands)
+
+
+def elementwise_in_pieces(function: Callable[..., Any], *operands: Any) -> Any:
+    """`function(*operands)` for a function that works element by element, on large arrays piece by piece.
+
+    The operands of a function of several have one shape. A function may return a tuple of arrays.
+    """
+    x = operands[0]
+    if np.size(x) < PIECE or not are_contiguous(*operands):
+        return function(*operands)
+    # A first small piece tells how many results there are, and their dtypes.
+    made = function(*(each.reshape(-1)[:1] for each in operands))
+    several = type(made) is tuple
+    outs = tuple([np.empty(x.size, each.dtype) for each in (made if several else (made,))])
+
+    def fill(targets: tuple[Any, ...], *parts: Any) -> None:
+        results = function(*parts)
+        for target, result in zip(targets, results if several else (results,), strict=True):
+            target[...] = result
+
+    fill_in_pieces(fill, outs, *operands)
+    shaped = tuple([out.reshape(x.shape) for out in outs])
+    return shaped if several else shaped[0]
+
+
+def fill_in_pieces(fill: Callable[..., Any], outs: tuple[Any, ...], *operands: Any) -> None:
+    """Call `fill(parts of outs, *parts of operands)`, piece by piece, for contiguous arrays of one size."""
+    targets, sources = ([each.reshape(-1) for each in arrays] for arrays in (outs, operands))
 
     def work(start: int, stop: int) -> None:
-        out[start:stop] = function(flat[start:stop])
+        fill(tuple([each[start:stop] for each in targets]), *[each[start:stop] for each in sources])
 
-    in_pieces(work, flat.size, piece=2 * PIECE // x.itemsize)
-    return out.reshape(x.shape)
+    in_pieces(work, sources[0].size, piece=2 * PIECE // sources[0].itemsize)

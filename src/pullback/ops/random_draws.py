@@ -24,7 +24,7 @@ from pullback.declare.op import Op, Rule
 from pullback.declare.samples import Maker, Sample
 from pullback.eager.record import apply
 from pullback.ops.creation import get_default_dtype
-from pullback.ops.generator import numpy_generator
+from pullback.ops.generator import asked
 from pullback.payloads.batching import aligned_values
 from pullback.payloads.randomness import check_parameters, drawn
 from pullback.tensors.tensor import Tensor, as_constant
@@ -40,7 +40,7 @@ _TOGETHER_ONLY = ("permutation", "choice")
 def numbers(kind: str, generator: Any, shape: tuple[int, ...], dtype: Any, *parameters: Any, **options: Any) -> Array:
     """Numbers of one kind, which is the name of a method of NumPy's generator, in this shape and dtype."""
     dtype = np.dtype(dtype)
-    ask = getattr(numpy_generator(generator), kind)
+    ask = getattr(asked(generator), kind)
     drawn: Any
     if dtype.kind == "c":
         return _complex_numbers(kind, generator, shape, dtype)

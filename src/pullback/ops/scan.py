@@ -118,9 +118,12 @@ def _row_by_row(shortcut: Any, general: Any, arrays: tuple[Any, ...], axis: int)
     return out.reshape(arrays[0].shape)
 
 
-def is_ordinary(x: Any) -> bool:
-    """Are all elements far from zero and from infinity, so that neither they nor their quotients can vanish?"""
-    size = np.abs(x)
+def is_ordinary(x: Any, buffer: Any = None) -> bool:
+    """Are all elements far from zero and from infinity, so that neither they nor their quotients can vanish?
+
+    `buffer` is an array of the same shape that may be overwritten.
+    """
+    size = np.abs(x, buffer)
     limits = np.finfo(x.dtype)
     return bool(size.min() > limits.tiny**0.5 and size.max() < limits.max**0.5)  # NaN compares False
 

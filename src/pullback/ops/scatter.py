@@ -8,6 +8,7 @@ rows of a large table, whose gradient is better left sparse.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ from pullback.ops.plain import constant, every_value, plain
 from pullback.ops.reshaping import ravel, reshape
 from pullback.tensors.tensor import Tensor, as_constant
 
+_FEW = 1 << 8  # positions, for which NumPy's own way is as good as any
+
 
 def _as_positions(name: str, index: Any) -> Any:
     """An argument that holds positions, as an array of integers; a copy of one that might be changed unnoticed."""
@@ -55,11 +58,20 @@ def _at(axis: int) -> Template:
 
 def _counting(shape: tuple[int, ...], axis: int, index: Any) -> list[Any]:
     """Arrays that address, for each element of an index of `shape`, its own place in all axes but `axis`."""
-    ndim = len(shape)
-    return [
-        index if k == axis else np.arange(length).reshape((length,) + (1,) * (ndim - k - 1))
-        for k, length in enumerate(shape)
-    ]
+    last = len(shape) - 1
+    return [index if k == axis else _upwards(length, last - k) for k, length in enumerate(shape)]
+
+
+def _upwards(length: int, axes: int) -> Any:
+    return _few_upwards(length, axes) if length < 1024 else np.arange(length).reshape(-1, *(1,) * axes)
+
+
+@lru_cache(maxsize=256)
+def _few_upwards(length: int, axes: int) -> Any:
+    """The numbers from 0 to `length`, with `axes` axes of length 1 behind them."""
+    numbers = np.arange(length).reshape(-1, *(1,) * axes)
+    numbers.flags.writeable = False
+    return numbers
 
 
 # Reading.
@@ -166,6 +178,8 @@ def gather_elements(x, indices, *, axis, distinct):
     if x.ndim == 1:
         return x.take(indices if indices.dtype.kind == "i" else indices.astype(np.int64))
     arrays = _counting(x.shape, axis, indices)
+    if indices.size < _FEW:
+        return x[tuple(arrays)]
     return index_arrays.kernel(x, *arrays, template=(ARRAY,) * x.ndim, distinct=distinct)
 
 
@@ -173,6 +187,13 @@ def gather_elements(x, indices, *, axis, distinct):
 def add_elements(x, indices, *, axis, distinct, shape):
     """Zeros of `shape` to which `x` is added where `gather` reads: its adjoint."""
     arrays = _counting(shape, axis, indices)
+    if indices.size < _FEW:
+        out = np.zeros(shape, x.dtype)
+        if distinct:
+            out[tuple(arrays)] = x
+        else:
+            np.add.at(out, tuple(arrays), x)
+        return out
     return index_add_to_zeros.kernel(x, *arrays, template=(ARRAY,) * len(shape), shape=shape, distinct=distinct)
 
 

@@ -19,6 +19,7 @@ from pullback.ops.comparison import clip, where
 from pullback.ops.complex_numbers import sign
 from pullback.ops.elementwise import exp, hypot, log, log1p, sin
 from pullback.ops.extremes import max
+from pullback.ops.pieces import elementwise_in_pieces
 from pullback.ops.reduction import log_softmax, logsumexp, softmax, sum
 from pullback.ops.special_rows import near_zero, row
 
@@ -48,12 +49,27 @@ def _by_element(function: Callable[[float], float]) -> Callable[[Any], Any]:
 
 # Error functions
 
+
+def _erf_slope(x: Any) -> Any:
+    if type(x) is np.ndarray and x.dtype.char in "fd":
+        return elementwise_in_pieces(_erf_slope_in_place, x)
+    return _KAPPA * exp(-x * x)
+
+
+def _erf_slope_in_place(x: Any) -> Any:
+    out = np.negative(x)
+    out *= x
+    out = np.exp(out)
+    out *= _KAPPA
+    return out
+
+
 erf: Op = row(
-    "erf", ("x",), (lambda x: _KAPPA * exp(-x * x),), holomorphic=True, without_scipy=_by_element(math.erf),
+    "erf", ("x",), (lambda x: _erf_slope(x),), holomorphic=True, without_scipy=_by_element(math.erf),
     doc="The error function, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to `x`.",
 )  # fmt: skip
 erfc: Op = row(
-    "erfc", ("x",), (lambda x: -_KAPPA * exp(-x * x),), holomorphic=True, without_scipy=_by_element(math.erfc),
+    "erfc", ("x",), (lambda x: -_erf_slope(x),), holomorphic=True, without_scipy=_by_element(math.erfc),
     doc="`1 - erf(x)`, accurate where it is small.",
 )  # fmt: skip
 erfcx: Op = row(

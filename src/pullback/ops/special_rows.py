@@ -17,6 +17,7 @@ from pullback.declare.families import elementwise
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample
 from pullback.ops.comparison import where
+from pullback.ops.pieces import elementwise_in_pieces
 
 try:
     import scipy.special as _scipy
@@ -57,6 +58,15 @@ def refused(name: str, operand: str) -> Kernel:
     return partial
 
 
+def _in_pieces(kernel: Kernel) -> Kernel:
+    """A kernel of one operand that shares large arrays among threads: special functions take their time."""
+
+    def shared(x: Any) -> Any:
+        return elementwise_in_pieces(kernel, x)
+
+    return shared
+
+
 def row(
     name: str,
     operands: tuple[str, ...],
@@ -77,6 +87,8 @@ def row(
     """
     is_private = name.startswith("_")
     chosen = kernel or scipy_function(name, without_scipy)
+    if len(operands) == 1 and not params:
+        chosen = _in_pieces(chosen)
     op = elementwise(
         name if is_private else f"special.{name}", chosen, operands,
         tuple(

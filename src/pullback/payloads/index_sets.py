@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+_FEW = 100
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class IndexSets:
@@ -27,9 +29,9 @@ class IndexSets:
         self._starts = np.concatenate([[0], np.arange(count + 1, dtype=np.int64)])
         self._filled = count + 2
         hashes = np.concatenate([np.zeros(1, np.uint64), _mixed(members)])
-        self._numbers = dict(zip(hashes.tolist(), range(count + 1), strict=True))
-
-        self._unions: dict[int, int] = {}  # from the hash of a combination of sets to their union
+        self._numbers = _Table()
+        self._numbers.add(hashes, np.arange(count + 1))
+        self._unions = _Table()  # from the hash of a combination of sets to their union
 
     def sizes(self, numbers: Numbers) -> Numbers:
         """How many members these sets have."""
@@ -91,7 +93,7 @@ class IndexSets:
         combinations, first, inverse = np.unique(
             np.add.reduceat(_mixed(numbers), starts), return_index=True, return_inverse=True
         )
-        found = np.array([self._unions.get(key, -1) for key in combinations.tolist()], np.int64)
+        found = self._unions.find(combinations)
         missing = np.flatnonzero(found < 0)
         if len(missing):
             rank = np.full(count, -1, np.int64)
@@ -100,7 +102,7 @@ class IndexSets:
             members, owners = self.members(numbers[chosen])
             keys = _distinct(rank[groups[chosen]][owners] * max(self.count, 1) + members)
             found[missing] = self._known(keys, len(missing))
-            self._unions.update(zip(combinations[missing].tolist(), found[missing].tolist(), strict=True))
+            self._unions.add(combinations[missing], found[missing])
         out[groups[starts]] = found[inverse]
 
     def _known(self, keys: Numbers, count: int) -> Numbers:
@@ -108,20 +110,19 @@ class IndexSets:
         owners, members = np.divmod(keys, max(self.count, 1))
         sizes = np.bincount(owners, minlength=count)
         starts = np.cumsum(sizes) - sizes
-        hashes = np.add.reduceat(_mixed(members), starts).tolist()
-        numbers = np.empty(count, np.int64)
-        fresh: list[int] = []
-        for position, value in enumerate(hashes):
-            known = self._numbers.get(value)
-            if known is None:
-                known = self._numbers[value] = self._filled - 1 + len(fresh)
-                fresh.append(position)
-            numbers[position] = known
-        if fresh:
+        hashes, first, inverse = np.unique(
+            np.add.reduceat(_mixed(members), starts), return_index=True, return_inverse=True
+        )
+        numbers = self._numbers.find(hashes)
+        fresh = np.flatnonzero(numbers < 0)
+        if len(fresh):
+            fresh = fresh[np.argsort(first[fresh])]  # in the order in which their members lie
+            numbers[fresh] = self._filled - 1 + np.arange(len(fresh))
+            self._numbers.add(hashes[fresh], numbers[fresh])
             wanted = np.zeros(count, np.bool_)
-            wanted[fresh] = True
-            self._append(members[wanted[owners]], sizes[fresh])
-        return numbers
+            wanted[first[fresh]] = True
+            self._append(members[wanted[owners]], sizes[first[fresh]])
+        return numbers[inverse]
 
     def _append(self, members: Numbers, sizes: Numbers) -> None:
         self._members = _with_room(self._members, self._used, len(members))
@@ -130,6 +131,41 @@ class IndexSets:
         self._starts[self._filled : self._filled + len(sizes)] = self._used + np.cumsum(sizes)
         self._used += len(members)
         self._filled += len(sizes)
+
+
+class _Table:
+    """From hashes to numbers, for many of them at once. What came in small portions is sorted in later."""
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, np.uint64)
+        self._values = np.zeros(0, np.int64)
+        self._recent: dict[int, int] = {}
+
+    def find(self, keys: Hashes) -> Numbers:
+        """The numbers of these hashes, -1 for those that are not known."""
+        if self._recent and len(keys) > _FEW:
+            self._sort_in(np.array(list(self._recent), np.uint64), np.array(list(self._recent.values()), np.int64))
+            self._recent = {}
+        found = np.full(len(keys), -1, np.int64)
+        if len(self._keys):
+            places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+            found = np.where(self._keys[places] == keys, self._values[places], found)
+        if self._recent:
+            for position in np.flatnonzero(found < 0).tolist():
+                found[position] = self._recent.get(int(keys[position]), -1)
+        return found
+
+    def add(self, keys: Hashes, values: Numbers) -> None:
+        """Remember numbers of hashes that are not known yet."""
+        if len(keys) <= _FEW:
+            self._recent.update(zip(keys.tolist(), values.tolist(), strict=True))
+        else:
+            self._sort_in(keys, values)
+
+    def _sort_in(self, keys: Hashes, values: Numbers) -> None:
+        keys, values = np.concatenate([self._keys, keys]), np.concatenate([self._values, values])
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._values = keys[order], values[order]
 
 
 def _distinct(keys: Numbers) -> Numbers:
@@ -147,7 +183,7 @@ def _with_room(array: Numbers, used: int, more: int) -> Numbers:
     return grown
 
 
-def _mixed(numbers: Numbers) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def _mixed(numbers: Numbers) -> Hashes:
     """A number that looks random for every number, always the same one (the finalizer of splitmix64)."""
     z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pullback.core.state import current
 from pullback.payloads.batched import BatchedArray
-from pullback.tensors.tensor import Tensor, wrap
+from pullback.tensors.tensor import Tensor, extra_of, wrap
 from pullback.tensors.versions import dated_counter
 
 
@@ -20,4 +20,5 @@ def made_here(payload: Any) -> Tensor:
         tensor._counter = dated_counter()
     if modes.vmaps and type(payload) is np.ndarray:
         tensor._data = BatchedArray(payload, ())
+        extra_of(tensor)
     return tensor

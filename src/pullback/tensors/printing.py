@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pullback.errors import AutogradError
+from pullback.payloads.batched_array import plain_array
 from pullback.tensors.tensor import Tensor
 
 _OPENING = "tensor("
@@ -19,9 +20,9 @@ _TOLD_BY_THE_NUMBERS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bo
 
 def to_text(tensor: Tensor) -> str:
     """The tensor as `repr` and `str` show it."""
-    payload = tensor._data
-    if type(payload) is not np.ndarray:
-        return f"{_OPENING}{', '.join([repr(payload), *_history(tensor)])})"
+    payload = plain_array(tensor._data)
+    if payload is None:
+        return f"{_OPENING}{', '.join([repr(tensor._data), *_history(tensor)])})"
     extras = [*_kind(tensor), *_history(tensor)]
     numbers = np.array2string(payload, separator=", ", prefix=_OPENING, suffix="," if extras else ")")
     text = _OPENING + numbers
@@ -64,15 +65,21 @@ def _tangents(tensor: Tensor) -> list[Tensor]:
 
 
 def _numbers(tensor: Tensor) -> str:
-    payload = tensor._data
-    return np.array2string(payload, separator=", ") if type(payload) is np.ndarray else repr(payload)
+    payload = plain_array(tensor._data)
+    return repr(tensor._data) if payload is None else np.array2string(payload, separator=", ")
 
 
 def format_tensor(tensor: Tensor, specification: str) -> str:
     """`format(tensor, specification)`: a tensor without axes is formatted like its number."""
-    if tensor.ndim == 0 and type(tensor._data) is np.ndarray:
-        number = tensor._data[()]
+    payload = plain_array(tensor._data)
+    if tensor.ndim == 0 and payload is not None:
+        number = payload[()]
         return format(number, specification) if specification else str(number)
+    if specification and tensor.ndim == 0:
+        raise TypeError(
+            f"unsupported format string {specification!r}: this is no single number, but {tensor._data!r}; inside of a "
+            "transform, write the tensor without a format"
+        )
     if specification:
         raise TypeError(
             f"unsupported format string {specification!r} for a tensor of shape {list(tensor.shape)}: only a tensor "

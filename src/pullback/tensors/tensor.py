@@ -175,7 +175,7 @@ def wrap(payload: Any) -> Tensor:
     tensor._spec = spec_of(payload)
     tensor._node = None
     tensor._counter = None
-    tensor._extra = None
+    tensor._extra = None if type(payload) is ndarray else Extra()  # fast paths are for arrays only
     tensor._meta = None
     return tensor
 
@@ -194,7 +194,7 @@ def alias(tensor: Tensor) -> Tensor:
     twin._spec = tensor._spec
     twin._node = None
     twin._counter = shared_counter(tensor)
-    twin._extra = None
+    twin._extra = None if type(tensor._data) is ndarray else Extra()
     twin._meta = None
     if tensor._extra is not None and tensor._extra.inference:
         twin._extra = Extra()

@@ -26,9 +26,6 @@ class CreationMeta(enum.Enum):
     MULTI = "a custom Function with several outputs"
 
 
-NOT_FORWARD: Any = object()
-
-
 class ViewStep(NamedTuple):
     """One view operation with its static parameters."""
 
@@ -40,12 +37,15 @@ class ViewStep(NamedTuple):
         return self.op(value, **self.params)
 
 
+ForwardRecord = tuple[Tensor, tuple[ViewStep, ...]]
+
+
 class ViewInfo:
     """The view record of a tensor. `attr_version` is the version at which its `grad_fn` was built.
 
     `written` is set when this very view is written, and unset until then: few views are, and all pay for a field.
-    `forward` is the separate record of forward mode: None if it is the same, `NOT_FORWARD` for the alias that
-    `make_dual` returns, which shares no tangents with its base, else the base and the steps as forward mode sees them.
+    `forward` says at which forward levels it is another tensor's view than otherwise, and whose, by which steps. The
+    alias that `make_dual` returns is nobody's at its level, which is None here: it shares no tangents at that level.
     """
 
     __slots__ = ("attr_version", "base", "creation_meta", "forward", "steps", "written")
@@ -59,17 +59,21 @@ class ViewInfo:
         self.steps = steps
         self.creation_meta = creation_meta
         self.attr_version = attr_version
-        self.forward: Any = None
+        self.forward: dict[Any, ForwardRecord | None] | None = None
 
     def last_write(self) -> tuple[Any, int]:
         """The history that the last recorded write to this view gave to the base, and the version it made."""
         return getattr(self, "written", (None, -1))
 
-    def forward_record(self) -> tuple[Tensor, tuple[ViewStep, ...]] | None:
-        """The tensor whose tangents this view shares and the steps from there; None if there is none."""
-        if self.forward is None:
-            return (self.base, self.steps) if self.creation_meta is not CreationMeta.INFERENCE else None
-        return None if self.forward is NOT_FORWARD else self.forward
+    def forward_record(self, level: Any = None) -> ForwardRecord | None:
+        """The tensor whose tangents at `level` this view shares, and the steps from there; None if there is none."""
+        if self.forward is not None and level in self.forward:
+            return self.forward[level]
+        return (self.base, self.steps) if self.creation_meta is not CreationMeta.INFERENCE else None
+
+    def set_apart(self, level: Any) -> None:
+        """Share no tangents at this level."""
+        self.forward = {**(self.forward or {}), level: None}
 
     def replay(self, value: Any) -> Any:
         """The view of `value` that this record takes of its base."""
@@ -114,13 +118,15 @@ def propagated_meta(new: CreationMeta, parent: CreationMeta | None) -> CreationM
     return new
 
 
-def forward_step(source: Tensor, info: ViewInfo | None, step: ViewStep) -> Any:
-    """The forward record of a new view of `source`: None unless it differs from the backward one."""
+def forward_step(source: Tensor, info: ViewInfo | None, *steps: ViewStep) -> dict[Any, ForwardRecord | None] | None:
+    """The forward records of a new view of `source`: None unless they differ from the backward one."""
     if info is None or info.forward is None:
         return None
-    if info.forward is NOT_FORWARD:
-        return source, (step,)
-    return info.forward[0], (*info.forward[1], step)
+    return {
+        level: (source, steps) if record is None else (record[0], (*record[1], *steps))
+        for level, record in info.forward.items()
+        if level.is_open
+    }
 
 
 def root_and_steps(source: Tensor, step: ViewStep) -> tuple[Tensor, tuple[ViewStep, ...]]:

@@ -1,0 +1,105 @@
+"""`pure_callback` and `io_callback`: NumPy code in the middle of a computation, without a definition of its own.
+
+A callback is an operator without name: the same call, the same batching, no derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd._levels import live_levels
+from pullback.autograd._variable import requires_grad
+from pullback.core.pytree import flatten, unflatten
+from pullback.core.spec import describe
+from pullback.core.state import current, open_levels
+from pullback.library._definition import CustomOpDef
+from pullback.library._errors import FakeMismatchError
+from pullback.library._fake import ShapeDtype
+from pullback.library._places import location
+from pullback.library._schema import Schema
+from pullback.payloads.batched import levels_of
+from pullback.tensors.tensor import Tensor, as_constant
+
+_SCHEMA = Schema((), (), False, is_dynamic=True, text="(Any *args) -> Any")
+
+
+def pure_callback(fn: Callable[..., Any], result: Any, *args: Any, vmap_method: str | None = None) -> Any:
+    """Call `fn` with the arguments as NumPy arrays; its results must be as `result` says.
+
+    `result` is a `pb.ShapeDtype`, or a nested container of them. `fn` must be a pure function: it may be called more
+    than once, or not at all. It has no derivative. `vmap_method` says what to do inside `vmap`: `"sequential"`,
+    `"expand_dims"` or `"broadcast_all"`.
+
+    >>> pb.library.pure_callback(np.sort, pb.ShapeDtype(3), pb.tensor([3.0, 1.0, 2.0]))
+    tensor([1., 2., 3.])
+    """
+    return _call("pure_callback", fn, result, args, vmap_method, ordered=False)
+
+
+def io_callback(fn: Callable[..., Any], result: Any, *args: Any, ordered: bool = True) -> Any:
+    """Call `fn`, which has effects, with the arguments as NumPy arrays; its results must be as `result` says.
+
+    It is called exactly once, and with `ordered` in the order of the program. `result` may be None.
+
+    >>> pb.library.io_callback(lambda x: print(x.sum()), None, pb.tensor([3.0, 1.0]))
+    4.0
+    """
+    return _call("io_callback", fn, result, args, "sequential", ordered)
+
+
+def _call(who: str, fn: Any, result: Any, args: Sequence[Any], vmap_method: str | None, ordered: bool) -> Any:
+    if not callable(fn):
+        raise TypeError(f"{who}: {fn!r} is not callable")
+    expected, structure = ([], None) if result is None else flatten(result)
+    for each in expected:
+        if not isinstance(each, ShapeDtype):
+            raise TypeError(f"{who}: the result is described by pb.ShapeDtype, got {type(each).__name__}")
+    tensors = [as_constant(x) for x in args]
+    name = getattr(fn, "__qualname__", type(fn).__name__)
+    is_watched = current().grad and any(requires_grad(x) for x in tensors)
+    if is_watched or (open_levels and live_levels(tensors)):
+        raise RuntimeError(
+            f"{who}: an argument of {name} is differentiated, and a callback has no derivative: use primitive, and "
+            "give it one"
+        )
+    if vmap_method is None and any(levels_of(x._data) for x in tensors):
+        raise NotImplementedError(f"{who}: {name} is called inside vmap, and no vmap_method says what that means")
+    ranks = [x.ndim for x in tensors]
+
+    def kernel(*arrays: Any) -> tuple[Any, ...]:
+        returned = fn(*arrays)
+        if structure is None:
+            return ()
+        leaves, got = flatten(returned)
+        if got != structure:
+            raise FakeMismatchError(f"{who}: {name} returned {got}, but {structure} was promised")
+        lead = max((a.shape[: a.ndim - rank] for a, rank in zip(arrays, ranks, strict=True)), key=_count, default=())
+        return tuple(_checked(who, name, leaf, each, lead) for leaf, each in zip(leaves, expected, strict=True))
+
+    definition = CustomOpDef(f"callback::{who}", _SCHEMA, kernel, frozenset(), "nondiff", location())
+    definition.signature = None
+    definition.register_kernel(None, kernel)
+    if vmap_method is not None:
+        definition.register_vmap(vmap_method)
+    if ordered:
+        definition.register_effect("ordered")
+    flat = definition(*tensors)
+    return None if structure is None else unflatten(structure, flat)
+
+
+def _count(lead: tuple[int, ...]) -> tuple[int, int]:
+    return len(lead), int(np.prod(lead, dtype=int))
+
+
+def _checked(who: str, name: str, value: Any, expected: ShapeDtype, lead: tuple[int, ...]) -> Any:
+    array = np.asarray(value._data if isinstance(value, Tensor) else value)
+    shape = (*lead, *expected.shape)
+    if array.shape != shape or array.dtype != expected.dtype:
+        raise FakeMismatchError(
+            f"{who}: {name} returned {describe(array.shape, array.dtype)}, but {describe(shape, expected.dtype)} was "
+            "promised"
+        )
+    return array
