@@ -182,8 +182,8 @@ def _leave_the_graph(tensor: Tensor, caller: FrameType) -> None:
     if _stores_an_item(caller):
         raise lost_gradient(tensor, "an element of a NumPy array")
     warnings.warn(
-        "a number was taken out of a tensor that requires grad, and gradients do not flow through it; write x.item() "
-        "if that is intended, or use pb functions (pb.sin(x), not math.sin(x))",
+        "a number was taken out of a tensor that requires grad or carries a tangent, and no derivative flows through "
+        "it; write x.item() if that is intended, or use pb functions (pb.sin(x), not math.sin(x))",
         DetachedScalarWarning,
         stacklevel=3,
     )

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pullback.core.state import observers
 from pullback.declare.op import Op
 from pullback.library._batching import run_batched
 from pullback.library._bind import Binder
@@ -19,6 +20,7 @@ from pullback.library._errors import BindError
 from pullback.library._fake import as_spec, outputs_of_fake
 from pullback.library._formulas import Formulas
 from pullback.library._kernel import run_kernel
+from pullback.library._quick import quick_function
 from pullback.library._registrations import Registrations
 from pullback.library._run import call_operator
 from pullback.library._schema import Schema
@@ -69,6 +71,7 @@ class CustomOpDef(Registrations):
         self.save_half: tuple[Callable[..., Any], str] | None = None
         self.backward_half: Any = None
         self._formulas: Formulas | None = None
+        self._quick: Callable[..., Any] | None = None  # the short way for plain calls, made with the formulas
         self.is_elementwise = "pointwise" in tags
         self.annotated: list[Any] = []  # of a primitive: for each parameter, what its annotation asks for
         self.signature = _signature(function, schema)
@@ -103,6 +106,12 @@ class CustomOpDef(Registrations):
                 if type(value) is not Tensor:
                     break
             else:
+                if self._formulas is None:
+                    self.formulas()
+                if self._quick is not None and not observers and not _switched_off.get():
+                    found = self._quick(args)
+                    if found is not None:
+                        return found
                 return call_operator(Call(self, self._plain_layout, {}), list(args))
         values, keywords = self.bind(args, kwargs)
         return self.call_bound(values, keywords)
@@ -123,7 +132,9 @@ class CustomOpDef(Registrations):
         found = self._formulas
         if found is None:
             self._check_pair()
-            found = self._formulas = Formulas(self)
+            found = Formulas(self)
+            self._quick = quick_function(self, found, self._plain_layout)
+            self._formulas = found
         return found
 
     def _specs(self, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pullback.autograd._bodies import fresh_leaf, running
 from pullback.autograd._captures import Transform
 from pullback.autograd._function_node import FunctionNode, _in_backward, in_jvp, store
@@ -20,7 +22,10 @@ from pullback.autograd._variable import requires_grad
 from pullback.core.state import current, next_stamp
 from pullback.errors import AutogradError
 from pullback.library._call import Call
-from pullback.tensors.tensor import Tensor, alias
+from pullback.tensors.tensor import Tensor, alias, wrap
+
+
+ndarray = np.ndarray
 
 
 class OperatorNode(FunctionNode):
@@ -117,10 +122,12 @@ class OperatorNode(FunctionNode):
 
     def _run_backward(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         gradients = tuple(self._filled(gradient, number, as_tensors) for number, gradient in enumerate(grads))
-        lent = [lend(gradient) for gradient in gradients]
+        is_watched = as_tensors and current().grad
+        lent = [lend(gradient) if is_watched or type(gradient) is not ndarray else _lent_array(gradient)
+                for gradient in gradients]  # fmt: skip
         token = _in_backward.set((self, wanted))
         try:
-            if as_tensors and current().grad:
+            if is_watched:
                 results = self._watched(lent, wanted)
             else:
                 results = call_user(False, self._formulas.reverse.backward, self, self._operator, lent)
@@ -161,6 +168,13 @@ class OperatorNode(FunctionNode):
             "so its result has no history and a second derivative would silently be missing; wrap that NumPy code "
             "in a second custom op with a formula of its own"
         )
+
+
+def _lent_array(gradient: Any) -> Tensor:
+    """A gradient that can be read but not written. It is a plain Tensor, so that formulas take the short ways."""
+    array = gradient.view()
+    array.flags.writeable = False
+    return wrap(array)
 
 
 def node_class(definition: Any, formulas: Any) -> type[OperatorNode]:

@@ -31,7 +31,7 @@ def _exported(self: Tensor) -> Any:
     payload = plain_array(self._data)
     if payload is None:
         raise BufferError(
-            f"a tensor {describe(self.shape, self.dtype)} inside of a transform can not be exported: it stands for many "
+            f"a tensor {describe(self.shape, self.dtype)} inside a transform can not be exported: it stands for many "
             "values; return it from the function, and export it outside"
         )
     return payload

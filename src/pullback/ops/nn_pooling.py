@@ -80,7 +80,7 @@ def _cells(
 
 
 def _small_max_pool(x: Any, cells: Any, numbers: Any, positions: Ints) -> tuple[Any, Any]:
-    """All windows side by side: more memory and fewer calls. NumPy takes NaN for the largest, and of equals the first."""
+    """All windows side by side: more memory, fewer calls. For NumPy too NaN is the largest, and of equals the first."""
     leading = x.shape[: x.ndim - len(positions)]
     planes = x.reshape(math.prod(leading), -1)
     candidates = planes.take(cells, 1)

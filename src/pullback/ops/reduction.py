@@ -87,38 +87,33 @@ def _products_of_others(x: Any, axis: tuple[int, ...]) -> Any:
     return (before * after).reshape(permuted.shape).transpose(inverse_permutation(order))
 
 
-def _prod_gradient(g: Any, x: Any, axis: tuple[int, ...]) -> Any:
+def _prod_gradient(g: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
     """`g` times the products of the others as quotients, if no element is near zero or infinity; None otherwise."""
-    rows = as_rows(x, axis) if x.size >= PIECE else None
+    if not is_ordinary(out):
+        return None
+    total = g * out
+    rows = as_rows(x, axis) if x.size > PIECE else None
     if rows is None:
-        if not is_ordinary(x):
-            return None
-        out = np.multiply.reduce(x, axis, keepdims=True)  # not kept from the forward: the result may be overwritten
-        return (g * out) / x if is_ordinary(out) else None
-    gradients = g.reshape(-1, 1)
-    out = np.empty_like(rows)
+        return total / x if is_ordinary(x) else None
+    totals = total.reshape(-1, 1)
+    quotients = np.empty_like(rows)
     failed: list[int] = []
 
     def work(start: int, stop: int) -> None:
-        part = rows[start:stop]
-        if failed or not is_ordinary(part, out[start:stop]):
+        part, target = rows[start:stop], quotients[start:stop]
+        if failed or not is_ordinary(part, target):
             failed.append(start)
             return
-        total = np.multiply.reduce(part, 1, keepdims=True)
-        if not is_ordinary(total):
-            failed.append(start)
-            return
-        total *= gradients[start:stop]
-        np.divide(total, part, out[start:stop])
+        np.divide(totals[start:stop], part, target)
 
     in_pieces(work, *rows.shape)
-    return None if failed else out.reshape(x.shape)
+    return None if failed else quotients.reshape(x.shape)
 
 
 @prod.vjp
-def prod_vjp(g, x, axis):
-    if type(g) is type(x) is np.ndarray and x.dtype.char in "fd" and g.dtype == x.dtype and x.size:
-        quotients = _prod_gradient(g, x, axis)
+def prod_vjp(g, x, out, axis):
+    if type(g) is type(x) is type(out) is np.ndarray and x.dtype.char in "fd" and g.dtype == x.dtype and x.size:
+        quotients = _prod_gradient(g, x, out, axis)
         if quotients is not None:
             return quotients
     return g * conjugated(_products_of_others(x, axis))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,14 @@ def is_ordinary(x: Any, buffer: Any = None) -> bool:
     `buffer` is an array of the same shape that may be overwritten.
     """
     size = np.abs(x, buffer)
-    limits = np.finfo(x.dtype)
-    return bool(size.min() > limits.tiny**0.5 and size.max() < limits.max**0.5)  # NaN compares False
+    lowest, highest = _ordinary(x.dtype)
+    return bool(size.min() > lowest and size.max() < highest)  # NaN compares False
+
+
+@lru_cache(maxsize=8)
+def _ordinary(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    limits = np.finfo(dtype)
+    return limits.tiny**0.5, limits.max**0.5
 
 
 def _peak_if_close(x: Any, axis: int) -> Any:

@@ -40,7 +40,7 @@ def sorting_order(x, *, axis, descending):
     if order is not None:
         return order
     if not descending:
-        return np.argsort(x, axis, kind="stable")
+        return x.argsort(axis, kind="stable")
     # Sorted from the back and counted from there, so that equal elements keep their order.
     backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
     return np.flip(x.shape[axis] - 1 - backwards, axis)
@@ -241,6 +241,10 @@ def sort(
 
     Every gradient goes to the element that was moved there; equal elements keep their order, descending too.
     """
+    if type(axis) is int and dim is None and -x.ndim <= axis < x.ndim:  # what most calls give
+        along = axis % x.ndim
+        order = sorting_order(x, axis=along, descending=bool(descending))
+        return gather_along(x, order, along, distinct=True)
     return sort_with_indices(x, axis, descending=descending, stable=stable, dim=dim).values
 
 
