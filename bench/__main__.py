@@ -2,10 +2,11 @@
 
 import argparse
 
-from bench import eager, memory, operators, startup, transforms
+from bench import custom_ops, eager, memory, operators, startup, transforms
 from bench.runner import Options
 
 QUESTIONS = {
+    "custom_ops": custom_ops.main,
     "eager": eager.main,
     "memory": memory.main,
     "operators": operators.main,

@@ -6,9 +6,12 @@ normalisation is zero and a wrong one would pass. HIPS autograd takes part where
 would write it in a line or two; `-` stands where it has nothing of the kind.
 
 "small" is overhead, "medium" fits into the second-level cache, "large" is about a million elements, or a matrix
-of a thousand rows. Torch uses two threads; so does the BLAS behind Pullback and HIPS autograd, and nothing else there.
+of a thousand rows. Torch uses two threads; so do the BLAS behind Pullback and HIPS autograd, and Pullback's own pieces.
+With `OMP_NUM_THREADS=1` everybody has one, which is the comparison for a busy machine: threads that wait for each other
+are disturbed far more by other programs than one thread is.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,13 +31,21 @@ Maker = Callable[[np.random.Generator], Arrays]
 
 
 @dataclass(frozen=True)
-class Patient(Options):
-    """Options for rows that take milliseconds: fewer turns are as good, since overhead is no part of them."""
+class ShortTurns(Options):
+    """Many short turns: on a machine that others use as well, a short one is more likely to be left alone."""
+
+    size: str = "small"
 
     @property
     def rounds(self) -> int:
         """How many turns each framework takes."""
-        return 5 if self.quick else 15
+        rounds = {"small": 45, "medium": 21, "large": 11}[self.size]
+        return rounds // 3 if self.quick else rounds
+
+    @property
+    def seconds(self) -> float:
+        """How long one turn lasts at least."""
+        return 0.002
 
 
 @dataclass(frozen=True)
@@ -503,17 +514,18 @@ REASONS: dict[str, str] = {
     "layer_norm": f"layer_norm: {_PASSES}.",
     "batch_norm": f"batch_norm: {_PASSES}.",
     "gelu": f"gelu: {_PASSES}; NumPy has no error function, so it is a table and a series.",
-    "silu": f"silu: {_EXP}; as in torch, backward computes the exponential again instead of keeping it.",
+    "silu": f"silu: {_EXP}, and {_PASSES}.",
     "attention": f"attention: {_PASSES}, except for the matrix products.",
     "max_pool2d": "max_pool2d: a strided pass for each place of the window, twice: the value, and where it was.",
-    "erf": "erf: SciPy's function takes 17 ns an element and runs on one thread.",
-    "log_ndtr": "log_ndtr: SciPy's function takes 28 ns an element and runs on one thread.",
+    "erf": "erf: SciPy's function takes 17 ns an element, one by one, where torch's is vectorised.",
+    "log_ndtr": "log_ndtr: SciPy's function takes 28 ns an element, and `erfcx` for its derivative 31 ns.",
     "cumsum": "cumsum: NumPy's scan along a row waits for each addition, 4 ns an element.",
     "cumprod": f"cumprod: NumPy's scan along a row waits for each product; in addition, {_PASSES}.",
     "sort": "sort: NumPy sorts positions, then values are read there and checked for ties, to know that it was stable.",
     "topk": "topk: NumPy partitions a copy, from which the places have to be found again by comparison.",
-    "max": "max: NumPy finds the position first and then reads the value there.",
-    "prod": f"prod: {_PASSES}; two of them make sure that no product vanishes before it is divided by an element.",
+    "max": "max: two thirds of the time NumPy fills the gradient with zeros, on one thread; the rest is its `argmax`.",
+    "prod": "prod: NumPy's product of a row waits for each product, 1 ns an element, and before backward divides by "
+    "the elements, three passes make sure that none of them is near zero.",
     "take": "take: rows are added in rounds of distinct rows, since NumPy adds at positions one element at a time.",
     "embedding": "embedding: rows are added in rounds of distinct rows, since NumPy adds at positions one by one.",
     "gather": "gather: NumPy reads and adds at positions on one thread.",
@@ -574,12 +586,17 @@ def main(options: Options) -> None:
     """Measure, print and store everything in this file."""
     report = Report("operators")
     adapters = {name: adapter for name, adapter in frameworks.load() if name in PEERS}
+    threads = int(os.environ.get("OMP_NUM_THREADS", frameworks.THREADS))
+    if "torch" in adapters:
+        adapters["torch"].namespace.set_num_threads(threads)
+    report.findings["threads"] = threads
     rows = []
     for workload in (workload for question in questions() for workload in question.workloads()):
         if options.only in workload.name:
             check(workload, adapters)
-            patient = not workload.name.endswith("small")
-            rows.append(measure(workload, adapters, Patient(options.quick) if patient else options))
+            turns = ShortTurns(options.quick, size=workload.name.rpartition(" ")[2])
+            rows.append(measure(workload, adapters, turns))
+            print("  " + "   ".join(cells(rows[-1])), flush=True)
     header = ["operator", "size", "pullback us", "torch ratio", "HIPS ratio"]
     print_table("forward and backward, Pullback's best time and its ratios", header, map(cells, rows))
     for line in remarks(rows):

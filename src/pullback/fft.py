@@ -1,7 +1,7 @@
 """Discrete Fourier, cosine and sine transforms with the names and arguments of `numpy.fft` and `scipy.fft`, and `stft`.
 
     >>> pb.fft.rfft(pb.tensor([1.0, 2.0, 3.0]))
-    tensor([ 6. +0.j       , -1.5+0.8660254j])
+    tensor([ 6. +0.j       , -1.5+0.8660254j], dtype=complex128)
 
 All transforms are linear. The gradients of those between real numbers and half spectra are exact adjoints, as
 described in the documentation of `irfft`.

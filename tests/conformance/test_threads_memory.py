@@ -1,6 +1,7 @@
 """Threads, determinism, depth and memory: conformance cases 240 to 248, and what §14 says besides."""
 
 import gc
+import subprocess
 import sys
 import threading
 import weakref
@@ -243,6 +244,40 @@ def test_nothing_is_saved_for_inputs_that_need_no_gradient(no_collector):
     assert gone() is None
     product.backward()
     assert it(x.grad) == [6.0]
+
+
+# Counts every Tensor that is made, which changes the class for good: it runs in a process of its own.
+COUNTING = """
+import pullback as pb
+
+made = 0
+
+def counting(cls, *args):
+    global made
+    made += 1
+    return object.__new__(cls)
+
+x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = pb.softmax(pb.sin(x) * pb.exp(-x) + x.sum() / (1 + x * x))
+z = y @ pb.eye(3)
+z[1:] = pb.cumsum(y)[:2]
+z += pb.stack([y, x])[0]
+loss = (z**2).sum()
+pb.Tensor.__new__ = counting
+counts = []
+for run in (lambda: pb.autograd.grad(loss, x, retain_graph=True),
+            lambda: loss.backward(retain_graph=True), lambda: loss.backward(retain_graph=True)):
+    made = 0
+    run()
+    counts.append(made)
+print(*counts)
+"""
+
+
+def test_a_pass_makes_no_tensors_but_its_results():
+    """The result of `grad`; the `.grad` of the leaf; and nothing, when there is a `.grad` to add to."""
+    found = subprocess.run([sys.executable, "-c", COUNTING], check=True, capture_output=True, text=True)
+    assert found.stdout.split() == ["1", "1", "0"]
 
 
 def test_an_incoming_gradient_is_dropped_when_its_node_has_finished(no_collector):

@@ -1,7 +1,5 @@
 """Derivatives stated by the author, `jacobian`, and Gauss-Newton products."""
 
-import doctest
-import importlib
 
 import numpy as np
 import pytest
@@ -121,12 +119,3 @@ def test_gauss_newton_products():
     curvature = pb.func.hessian(loss)(model(x)).numpy()
     assert_close(gradient, pb.func.grad(lambda y: loss(model(y)))(x))
     assert_close(product, jacobian.T @ curvature @ jacobian @ t.numpy())
-
-
-@pytest.mark.parametrize("name", ["_jet", "_sparsity", "_sparse_jacobian", "_custom", "_choice"])
-def test_examples_in_docstrings(name):
-    if "spars" in name:
-        pytest.importorskip("scipy")
-    module = importlib.import_module(f"pullback.func.{name}")
-    found = doctest.testmod(module, extraglobs={"pb": pb, "np": np})
-    assert found.attempted and not found.failed

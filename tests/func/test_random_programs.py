@@ -277,6 +277,12 @@ SMALL = {
     # Gradients that were computed inside a transform belong to it.
     "written gradient": ([(3,), (3,)], [Step("in_grad", (1, 1)), Step("add_", (2, 0))]),
     "filled": ([(3,), (3,)], [Step("abs", (0,)), Step("fill_", (2,), 0.5), Step("mul", (2, 0))]),
+    # What writes to the argument of an inner transform writes to the caller's tensor, tangents included.
+    "written by jvp": ([(3,), (3,)], [Step("scaled", (0,), 2), Step("in_jvp_", (2, 1))]),
+    "written in a level": ([(3,), (3,)], [Step("scaled", (0,), 2), Step("in_level_", (2, 1)), Step("mul", (2, 1))]),
+    "written in rows": ([(2, 3), (3,)], [Step("sin", (0,)), Step("in_rows_", (2, 1))]),
+    # The tangent of the quotient was computed from a tangent that is overwritten later.
+    "overwritten tangent": ([(3,), (3,)], [Step("sub", (1, 0)), Step("ratio", (2, 0)), Step("add_", (2, 3))]),
     "doubled after use": ([(3,), (3,)], [Step("sin", (0,)), Step("tanh", (2,)), Step("doubled_", (2,))]),
 }
 

@@ -8,7 +8,7 @@ from pullback.errors import AutogradError
 from pullback.func import _coloring as coloring
 from pullback.testing import assert_close
 
-sparse = pytest.importorskip("scipy.sparse")
+sparse = pytest.importorskip("scipy.sparse", reason="the matrices are SciPy's")
 
 X = pb.tensor([0.5, 1.0, 2.0, 3.0])
 
@@ -304,3 +304,20 @@ def test_dense_rows_and_columns_take_few_colours_from_both_sides():
     rows, columns = coloring.split_for_both(sparse.csr_array(arrow_pattern))
     assert coloring.number_of(rows) + coloring.number_of(columns) == 3
     assert coloring.number_of(coloring.star_coloring(sparse.csr_array(arrow_pattern))[0]) == 2
+
+
+def test_a_matrix_that_would_lose_a_derivative_is_refused():
+    square = lambda v: v * v
+    x = pb.tensor([1.0, 2.0])
+    inside = lambda v: v.sum() * pb.func.sparse_jacobian(square)(v).sum()
+    for call in (
+        lambda: pb.func.grad(inside)(x),
+        lambda: pb.func.jvp(inside, (x,), (x,)),
+        lambda: pb.func.grad(lambda w: pb.func.sparse_jacobian(lambda v: v * w)(x).sum() * w.sum())(x),
+    ):
+        with pytest.raises(pb.AutogradError) as caught:
+            call()
+        assert caught.value.code in ("SPARSE_DIFFERENTIATED", "LIFTED_DIFFERENTIATED")
+    assert_close(pb.func.grad(lambda v: v.sum() * pb.func.sparse_jacobian(square)(v.detach()).sum())(x), [6.0, 6.0])
+    leaf = pb.tensor([1.0, 2.0], requires_grad=True)
+    assert_close(pb.func.sparse_jacobian(square)(leaf).toarray(), np.diag([2.0, 4.0]))

@@ -2,13 +2,10 @@
 
 import asyncio
 import contextvars
-import copy
 import gc
-import pickle
 import threading
 import weakref
 
-import numpy as np
 import pytest
 
 import pullback as pb
@@ -16,59 +13,16 @@ from pullback.autograd import forward_ad as fwd
 from pullback.autograd._levels import ForwardLevel
 from pullback.autograd._node import Node
 from pullback.autograd._tokens import Token
-from pullback.core.state import current, open_levels, running_pass
+from pullback.core.state import current, open_levels
 from pullback.func import (
     grad,
-    grad_and_value,
-    hessian,
-    hvp,
-    jacfwd,
-    jacrev,
     jvp,
     linearize,
     vjp,
     vmap,
 )
 from pullback.testing import assert_close
-
-
-def x3(**options):
-    return pb.tensor([1.0, 2.0, 3.0], **options)
-
-
-def t3():
-    return pb.tensor([1.0, 10.0, 100.0])
-
-
-def program(x):
-    """Some of everything: views, writes, a reduction."""
-    y = pb.zeros(4)
-    y[1:] = pb.sin(x) * x
-    y[0] += y[1:].sum()
-    part = y[::2]
-    part *= 2
-    return (y * y).sum()
-
-
-TRANSFORMS = {
-    "grad": lambda f: grad(f)(x3()),
-    "grad_and_value": lambda f: grad_and_value(f)(x3()),
-    "vjp": lambda f: vjp(f, x3())[1](pb.tensor(1.0)),
-    "jvp": lambda f: jvp(f, (x3(),), (t3(),)),
-    "vmap": lambda f: vmap(f)(pb.stack([x3(), t3()])),
-    "vmap in chunks": lambda f: vmap(f, chunk_size=1)(pb.stack([x3(), t3()])),
-    "linearize": lambda f: linearize(f, x3())[1](t3()),
-    "jacrev": lambda f: jacrev(f)(x3()),
-    "jacfwd": lambda f: jacfwd(f)(x3()),
-    "hessian": lambda f: hessian(f)(x3()),
-    "hvp": lambda f: hvp(f, (x3(),), (t3(),)),
-    "hvp rev_fwd": lambda f: hvp(f, (x3(),), (t3(),), strategy="rev_fwd"),
-    "hvp rev_rev": lambda f: hvp(f, (x3(),), (t3(),), strategy="rev_rev"),
-    "grad of grad": lambda f: grad(lambda x: grad(f)(x).sum())(x3()),
-    "vmap of grad": lambda f: vmap(grad(f))(pb.stack([x3(), t3()])),
-    "grad of vmap": lambda f: grad(lambda x: vmap(f)(x).sum())(pb.stack([x3(), t3()])),
-    "jvp of vmap": lambda f: jvp(vmap(f), (pb.stack([x3(), t3()]),), (pb.ones((2, 3)),)),
-}
+from tests.func.transform_cases import TRANSFORMS, is_clean, program, t3, x3
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -92,10 +46,6 @@ def living(*kinds):
             if isinstance(thing, kind):
                 counts[kind] += 1
     return counts
-
-
-def is_clean():
-    return current().transforms == () and current().vmaps == () and not open_levels and running_pass.get() is None
 
 
 # Memory ---------------------------------------------------------------------------------------------------------------
@@ -443,182 +393,111 @@ def test_modes_inside_a_body_do_not_come_out():
     assert current() is before
 
 
-# Edges ----------------------------------------------------------------------------------------------------------------
+# Tangents that several tensors have -----------------------------------------------------------------------------------
 
 
-def test_ten_gradients_of_one_another():
-    def derivative(function, order):
-        for _ in range(order):
-            function = grad(function)
-        return function
+class Passes(pb.autograd.Function):
+    """Returns the tangent it gets, and one tangent for two outputs."""
 
-    assert_close(derivative(pb.exp, 10)(pb.tensor(0.5)), np.exp(0.5))
-    assert_close(derivative(lambda x: x**10, 10)(pb.tensor(0.3)), 3628800.0, rtol=1e-12)
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1, x * 2, x * 2
 
+    @staticmethod
+    def backward(ctx, g, h, k):
+        return g + 2 * (h + k)
 
-def test_eight_directions_of_one_another():
-    def derivative(function, order):
-        for _ in range(order):
-            function = (lambda inner: lambda x: jvp(inner, (x,), (pb.ones_like(x),))[1])(function)
-        return function
-
-    assert_close(derivative(pb.exp, 8)(pb.tensor(0.5)), np.exp(0.5))
+    @staticmethod
+    def jvp(ctx, t):
+        doubled = t * 2
+        return t, doubled, doubled
 
 
-def test_six_maps_of_one_another():
-    function = lambda x: pb.sin(x) * 2
-    for _ in range(6):
-        function = vmap(function)
-    x = pb.arange(64.0).reshape((2,) * 6)
-    assert_close(function(x), pb.sin(x) * 2)
-    assert_close(grad(lambda x: function(x).sum())(x), pb.cos(x) * 2)
+def shares_by_adding(x):
+    kept = x * 2
+    return kept, kept + 1
 
 
-def smooth(x):
-    return pb.sin(x) * x
+def shares_by_viewing(x):
+    kept = x * 2
+    return kept, kept[::-1] + 1
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (1,), (1, 1)])
-def test_shapes_without_axes_or_without_elements(shape):
-    x = pb.ones(shape)
-    assert_close(grad(lambda x: smooth(x).sum())(x), pb.cos(x) * x + pb.sin(x))
-    slope = jvp(smooth, (x,), (x,))[1]
-    assert_close(slope, (pb.cos(x) * x + pb.sin(x)) * x)
-    assert jacrev(smooth)(x).shape == jacfwd(smooth)(x).shape == shape * 2
-    assert hessian(lambda x: smooth(x).sum())(x).shape == shape * 2
-    _, lin = linearize(smooth, x)
-    assert_close(lin(x), slope)
+def shares_by_a_function(x):
+    kept = x * 2
+    return kept, Passes.apply(kept)[0]
 
 
-def test_an_empty_batch():
-    x = pb.zeros((0, 3))
-    assert vmap(smooth)(x).shape == (0, 3)
-    assert vmap(grad(program))(x).shape == (0, 3)
-    assert vmap(lambda row: jvp(program, (row,), (row,))[1])(x).shape == (0,)
-    assert grad(lambda x: vmap(program)(x).sum())(x).shape == (0, 3)
-    assert vmap(hessian(lambda row: (row**3).sum()))(x).shape == (0, 3, 3)
-    w = x3()
-    assert_close(grad(lambda w: vmap(lambda row: (row * w).sum())(x).sum())(w), pb.zeros(3))
+def shares_between_outputs(x):
+    return Passes.apply(x)[1:]
 
 
-def test_a_batch_of_one():
-    x = x3()[None]
-    assert_close(vmap(grad(program))(x)[0], grad(program)(x3()))
-    assert_close(vmap(program)(x)[0], program(x3()))
-
-
-@pytest.mark.parametrize("dtype", [pb.float32, pb.float64])
-def test_every_transform_keeps_the_precision(dtype):
-    x = x3().astype(dtype)
-
-    def body(x):
-        y = pb.zeros(4, dtype=dtype)
-        y[1:] = pb.sin(x) * 0.5
-        y[0] += (y * 2).sum()
-        return (y * y).sum()
-
-    assert grad(body)(x).dtype == dtype
-    value, slope = jvp(body, (x,), (x,))
-    assert value.dtype == slope.dtype == dtype
-    assert jacrev(body)(x).dtype == jacfwd(body)(x).dtype == hessian(body)(x).dtype == dtype
-    assert vmap(body)(x[None]).dtype == vmap(grad(body))(x[None]).dtype == dtype
-    assert linearize(body, x)[1](x).dtype == dtype
-    for strategy in ("fwd_rev", "rev_fwd", "rev_rev"):
-        assert all(part.dtype == dtype for part in hvp(body, (x,), (x,), strategy=strategy))
-
-
-def test_complex_arguments():
-    z = pb.tensor([1.0 + 2.0j, -0.5 + 0.25j])
-    t = pb.tensor([0.5 - 1.0j, 2.0 + 1.0j])
-
-    def holomorphic(z):
-        return pb.sin(z) * z
-
-    slope = pb.cos(z) * z + pb.sin(z)
-    assert_close(jvp(holomorphic, (z,), (t,))[1], slope * t)
-    vjp_fn = vjp(holomorphic, z)[1]
-    (cotangent,) = vjp_fn(t)
-    assert_close((cotangent.conj() * t).real.sum(), (t.conj() * slope * t).real.sum())
-    gradient = grad(lambda z: (abs(z) ** 2).sum())(z)
-    assert_close(gradient, 2 * z)
-    assert_close(vmap(lambda z, t: jvp(holomorphic, (z,), (t,))[1])(z, t), slope * t)
-    assert_close(vmap(grad(lambda z: abs(z) ** 2))(z), 2 * z)
-    assert_close(linearize(holomorphic, z)[1](t), slope * t)
-    x = pb.tensor([1.0, 2.0])
-    slope = jvp(lambda x: holomorphic(x * (1 + 0j)).real, (x,), (pb.ones(2),))[1]
-    assert_close(slope, pb.cos(x) * x + pb.sin(x))
-
-
-def test_tensors_inside_transforms_can_be_printed():
-    seen = []
-
-    def body(x):
-        seen.extend([repr(x), repr(x * 2), str(x[0])])
-        return (x * x).sum()
-
-    for transform in TRANSFORMS.values():
-        transform(body)
-    assert all(isinstance(text, str) and text for text in seen)
-    seen.clear()
-    jvp(body, (x3(),), (t3(),))
-    assert "tangent=" in seen[0]
-
-
-def test_a_batched_tensor_prints_what_it_is():
-    seen = []
-    vmap(lambda x: seen.append(repr(x)) or x)(pb.arange(6.0).reshape(2, 3))
-    assert "float64" in seen[0] or "vmap" in seen[0] or "batch" in seen[0].lower()
-
-
-def test_copies_of_a_dual():
-    with fwd.dual_level():
-        dual = fwd.make_dual(x3(), t3())
-        shallow, deep = copy.copy(dual), copy.deepcopy(dual)
-        assert_close(fwd.unpack_dual(shallow).tangent, t3())
-        assert_close(fwd.unpack_dual(deep).tangent, t3())
-        deep.mul_(2)
-        assert_close(fwd.unpack_dual(dual).tangent, t3())
-        assert_close(fwd.unpack_dual(dual).primal, x3())
-        with pytest.raises(RuntimeError):
-            pickle.dumps(dual)
-        with pytest.raises(RuntimeError, match="tangent"):
-            dual.numpy()
-        assert pickle.loads(pickle.dumps(dual.detach())).tolist() == [1.0, 2.0, 3.0]
-    assert pickle.loads(pickle.dumps(dual)).tolist() == [1.0, 2.0, 3.0]
-
-
-def test_a_copy_inside_vmap():
-    rows = pb.stack([x3(), t3()])
-    assert_close(vmap(lambda x: copy.copy(x) * 2)(rows), rows * 2)
-
-
-def twice(vjp_fn):
-    return vjp_fn(pb.ones(3), retain_graph=False), vjp_fn(pb.ones(3))
-
-
+@pytest.mark.parametrize("written", [0, 1])
 @pytest.mark.parametrize(
-    "code, call",
-    [
-        ("VMAP_DATA", lambda: vmap(lambda x: x.item())(x3())),
-        ("VMAP_DATA", lambda: vmap(lambda x: x if x > 0 else -x)(x3())),
-        ("VMAP_DATA", lambda: vmap(lambda x: x.numpy())(x3())),
-        ("VMAP_DYNAMIC_SHAPE", lambda: vmap(lambda x: pb.nonzero(x))(pb.ones((2, 3)))),
-        ("VMAP_INPLACE", lambda: (lambda c: vmap(lambda x: c.add_(x))(x3()))(pb.zeros(()))),
-        ("CAPTURE_MUTATED", lambda: (lambda c: jvp(lambda x: c.copy_(x).sum(), (x3(),), (t3(),)))(pb.zeros(3))),
-        ("CAPTURE_MUTATED", lambda: (lambda c: grad(lambda x: c.copy_(x).sum())(x3()))(pb.zeros(3))),
-        ("LEAF_INPLACE", lambda: grad(lambda x: x.mul_(2).sum())(x3())),
-        ("BACKWARD_IN_TRANSFORM", lambda: grad(lambda x: (x.sum().backward(), x.sum())[1])(x3())),
-        ("FORWARD_NO_LEVEL", lambda: fwd.make_dual(x3(), t3())),
-        ("FORWARD_NO_LEVEL", lambda: fwd.exit_dual_level()),
-        ("FORWARD_SHAPE", lambda: jvp(pb.sin, (x3(),), (pb.ones(2),))),
-        ("SECOND_BACKWARD", lambda: twice(vjp(pb.sin, x3())[1])),
-    ],
+    "function", [shares_by_adding, shares_by_viewing, shares_by_a_function, shares_between_outputs]
 )
-def test_errors_say_what_why_and_what_to_do(code, call):
-    with pytest.raises(pb.AutogradError) as caught:
-        call()
-    error = caught.value
-    assert error.code == code
-    assert error.what and error.why and error.fix
-    assert all(part in str(error) for part in (error.what, error.why, error.fix))
-    assert is_clean()
+def test_a_write_changes_the_tangent_of_what_is_written_only(function, written):
+    def body(x):
+        outputs = function(x)
+        outputs[written].mul_(3)
+        return outputs
+
+    slopes = jvp(body, (x3(),), (t3(),))[1]
+    other = t3() * 2
+    for index, slope in enumerate(slopes):
+        wanted = other.flip(0) if index and function is shares_by_viewing else other
+        assert_close(slope, wanted * 3 if index == written else wanted)
+
+
+def test_the_callers_tangent_is_not_written_by_a_function_that_writes():
+    class Doubles(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t.mul_(2)
+
+    x, t = x3(), t3()
+    assert_close(jvp(Doubles.apply, (x,), (t,))[1], 2 * t3())
+    assert_close(t, t3())
+    assert_close(x, 2 * x3())
+
+
+def test_gradients_computed_inside_a_transform_may_be_written_there():
+    def body(x):
+        gradient = grad(lambda w: (w * w).sum())(t3())
+        gradient += x
+        return gradient
+
+    assert_close(jvp(body, (x3(),), (t3(),)), (2 * t3() + x3(), t3()))
+    assert_close(vmap(body)(pb.stack([x3(), t3()])), pb.stack([2 * t3() + x3(), 3 * t3()]))
+
+
+def test_gradients_inside_vmap_are_separate_tensors():
+    def body(row):
+        a, b = pb.zeros(3).requires_grad_(), pb.zeros(3).requires_grad_()
+        first, second = pb.autograd.grad(((a + b) * row).sum(), (a, b))
+        first.mul_(2)
+        return first, second
+
+    rows = pb.stack([x3(), t3()])
+    first, second = vmap(body)(rows)
+    assert_close(first, 2 * rows)
+    assert_close(second, rows)
+
+
+@pytest.mark.parametrize("write", [lambda y: y.fill_(0.5), lambda y: y.zero_(), lambda y: y.copy_(pb.ones(3))])
+def test_an_overwritten_value_does_not_require_grad_after_the_transform(write):
+    kept = []
+
+    def body(x):
+        y = abs(x)
+        write(y)
+        kept.append(y)
+        return (x * y).sum()
+
+    assert not grad(body)(x3()).requires_grad
+    assert not kept[0].requires_grad

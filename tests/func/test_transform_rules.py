@@ -529,3 +529,13 @@ def test_grad_and_value_in_containers_and_maps():
     gradients, values = vmap(grad_and_value(lambda x: (x * x).sum()))(pb.stack([x3(), t3()]))
     assert_close(gradients, 2 * pb.stack([x3(), t3()]))
     assert_close(values, [14.0, 10101.0])
+
+
+def test_a_complex_cotangent_of_a_real_output_is_refused():
+    _, pull = vjp(pb.sin, x3())
+    with pytest.raises(pb.AutogradError) as caught:
+        pull(x3() * 1j)
+    assert caught.value.code == "GRADOUT_COMPLEX"
+    _, pull = vjp(lambda x: x * 1j, x3())
+    assert_close(pull(x3() * 1j)[0], x3())
+    assert_close(pull(x3())[0], 0 * x3())

@@ -1,6 +1,8 @@
 """Questions about dtypes, sizes, memory and text."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -17,6 +19,18 @@ def test_limits_accept_dtypes_and_tensors_and_are_python_numbers():
     for kind in (pb.int8, pb.tensor([1], dtype=pb.int8)):
         limits = pb.iinfo(kind)
         assert (limits.bits, limits.min, limits.max, limits.dtype) == (8, -128, 127, pb.int8)
+
+
+def test_limits_are_values():
+    limits = pb.finfo(pb.float32)
+    assert limits == pb.finfo(pb.complex64) and hash(limits) == hash(pb.finfo(pb.complex64))
+    assert limits != pb.finfo(pb.float64) and limits != pb.iinfo(pb.int32)
+    assert pickle.loads(pickle.dumps(limits)) == limits == copy.deepcopy(limits)
+    assert repr(pb.iinfo(pb.int8)) == "IntegerLimits(bits=8, max=127, min=-128, dtype=dtype('int8'))"
+    with pytest.raises(AttributeError, match="can not be changed"):
+        limits.eps = 1.0
+    with pytest.raises(AttributeError, match="can not be deleted"):
+        del limits.eps
 
 
 def test_promotion_takes_tensors_dtypes_and_python_numbers():

@@ -1,5 +1,7 @@
 """Keywords of arithmetic functions and of reductions."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,48 @@ def test_lists_and_old_spellings_still_work():
     assert_close(pb.tensor(DATA).sum(0, dtype=pb.float32), DATA.sum(0))
     assert_close(pb.max([3, 1, 2]), 3)
     assert_close(pb.mean([1, 2]), 1.5)
+
+
+# Spellings
+
+SPELLINGS = {"axis": {"dim", "dims"}, "keepdims": {"keepdim"}, "axes": {"dim", "dims"}}
+
+
+@pytest.mark.parametrize("module", [pb, pb.fft, pb.linalg, pb.nn, pb.signal, pb.special], ids=lambda m: m.__name__)
+def test_torch_spellings_of_axes_are_parameters_everywhere(module):
+    missing = set()
+    for name in module.__all__:
+        function = getattr(module, name)
+        parameters = inspect.signature(function).parameters if inspect.isfunction(function) else {}
+        if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+            continue  # hands its keywords on
+        for first, seconds in SPELLINGS.items():
+            if first in parameters and not seconds & set(parameters):
+                missing.add((name, first))
+    assert missing == ({("permute_dims", "axes"), ("permute", "axes")} if module is pb else set())
+    assert pb.permute(pb.ones((2, 3)), dims=(1, 0)).shape == (3, 2)  # its door takes any number of positions
+
+
+def test_torch_spellings_mean_the_same():
+    x, rows = pb.tensor([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]]), pb.tensor([1])
+    for call in (
+        lambda **axis: pb.take(x, rows, **axis),
+        lambda **axis: x.diff(**axis),
+        lambda **axis: pb.flip(x, **axis),
+        lambda **axis: pb.roll(x, 1, **axis),
+        lambda **axis: pb.percentile(x, 30.0, **axis),
+        lambda **axis: pb.cumulative_sum(x, **axis),
+        lambda **axis: pb.special.softmax(x, **axis),
+        lambda **axis: pb.delete(x, 0, **axis),
+    ):
+        for axis in (0, 1):
+            assert_close(call(dim=axis), call(axis=axis))
+        with pytest.raises(TypeError):
+            call(dim=0, axis=0)
+    for mean in (pb.average, pb.nanmean):
+        assert_close(mean(x, dim=1, keepdim=True), x.mean(axis=1, keepdims=True))
+    assert_close(pb.tensordot(x, x.T, dims=1), x @ x.T)
+    with pytest.raises(TypeError, match=r"^take\(\) got an unexpected keyword argument 'axes'"):
+        pb.take(x, rows, axes=0)
+    with pytest.raises(TypeError, match=r"^flip\(\) got"):
+        pb.flip(x, wrong=0)

@@ -164,6 +164,59 @@ def test_activations_of_many_numbers():
     )
 
 
+def test_activations_that_keep_what_they_computed_have_second_derivatives():
+    for shape in ((5,), (40, 40), (300, 300)):
+        x = numbers(*shape)
+        for function, formula in [
+            (nn.silu, lambda t: t * pb.sigmoid(t)),
+            (nn.gelu, lambda t: t * 0.5 * pb.special.erfc(t * -(0.5**0.5))),
+            (pb.special.erf, lambda t: 1 - pb.special.erfc(t)),
+        ]:
+            second = []
+            for each in (function, formula):
+                leaf = pb.tensor(x, requires_grad=True)
+                (slope,) = pb.autograd.grad(each(leaf).sum(), leaf, create_graph=True)
+                second.append(pb.autograd.grad((slope * slope).sum(), leaf)[0])
+            assert_close(second[0], second[1], atol=1e-12)
+
+
+def test_the_output_of_an_activation_that_keeps_something_may_be_overwritten():
+    x = numbers(40, 40)
+    found = []
+    for written in (False, True):
+        leaf = pb.tensor(x, requires_grad=True)
+        total = pb.zeros(())
+        for function in (nn.silu, nn.gelu):
+            out = function(leaf)
+            total = total + (out.add_(1) if written else out + 1).sum()
+        total.backward()
+        found.append(leaf.grad)
+    assert_close(found[0], found[1], rtol=0, atol=0)
+
+
+def test_products_of_many_numbers():
+    x = np.random.default_rng(0).uniform(0.9, 1.1, (300, 300))
+    spoilt = x.copy()
+    spoilt[7, 7] = spoilt[250, 3] = spoilt[250, 4] = 0
+    for each in (x, spoilt, x * np.where(np.arange(300) == 5, 1e-200, 1)):
+        agree(lambda t: pb.prod(t, axis=1), lambda t: pb.prod(t[:, :150], axis=1) * pb.prod(t[:, 150:], axis=1), each)
+    assert not gradients(lambda t: pb.prod(t, axis=1), spoilt)[1][0][250].any()
+
+
+def test_few_and_many_windows_have_the_same_largest_element():
+    x = np.random.default_rng(0).integers(0, 3, (3, 4, 6, 7)).astype(float)
+    x[0, 0, 1, 1] = x[1, 2, :2, :2] = np.nan
+    for how in ((2, None), (3, 1), ((2, 3), (3, 2))):
+        few = nn.max_pool2d(pb.tensor(x), *how, return_indices=True)
+        many = nn.max_pool2d(pb.tensor(np.tile(x, (40, 1, 1, 1))), *how, return_indices=True)
+        for one, other in zip(few, many, strict=True):
+            np.testing.assert_array_equal(one.numpy(), other.numpy()[:3])
+    for how in ((2, None), (3, 1)):
+        few = gradients(lambda t, how=how: nn.max_pool2d(t, *how), np.nan_to_num(x))[1][0]
+        many = gradients(lambda t, how=how: nn.max_pool2d(t, *how), np.tile(np.nan_to_num(x), (40, 1, 1, 1)))[1][0]
+        assert_close(few, many[:3])
+
+
 def test_the_largest_of_many_windows():
     x = numbers(8, 20, 24, 24)
     agree(lambda t: nn.max_pool2d(t, 2), lambda t: pb.amax(t.reshape((8, 20, 12, 2, 12, 2)), axis=(3, 5)), x)

@@ -18,7 +18,7 @@ from pullback.eager.build import as_operand
 from pullback.eager.record import apply
 from pullback.ops import LATER
 
-pytest.importorskip("scipy")
+pytest.importorskip("scipy", reason="patterns are matrices of SciPy")
 
 for family in LATER:
     importlib.import_module(f"pullback.{family}")

@@ -115,7 +115,12 @@ def set_grad(tensor: Tensor, value: Any) -> None:
     if not isinstance(value, (Tensor, SparseGrad)):
         raise TypeError(f".grad must be a Tensor or None, got {type(value).__name__}")
     if value is tensor:
-        raise AutogradError("GRAD_SELF", "a tensor can not be its own grad", fix="assign a copy: x.grad = x.clone()")
+        raise AutogradError(
+            "GRAD_SELF",
+            "a tensor can not be its own grad",
+            why="accumulating the next gradient would change the tensor itself",
+            fix="assign a copy: x.grad = x.clone()",
+        )
     wanted = grad_dtype(tensor, check=False)
     if wanted is not None and value.dtype != wanted:
         raise AutogradError(
@@ -366,6 +371,8 @@ def deepcopy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 def _deepcopy_payload(payload: Any, memo: dict[Any, Any]) -> Any:
     """A copy that keeps aliasing: arrays on one buffer become arrays on one copied buffer."""
+    if type(payload) is not np.ndarray:
+        return payload.copy()
     if type(payload) is not np.ndarray:
         return payload.copy(order="K")
     owner = payload

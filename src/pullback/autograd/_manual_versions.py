@@ -13,8 +13,11 @@ from pullback.tensors.tensor import Tensor, shared_counter
 def increment_version(tensors: Tensor | Iterable[Tensor]) -> None:
     """Say that the memory of these tensors was written. Inference tensors are not counted.
 
-    >>> x.detach().numpy()[0] = 5.0
+    >>> x = pb.tensor([1.0, 2.0])
+    >>> x.numpy()[0] = 5.0
     >>> pb.autograd.graph.increment_version(x)
+    >>> x._version
+    1
     """
     for tensor in _listed(tensors):
         bump_version(tensor, None)

@@ -24,7 +24,10 @@ def register_multi_grad_hook(
     `mode="all"`: with the list of all gradients, when the last one that the pass will compute is there; None stands
     for a tensor that the pass does not reach. `mode="any"`: with the first gradient that is computed.
 
+    >>> a, b = pb.tensor(2.0, requires_grad=True), pb.tensor(3.0, requires_grad=True)
     >>> handle = pb.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print(grads))
+    >>> (a * b).backward()
+    [tensor(3.), tensor(2.)]
     """
     if mode == "all":
         return _register_all(tuple(tensors), fn)

@@ -18,8 +18,10 @@ class saved_tensors_hooks:
     ...     return tensor.numpy().astype("float32")
     >>> def unpack(array):
     ...     return pb.asarray(array.astype("float64"))
+    >>> x = pb.tensor(3.0, requires_grad=True)
     >>> with pb.autograd.graph.saved_tensors_hooks(pack, unpack):
     ...     y = x * x  # keeps x in single precision
+    >>> y.backward()
     """
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:

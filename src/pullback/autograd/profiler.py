@@ -52,8 +52,9 @@ observers = _Observers()
 class record_function:
     """Tell observers that a stretch of the program begins and ends. A context manager or a decorator.
 
+    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
     >>> with pb.autograd.profiler.record_function("loss"):
-    ...     loss = ((model(x) - y) ** 2).sum()
+    ...     loss = ((pb.sin(x) - 1) ** 2).sum()
     """
 
     def __init__(self, name: str) -> None:

@@ -120,9 +120,12 @@ class Modes:
         copy.records = bool(copy.transforms) and copy.forwards and copy.grad and not (
             copy.saved_hooks or copy.anomaly or copy.mutation_guard is not None
         )  # fmt: skip
-        if copy.transforms or copy.vmaps or not copy.grad:
+        if copy.transforms or copy.vmaps:
             return copy
-        return NORMAL if _values(copy) == _values(NORMAL) else copy
+        if copy.grad:
+            return NORMAL if _values(copy) == _values(NORMAL) else copy
+        no_grad = NORMAL._variants.get(False)
+        return copy if no_grad is None or _values(copy) != _values(no_grad) else no_grad
 
 
 _FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "forwards", "records"))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pullback.declare.spellings import with_second_spellings
+
 composites: dict[str, Composite] = {}
 """Every composite function by name, in the order of declaration."""
 
@@ -34,12 +36,16 @@ def composite(
 ) -> Any:  # fmt: skip
     """Make a function public under its name and `aliases`, and a Tensor method unless `method=False`.
 
-    `arrays` says how many leading positional arguments are arrays; 0 is for creation functions.
+    `arrays` says how many leading positional arguments are arrays; 0 is for creation functions. What users call takes
+    `dim` for `axis`, `keepdim` for `keepdims` and `dims` for `axes`; the function itself is returned as it is.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         public = name or function.__name__
-        composites[public] = Composite(public, function, arrays, aliases, method and arrays > 0)
+        if name is not None:
+            function.__qualname__ = name  # what Python calls it in a TypeError
+        item = Composite(public, with_second_spellings(function, public), arrays, aliases, method and arrays > 0)
+        composites[public] = item
         return function
 
     return declare if fn is None else declare(fn)

@@ -196,6 +196,8 @@ class Op:
     def door(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """The signature users see: turns their arguments into `(operands, params)` in canonical form."""
         self.door_rule = rule
+        if rule.__qualname__ == f"{self.name}_door":
+            rule.__qualname__ = self.name  # what Python calls it in a TypeError
         return rule
 
     def inplace(self, kernel: Callable[..., Any]) -> Callable[..., Any]:

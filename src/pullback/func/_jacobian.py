@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -50,7 +51,7 @@ def _basis(leaves: list[Tensor]) -> list[Tensor]:
     result, start = [], 0
     for leaf in leaves:
         rows = np.zeros((total, leaf.size), leaf.dtype)
-        np.fill_diagonal(rows[start : start + leaf.size], 1)
+        rows[start : start + leaf.size].reshape(-1)[:: leaf.size + 1] = 1
         result.append(made_here(rows.reshape((total, *leaf.shape))))
         start += leaf.size
     return result
@@ -96,7 +97,7 @@ def jacrev(
         columns = []
         for out, start in zip(outputs, _starts(outputs), strict=True):
             parts = [
-                whole[start : start + out.size].reshape((*out.shape, *leaf.shape))
+                _shaped(_slice(whole, start, out.size), (*out.shape, *leaf.shape))
                 for whole, leaf in zip(rows, inputs, strict=True)
             ]
             columns.append(_by_argument(argnums, unflatten(in_structure, parts)))
@@ -111,6 +112,14 @@ def _starts(leaves: list[Tensor]) -> list[int]:
     for leaf in leaves:
         starts.append(starts[-1] + leaf.size)
     return starts[:-1]
+
+
+def _slice(rows: Tensor, start: int, count: int) -> Tensor:
+    return rows if rows.shape[0] == count else rows[start : start + count]
+
+
+def _shaped(part: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return part if part.shape == shape else part.reshape(shape)
 
 
 def _by_argument(argnums: Argnums | None, per_argument: tuple[Any, ...]) -> Any:
@@ -169,9 +178,9 @@ def jacfwd(
         jacobians = []
         for slope in slopes:
             shape = slope.shape[1:]
-            last = slope.reshape((slope.shape[0], -1)) if slope.size else slope.reshape((slope.shape[0], _count(shape)))
+            last = _shaped(slope, (slope.shape[0], _count(shape)))
             parts = [
-                last[start : start + leaf.size].T.reshape((*shape, *leaf.shape))
+                _shaped(_slice(last, start, leaf.size).T, (*shape, *leaf.shape))
                 for leaf, start in zip(inputs, _starts(inputs), strict=True)
             ]
             jacobians.append(_by_argument(argnums, unflatten(in_structure, parts)))
@@ -188,7 +197,7 @@ def jacfwd(
 
 
 def _count(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape, dtype=int))
+    return math.prod(shape)
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

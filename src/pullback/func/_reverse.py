@@ -13,6 +13,7 @@ from pullback.autograd._recording import Recording, check_outputs
 from pullback.core.pytree import flatten
 from pullback.core.spec import describe
 from pullback.core.state import current
+from pullback.errors import AutogradError
 from pullback.func._argnums import Argnums, normalized_argnums, picked
 from pullback.tensors.tensor import Tensor, as_constant
 
@@ -99,6 +100,12 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     recording.keep_outputs(outputs)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
+        """The cotangents of the output times the Jacobian: a tuple with one entry per primal.
+
+        `cotangents` has the structure of the output, with None for zeros. `retain_graph=False` frees what was recorded,
+        and makes this the last call. `create_graph`, which follows the grad mode, says whether the result depends on
+        tensors outside in a way that can be differentiated.
+        """
         given, given_structure = flatten(cotangents)
         if given_structure != structure:
             raise RuntimeError(
@@ -123,5 +130,12 @@ def _cotangent(index: int, value: Any, out: Tensor) -> Tensor | None:
         raise RuntimeError(
             f"vjp_fn: Mismatch in shape: cotangent {index} has shape {list(value.shape)}, but the output has shape "
             f"{list(out.shape)}"
+        )
+    if value.dtype.kind == "c" and out.dtype.kind != "c":
+        raise AutogradError(
+            "GRADOUT_COMPLEX",
+            f"vjp_fn: cotangent {index} is complex, but the output is {out.dtype}",
+            why="its imaginary part has no meaning for a real output",
+            fix="pass its real part: cotangent.real",
         )
     return value

@@ -9,8 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from pullback.autograd._levels import live_levels
 from pullback.autograd._recording import check_outputs
+from pullback.autograd._variable import requires_grad
 from pullback.core.pytree import flatten, unflatten
+from pullback.core.state import current
+from pullback.errors import AutogradError
 from pullback.func._argnums import Argnums
 from pullback.func._coloring import color_columns, color_rows, number_of, split_for_both, star_coloring
 from pullback.func._forward import jvp
@@ -48,7 +52,7 @@ def sparse_jacobian(
     matrix in `sparsity`, or as a `structure`, "diag", "banded(k)" with k diagonals on both sides, or "block(b)" with
     square blocks of size b along the diagonal. Then `check`, on by default, compares with one random direction and
     raises ValueError if an entry is missing. `format` is "csr" or "coo"; `chunk_size` limits how many directions are
-    computed at once.
+    computed at once. The matrix is a constant: SciPy's matrices carry no gradients.
 
     >>> pb.func.sparse_jacobian(lambda x: x[1:] * x[:-1])(pb.tensor([1.0, 2.0, 3.0])).toarray()
     array([[2., 1., 0.],
@@ -166,10 +170,17 @@ class _Products:
         return self._rows(vmap(row, chunk_size=self.chunk_size)(*_parts(directions, outputs)))
 
     def _rows(self, results: Any) -> Any:
-        return np.concatenate([_plain(part).reshape(part.shape[0], -1) for part in results], axis=1)
+        return np.concatenate([_plain(self.who, part).reshape(part.shape[0], -1) for part in results], axis=1)
 
 
-def _plain(part: Tensor) -> Any:
+def _plain(who: str, part: Tensor) -> Any:
+    if live_levels((part,)) or (current().transforms and current().grad and requires_grad(part)):
+        raise AutogradError(
+            "SPARSE_DIFFERENTIATED",
+            f"{who}: its result is itself being differentiated",
+            why="a matrix of SciPy carries no derivatives, so they would be lost without notice",
+            fix=f"use jacrev or jacfwd inside of transforms, or detach() what {who} depends on",
+        )
     return part.detach().numpy()
 
 

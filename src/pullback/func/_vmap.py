@@ -7,8 +7,8 @@ sees; differentiation above works with one example. Results get the axis back on
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -59,9 +59,23 @@ def vmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure, dims = _inputs(in_dims, args, axis_size)
         size = _size(leaves, dims, axis_size)
+
+        def run(leaves: list[Any], size: int) -> Any:
+            with _examples(size, randomness) as level:
+                given = [
+                    leaf if dim is None else enter_level(leaf, axis=dim, level=level)
+                    for leaf, dim in zip(leaves, dims, strict=True)
+                ]
+                output = function(*unflatten(structure, given), **kwargs)
+                outputs, out_structure = flatten(output)
+                places = _out_places(out_dims, output, outputs)
+                results = [_leave(value, place, level) for value, place in zip(outputs, places, strict=True)]
+            return unflatten(out_structure, results)
+
         if chunk_size is None or size <= chunk_size:
-            return _run(function, leaves, structure, dims, kwargs, size, out_dims, randomness)
-        return _in_chunks(function, leaves, structure, dims, kwargs, size, out_dims, randomness, chunk_size)
+            return run(leaves, size)
+        repeats = Repeats() if randomness == "same" else None
+        return _in_chunks(run, leaves, dims, size, chunk_size, out_dims, repeats)
 
     return mapped
 
@@ -76,7 +90,7 @@ def _inputs(in_dims: InDims, args: tuple[Any, ...], axis_size: int | None) -> tu
         )
     leaves, structure = flatten(args)
     try:
-        dims = prefix_leaves(in_dims, args)
+        dims = [in_dims] * len(leaves) if type(in_dims) is int else prefix_leaves(in_dims, args)
     except (ValueError, TypeError) as error:
         raise ValueError(
             f"vmap: in_dims is not compatible with the structure of inputs: in_dims={in_dims!r} for {structure}"
@@ -121,33 +135,19 @@ def _size(leaves: list[Any], dims: list[int | None], axis_size: int | None) -> i
     return size
 
 
-def _run(
-    function: Callable[..., Any],
-    leaves: list[Any],
-    structure: Any,
-    dims: list[int | None],
-    kwargs: dict[str, Any],
-    size: int,
-    out_dims: OutDims,
-    randomness: str,
-) -> Any:
+@contextmanager
+def _examples(size: int, randomness: str) -> Iterator[VmapLevel]:
+    """A new batch dimension exists in this block."""
     level = VmapLevel(size, randomness)
-    transform = Transform("vmap")
-    with running(transform, vmaps=(*current().vmaps, level)):
-        given = [
-            leaf if dim is None else enter_level(leaf, axis=dim, level=level)
-            for leaf, dim in zip(leaves, dims, strict=True)
-        ]
-        output = function(*unflatten(structure, given), **kwargs)
-        outputs, out_structure = flatten(output)
-        places = _out_places(out_dims, output, outputs)
-        results = [_leave(value, place, level) for value, place in zip(outputs, places, strict=True)]
-    return unflatten(out_structure, results)
+    with running(Transform("vmap"), vmaps=(*current().vmaps, level)):
+        yield level
 
 
 def _out_places(out_dims: OutDims, output: Any, outputs: list[Any]) -> list[Any]:
     if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
+    if type(out_dims) is int:
+        return [out_dims] * len(outputs)
     if out_dims is not None and not isinstance(out_dims, (int, tuple, list, dict)):
         raise ValueError(
             f"vmap: out_dims must be an int, None or a python collection of them, got {type(out_dims).__name__}"
@@ -189,17 +189,14 @@ def _leave(value: Any, place: int | None, level: VmapLevel) -> Any:
 
 
 def _in_chunks(
-    function: Callable[..., Any],
+    run: Callable[[list[Any], int], Any],
     leaves: list[Any],
-    structure: Any,
     dims: list[int | None],
-    kwargs: dict[str, Any],
     size: int,
-    out_dims: OutDims,
-    randomness: str,
     chunk_size: int,
+    out_dims: OutDims,
+    repeats: Repeats | None,
 ) -> Any:
-    repeats = Repeats() if randomness == "same" else None
     parts: list[list[Any]] = []
     out_structure: Any = None
     places: list[Any] = []
@@ -210,7 +207,7 @@ def _in_chunks(
             for leaf, dim in zip(leaves, dims, strict=True)
         ]
         with nullcontext() if repeats is None else repeats.turn():  # every chunk sees the same numbers
-            result = _run(function, chunk, structure, dims, kwargs, stop - start, out_dims, randomness)
+            result = run(chunk, stop - start)
         flat, out_structure = flatten(result)
         places = _out_places(out_dims, result, flat)
         parts.append(flat)

@@ -35,8 +35,11 @@ def opcheck(
     Returns the tests that were run, each with `"SUCCESS"`. The first failure raises `OpCheckError`; with
     `raise_exception=False` failures stand in the result instead. `test_utils` picks tests by name, or `"ALL"`.
 
-    >>> pb.library.opcheck(cube, (pb.tensor([1.0, 2.0], requires_grad=True),))
-    {'test_schema': 'SUCCESS', 'test_autograd_registration': 'SUCCESS', ...}
+    >>> @pb.library.custom_op("examples::sign", mutates_args=())
+    ... def sign(x: pb.Tensor) -> pb.Tensor:
+    ...     return pb.tensor(np.sign(x.numpy()))
+    >>> pb.library.opcheck(sign, (pb.tensor([1.0, -2.0]),), test_utils="test_schema")
+    {'test_schema': 'SUCCESS'}
     """
     definition = _definition_of(op)
     names = _chosen(test_utils)

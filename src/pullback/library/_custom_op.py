@@ -88,7 +88,7 @@ def define(
     """An operator that has no kernel yet, from a schema or from an annotated function of the same name.
 
     >>> twice = pb.library.define("mine::twice", "(Tensor x) -> Tensor")
-    >>> twice.register_kernel("cpu", lambda x: x * 2)
+    >>> _ = twice.register_kernel("cpu", lambda x: x * 2)
     >>> twice(pb.tensor(2.0))
     tensor(4.)
     """
@@ -126,9 +126,11 @@ def primitive(
     Arrays and Tensors given by position are its inputs, whatever else it is given are constants.
 
     >>> @pb.library.primitive(elementwise=True)
-    ... def jv(n, x):
-    ...     return scipy.special.jv(n, x)
-    >>> jv.defpartials(None, lambda ans, n, x: 0.5 * (jv(n - 1, x) - jv(n + 1, x)))
+    ... def hermite(n, x):
+    ...     return np.polynomial.hermite.hermval(x, [0.0] * n + [1.0])
+    >>> _ = hermite.defpartials(None, lambda ans, n, x: 2 * n * hermite(n - 1, x))
+    >>> pb.func.grad(lambda x: hermite(3, x))(pb.tensor(1.0))
+    tensor(12.)
     """
     if fn is None:
         return lambda function: primitive(

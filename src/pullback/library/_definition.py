@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pullback.core.state import observers
 from pullback.declare.op import Op
 from pullback.library._batching import run_batched
 from pullback.library._bind import Binder
@@ -101,18 +100,13 @@ class CustomOpDef(Registrations):
     # Calling ----------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and len(args) == self.binder.num_tensors:
-            for value in args:
-                if type(value) is not Tensor:
-                    break
-            else:
-                if self._formulas is None:
-                    self.formulas()
-                if self._quick is not None and not observers and not _switched_off.get():
-                    found = self._quick(args)
-                    if found is not None:
-                        return found
-                return call_operator(Call(self, self._plain_layout, {}), list(args))
+        if self._formulas is None:
+            self.formulas()
+        quick = self._quick
+        if quick is not None and not kwargs and not _switched_off.get():
+            found = quick(args)
+            if found is not None:
+                return found
         values, keywords = self.bind(args, kwargs)
         return self.call_bound(values, keywords)
 

@@ -124,8 +124,11 @@ _context: ContextVar[FakeContext | None] = ContextVar("pullback_fake", default=N
 def get_ctx() -> FakeContext:
     """The context of the fake that is running, for sizes that depend on data.
 
-    >>> @op.register_fake
-    ... def op_fake(x):
+    >>> @pb.library.custom_op("examples::places", mutates_args=())
+    ... def places(x: pb.Tensor) -> pb.Tensor:
+    ...     return pb.tensor(np.flatnonzero(x.numpy()))
+    >>> @places.register_fake
+    ... def places_fake(x):
     ...     count = pb.library.get_ctx().new_dynamic_size(max=x.size)
     ...     return pb.empty(count, dtype=pb.int64)
     """

@@ -24,7 +24,6 @@ from pullback.errors import AutogradError
 from pullback.library._call import Call
 from pullback.tensors.tensor import Tensor, alias, wrap
 
-
 ndarray = np.ndarray
 
 
@@ -65,6 +64,9 @@ class OperatorNode(FunctionNode):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept."""
+        return self._saved_by_author()
+
+    def _saved_by_author(self) -> tuple[Any, ...]:
         values = self._all_saved()[: self._num_saved]
         if not any(self._intermediates) or (not current().grad and not any(level.is_open for level in self._levels)):
             return values

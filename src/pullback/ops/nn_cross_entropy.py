@@ -20,7 +20,7 @@ from pullback.eager.build import as_operand
 from pullback.ops.comparison import where
 from pullback.ops.elementwise import exp
 from pullback.ops.index_operators import ARRAY, index_add_to_zeros, index_arrays
-from pullback.ops.pieces import in_pieces
+from pullback.ops.pieces import empty_rows, in_pieces
 from pullback.ops.reduction import any, log_softmax, mean, quotient_or_nan, sum
 from pullback.ops.scatter import take
 from pullback.tensors.tensor import Tensor
@@ -91,7 +91,7 @@ def _softmax_nll_pulled(g_out: Any, both: Any, x: Any, target: Any, total: Any) 
     """The gradient of plain logits with the classes in their last axis."""
     rows, classes = x.reshape(-1, x.shape[-1]), target.reshape(-1)
     both, total = both.reshape((-1, 1)), total.reshape((-1, 1))
-    out = np.empty_like(rows)
+    whole, out = empty_rows(x, rows)
 
     def work(start: int, stop: int) -> None:
         part = np.subtract(rows[start:stop], total[start:stop], out=out[start:stop])
@@ -101,7 +101,7 @@ def _softmax_nll_pulled(g_out: Any, both: Any, x: Any, target: Any, total: Any) 
     in_pieces(work, *rows.shape)
     if g_out is not None:
         out[np.arange(len(rows)), classes] -= g_out.reshape(-1)
-    return out.reshape(x.shape)
+    return whole
 
 
 @softmax_nll.spec

@@ -141,7 +141,8 @@ def _standardize_pulled(
     weight = None if weight is None else weight.reshape(other)
     center, scale = center.reshape((1, -1, 1)), scale.reshape((1, -1, 1))
     share = x.dtype.type(1 / (three[0] * three[2]))
-    out = np.empty(three, x.dtype)
+    to_x = np.empty(shape, x.dtype)
+    out = to_x.reshape(three)
     by_channel = other[1] == three[1] and other[2] == 1
     sums: dict[int, tuple[Any, Any]] = {}  # of weight and bias, by piece: added in order, whoever was first
 
@@ -176,7 +177,7 @@ def _standardize_pulled(
     if ordered and form is not None:
         join = (lambda parts: np.concatenate(parts, axis=1)) if by_channel else (lambda parts: np.add.reduce(parts))
         to_weight, to_bias = (join([each[k] for each in ordered]).reshape(form) for k in range(2))
-    return out.reshape(shape), to_weight if needs[1] else None, to_bias if needs[2] else None
+    return to_x, to_weight if needs[1] else None, to_bias if needs[2] else None
 
 
 @standardize.spec

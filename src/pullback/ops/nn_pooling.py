@@ -46,9 +46,9 @@ def _extent(positions: Ints, window: Ints, stride: Ints, dilation: Ints) -> Ints
 @primitive(name="_max_pool", outputs=("out", "index"), torch="max_pool_with_indices")
 def max_pool(x, *, lengths, window, stride, padding, dilation, positions):
     """The largest element of each window over the last axes, and its place in these axes counted in row-major order."""
-    if x.size < _SMALL and x.flags.c_contiguous and _is_inside(lengths, window, stride, padding, dilation, positions):
-        return _small_max_pool(x, *_cells(lengths, window, stride, padding, dilation, positions))
     how = _how(lengths, window, stride, padding, dilation, positions)
+    if 0 < x.size < _SMALL and x.flags.c_contiguous and _is_inside(**how):
+        return _small_max_pool(x, *_cells(**how))
     if x.size < PIECE or not x.flags.c_contiguous or x.ndim == len(window):
         return _max_pool_kernel(x, **how)
     planes = x.reshape((-1, *lengths))
@@ -181,10 +181,11 @@ def _add_to_planes(g: Any, index: Any, lengths: Ints, rank: int, distinct: bool)
     leading = index.shape[: index.ndim - rank]
     count, size = math.prod(leading), math.prod(lengths)
     values, places = g.reshape(count, -1), index.reshape(count, -1)
-    out = np.zeros((count, size), g.dtype)
+    out = np.zeros((*leading, *lengths), g.dtype)
+    planes = out.reshape(count, size)
 
     def work(start: int, stop: int) -> None:
-        flat = out[start:stop].reshape(-1)
+        flat = planes[start:stop].reshape(-1)
         cells = (places[start:stop] + np.arange(0, (stop - start) * size, size)[:, None]).reshape(-1)
         if distinct:
             flat[cells] = values[start:stop].reshape(-1)
@@ -192,7 +193,7 @@ def _add_to_planes(g: Any, index: Any, lengths: Ints, rank: int, distinct: bool)
             np.add.at(flat, cells, values[start:stop].reshape(-1))
 
     in_pieces(work, count, size)
-    return out.reshape(*leading, *lengths)
+    return out
 
 
 @max_pool.vjp

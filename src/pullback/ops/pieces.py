@@ -153,6 +153,15 @@ def as_rows(x: Any, axis: tuple[int, ...]) -> Any:
     return x.reshape(math.prod(x.shape[:first]), -1)
 
 
+def empty_rows(x: Any, rows: Any) -> tuple[Any, Any]:
+    """An array like `x` to be filled, and the same memory in the shape of `rows`.
+
+    A rule that returns the first one and not a view of it gives away its memory, which then need not be copied.
+    """
+    out = np.empty(x.shape, x.dtype)
+    return out, out.reshape(rows.shape)
+
+
 def are_contiguous(*operands: Any) -> bool:
     """Are all operands arrays of one shape whose elements lie one behind the other?"""
     shape = np.shape(operands[0])

@@ -36,9 +36,10 @@ def flip(x, *, axis):
 
 
 @flip.door
-def flip_door(x: Any, axis: Any = None, *, dims: Any = None) -> Any:
+def flip_door(x: Any, axis: Any = None, *, dim: Any = None, dims: Any = None) -> Any:
     x = as_array(x)
-    return (x,), {"axis": normalize_axes(merge_spellings("flip: axis/dims", axis, dims), x.ndim)}
+    axis = merge_spellings("flip: axis/dim/dims", merge_spellings("flip: axis/dim", axis, dim), dims)
+    return (x,), {"axis": normalize_axes(axis, x.ndim)}
 
 
 @flip.transpose

@@ -25,7 +25,7 @@ from pullback.ops.comparison import isinf, isnan, where
 from pullback.ops.complex_numbers import conjugated
 from pullback.ops.elementwise import exp
 from pullback.ops.movement import broadcast_to
-from pullback.ops.pieces import PIECE, as_rows, in_pieces
+from pullback.ops.pieces import PIECE, as_rows, empty_rows, in_pieces
 from pullback.ops.scan import _shift, cumprod, is_ordinary
 
 
@@ -96,18 +96,18 @@ def _prod_gradient(g: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
     if rows is None:
         return total / x if is_ordinary(x) else None
     totals = total.reshape(-1, 1)
-    quotients = np.empty_like(rows)
+    quotients, targets = empty_rows(x, rows)
     failed: list[int] = []
 
     def work(start: int, stop: int) -> None:
-        part, target = rows[start:stop], quotients[start:stop]
+        part, target = rows[start:stop], targets[start:stop]
         if failed or not is_ordinary(part, target):
             failed.append(start)
             return
         np.divide(totals[start:stop], part, target)
 
     in_pieces(work, *rows.shape)
-    return None if failed else quotients.reshape(x.shape)
+    return None if failed else quotients
 
 
 @prod.vjp
@@ -328,7 +328,9 @@ def _logsumexp_weigh(value: Any, x: Any, out: Any, axis: tuple[int, ...], adjoin
         # Nearly always so, and a third of the time of the general formula below.
         rows = _rows(axis, x)
         if rows is not None and type(value) is np.ndarray and value.dtype == x.dtype and value.size == out.size:
-            return _weigh_rows(value.reshape((-1, 1)), rows[0], out.reshape((-1, 1))).reshape(x.shape)
+            weighed, targets = empty_rows(x, rows[0])
+            _weigh_rows(value.reshape((-1, 1)), rows[0], out.reshape((-1, 1)), targets)
+            return weighed
         weights = exp(x - out)
         return value * (conjugated(weights) if adjoint else weights)
     weights = exp(x - where(isinf(out), 0, out))
@@ -338,9 +340,8 @@ def _logsumexp_weigh(value: Any, x: Any, out: Any, axis: tuple[int, ...], adjoin
     return where(number == 0, value * (conjugated(weights) if adjoint else weights), share)
 
 
-def _weigh_rows(value: Any, x: Any, out: Any) -> Any:
-    """`value * exp(x - out)`, with one `value` and one `out` for each row of `x`."""
-    weighed = np.empty_like(x)
+def _weigh_rows(value: Any, x: Any, out: Any, weighed: Any) -> None:
+    """Write `value * exp(x - out)`, with one `value` and one `out` for each row of `x`."""
 
     def work(start: int, stop: int) -> None:
         part = np.subtract(x[start:stop], out[start:stop], out=weighed[start:stop])
@@ -348,7 +349,6 @@ def _weigh_rows(value: Any, x: Any, out: Any) -> Any:
         part *= value[start:stop]
 
     in_pieces(work, *x.shape)
-    return weighed
 
 
 @logsumexp.vjp
@@ -425,14 +425,14 @@ def _softmax_of_rows(x: Any) -> Any:
 def softmax_vjp(g, out, axis):
     rows = _rows(axis, g, out)
     if rows is not None:
-        return _softmax_pulled(*rows).reshape(g.shape)
+        pulled, targets = empty_rows(g, rows[0])
+        _softmax_pulled(rows[0], rows[1], targets)
+        return pulled
     out = conjugated(out)
     return out * (g - sum(g * out, axis=axis, keepdims=True))
 
 
-def _softmax_pulled(g: Any, out: Any) -> Any:
-    pulled = np.empty_like(g)
-
+def _softmax_pulled(g: Any, out: Any, pulled: Any) -> None:
     def work(start: int, stop: int) -> None:
         g_part, out_part, part = g[start:stop], out[start:stop], pulled[start:stop]
         np.multiply(g_part, out_part, out=part)
@@ -441,7 +441,6 @@ def _softmax_pulled(g: Any, out: Any) -> Any:
         part *= out_part
 
     in_pieces(work, *g.shape)
-    return pulled
 
 
 @softmax.jvp
@@ -478,13 +477,13 @@ def _log_softmax_of_rows(x: Any) -> Any:
 def log_softmax_vjp(g, out, axis):
     rows = _rows(axis, g, out)
     if rows is not None:
-        return _log_softmax_pulled(*rows).reshape(g.shape)
+        pulled, targets = empty_rows(g, rows[0])
+        _log_softmax_pulled(rows[0], rows[1], targets)
+        return pulled
     return g - conjugated(exp(out)) * sum(g, axis=axis, keepdims=True)
 
 
-def _log_softmax_pulled(g: Any, out: Any) -> Any:
-    pulled = np.empty_like(g)
-
+def _log_softmax_pulled(g: Any, out: Any, pulled: Any) -> None:
     def work(start: int, stop: int) -> None:
         source, part = g[start:stop], pulled[start:stop]
         np.exp(out[start:stop], out=part)
@@ -492,7 +491,6 @@ def _log_softmax_pulled(g: Any, out: Any) -> Any:
         np.subtract(source, part, out=part)
 
     in_pieces(work, *g.shape)
-    return pulled
 
 
 @log_softmax.jvp

@@ -30,7 +30,7 @@ from pullback.ops.elementwise import exp
 from pullback.ops.joining import concat
 from pullback.ops.movement import broadcast_to
 from pullback.ops.padding import pad_constant
-from pullback.ops.pieces import as_rows, in_pieces
+from pullback.ops.pieces import as_rows, empty_rows, in_pieces
 
 
 def _scan_axis(name: str, x: Any, axis: Any, dim: Any) -> tuple[Any, int]:
@@ -108,7 +108,7 @@ def _row_by_row(shortcut: Any, general: Any, arrays: tuple[Any, ...], axis: int)
     if any(part is None or part.dtype != rows[0].dtype for part in rows):
         out = shortcut(*arrays, axis)
         return general(*arrays, axis) if out is None else out
-    out = np.empty_like(rows[0])
+    whole, out = empty_rows(arrays[0], rows[0])
 
     def work(start: int, stop: int) -> None:
         parts = [part[start:stop] for part in rows]
@@ -116,7 +116,7 @@ def _row_by_row(shortcut: Any, general: Any, arrays: tuple[Any, ...], axis: int)
         out[start:stop] = general(*parts, 1) if found is None else found
 
     in_pieces(work, *out.shape)
-    return out.reshape(arrays[0].shape)
+    return whole
 
 
 def is_ordinary(x: Any, buffer: Any = None) -> bool:

@@ -38,6 +38,7 @@ from pullback.ops.plain import constant, every_value, plain
 from pullback.ops.reshaping import ravel, reshape
 from pullback.tensors.tensor import Tensor, as_constant
 
+_FIRST: Template = (ARRAY,)
 _FEW = 1 << 8  # positions, for which NumPy's own way is as good as any
 
 
@@ -53,7 +54,7 @@ def _as_positions(name: str, index: Any) -> Any:
 
 def _at(axis: int) -> Template:
     """The template of an array at one axis, everything else as it is."""
-    return (slice(None),) * axis + (ARRAY,)
+    return (slice(None),) * axis + (ARRAY,) if axis else _FIRST
 
 
 def _counting(shape: tuple[int, ...], axis: int, index: Any) -> list[Any]:
@@ -129,12 +130,10 @@ def take(
         x, axis = ravel(x), 0
     axis = normalize_axis_index(axis, x.ndim)
     indices = _as_positions("take", indices)
-    if mode == "wrap":
-        indices = indices % x.shape[axis]
-    elif mode == "clip":
-        indices = indices.clip(0, x.shape[axis] - 1)
-    elif mode != "raise":
-        raise ValueError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+    if mode != "raise":
+        if mode not in ("wrap", "clip"):
+            raise ValueError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+        indices = indices % x.shape[axis] if mode == "wrap" else indices.clip(0, x.shape[axis] - 1)
     if sparse_grad:
         if axis != 0:
             raise ValueError(f"take: a sparse gradient consists of rows, so axis must be 0, got {axis}")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.spec import Spec, spec_for
-from pullback.core.state import VmapLevel, current
+from pullback.core.state import VmapLevel, changed, current
 from pullback.declare.op import Op
 from pullback.errors import InternalError
 from pullback.payloads import contractions, copying
@@ -27,7 +27,6 @@ from pullback.payloads.refusals import check_at_home, refuse_dynamic_shape
 _ARRAYS = (np.ndarray, np.generic)
 _ELEMENTWISE = frozenset({"elementwise", "special"})
 _DYNAMIC = frozenset({"_nonzero"})
-_AT_ONCE = {"matmul": contractions.matmul, "einsum": contractions.einsum, "copy": copying.copy}
 
 
 def evaluate_batched(op: Op, operands: Any, params: dict[str, Any]) -> Any:
@@ -65,6 +64,17 @@ def _evaluate(op: Op, operands: Any, params: dict[str, Any], levels: Levels) -> 
     direct = _AT_ONCE.get(op.name)
     found = None if direct is None else direct(op, operands, params, levels)
     return _peeled(op, operands, params, levels[-1]) if found is None else found
+
+
+def _basic_index(op: Op, operands: Any, params: dict[str, Any], levels: Levels) -> BatchedArray:
+    """The same slices of all examples."""
+    return BatchedArray(operands[0].data[(*(slice(None),) * len(levels), *params["index"])], levels)
+
+
+# Operators that do all levels at once in a way of their own.
+_AT_ONCE = {
+    "matmul": contractions.matmul, "einsum": contractions.einsum, "copy": copying.copy, "_basic_index": _basic_index,
+}  # fmt: skip
 
 
 def _without_levels(op: Op, operands: Any, params: dict[str, Any]) -> Any:
@@ -196,5 +206,7 @@ def _link(op: Op, source: BatchedArray, params: dict[str, Any], out: BatchedArra
 
 
 def _replay(parent: BatchedArray, op: Op, params: dict[str, Any], index: int | None) -> Any:
-    out = evaluate_batched(op, (parent,), params)
+    # The view may have been taken inside a vmap that has ended, on the way to what that returned.
+    with changed(vmaps=union((current().vmaps, parent.levels))):
+        out = evaluate_batched(op, (parent,), params)
     return out if index is None else out[index]

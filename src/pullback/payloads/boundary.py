@@ -21,7 +21,7 @@ def enter(payload: Any, axis: int, level: VmapLevel) -> BatchedArray:
         raise InternalError(f"a payload enters {level} twice")
     axis = normalize_axis_index(axis, data.ndim - len(levels))
     place = inserted_at(levels, level)
-    moved = np.moveaxis(data, len(levels) + axis, place)
+    moved = _moved(data, len(levels) + axis, place)
     return _view(payload, moved, (*levels[:place], level, *levels[place:]), enter, axis, level)
 
 
@@ -35,7 +35,7 @@ def leave(payload: Any, axis: int, level: VmapLevel) -> Any:
     rest = tuple([other for other in levels if other is not level])
     axis = normalize_axis_index(axis, data.ndim - len(rest) + (len(rest) == len(levels)))
     if level in levels:
-        moved = np.moveaxis(data, levels.index(level), len(rest) + axis)
+        moved = _moved(data, levels.index(level), len(rest) + axis)
     else:
         spread = np.expand_dims(data, len(rest) + axis)
         lengths = list(spread.shape)
@@ -44,6 +44,15 @@ def leave(payload: Any, axis: int, level: VmapLevel) -> Any:
     if not rest and (type(payload) is not BatchedArray or all(other is level for other in current().vmaps)):
         return moved
     return _view(payload, moved, rest, leave, axis, level)
+
+
+def _moved(data: Array, source: int, target: int) -> Array:
+    """A view of `data` with one axis in another place."""
+    if source == target:
+        return data.view()
+    order = list(range(data.ndim))
+    order.insert(target, order.pop(source))
+    return data.transpose(order)
 
 
 def _view(payload: Any, data: Any, levels: Levels, function: Any, axis: int, level: VmapLevel) -> BatchedArray:

@@ -60,8 +60,11 @@ def create_selective_checkpoint_contexts(
     If a kept result was written since, the second run raises; `allow_cache_entry_mutation=True` uses it as it is. The
     region can be run again once: a second backward pass over it raises.
 
+    >>> import functools
+    >>> from pullback.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> x = pb.ones((2, 2), requires_grad=True)
     >>> contexts = functools.partial(create_selective_checkpoint_contexts, [pb.matmul])
-    >>> y = checkpoint(layer, x, context_fn=contexts)
+    >>> y = checkpoint(lambda x: pb.tanh(x @ x), x, context_fn=contexts)  # keeps the product, and runs tanh again
     """
     policy = policy_fn_or_list if callable(policy_fn_or_list) else _policy_from(policy_fn_or_list)
     cache: dict[Op, deque[_Entry | None]] = {}

@@ -61,7 +61,9 @@ class GraphExecGroup:
     Without it, each pass runs a checkpointed function again. The passes must not overlap: a value that one of them
     has consumed is gone for the others, which raises `CheckpointError`. Groups do not nest.
 
-    >>> first, second = checkpoint(two_results, x)
+    >>> from pullback.utils.checkpoint import GraphExecGroup, checkpoint
+    >>> x = pb.tensor(2.0, requires_grad=True)
+    >>> first, second = checkpoint(lambda x: (pb.sin(x), pb.cos(x)), x)
     >>> with GraphExecGroup():
     ...     first.backward()
     ...     second.backward()

@@ -161,7 +161,8 @@ def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: i
     The last segment is not checkpointed, since backward would run it again at once. `options` are those of
     `checkpoint`.
 
-    >>> y = checkpoint_sequential([layer1, layer2, layer3, layer4], 2, x)
+    >>> x = pb.tensor([0.5, 1.0], requires_grad=True)
+    >>> y = pb.utils.checkpoint.checkpoint_sequential([pb.sin, pb.exp, pb.tanh, pb.cos], 2, x)
     """
     functions = list(functions)
     if not 1 <= segments <= len(functions):

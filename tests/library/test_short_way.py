@@ -1,0 +1,202 @@
+"""The short way of plain calls means what the long way means."""
+
+import gc
+import itertools
+import weakref
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.core.state import add_observer, remove_observer
+from pullback.library import custom_op
+from pullback.library._quick import QuickNode
+from pullback.testing import assert_close
+
+_count = itertools.count()
+
+
+def product(**formula):
+    def f(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return x * y
+
+    made = custom_op(f"short::op{next(_count)}", f, mutates_args=())
+    made.register_autograd(formula.get("backward", backward), setup_context=formula.get("setup", setup))
+    return made
+
+
+def setup(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+
+
+def backward(ctx, g):
+    x, y = ctx.saved_tensors
+    return g * y, g * x
+
+
+@pytest.fixture(params=["short", "long"])
+def way(request):
+    if request.param == "short":
+        yield request.param
+        return
+
+    def observer(*event):
+        pass
+
+    add_observer(observer)
+    yield request.param
+    remove_observer(observer)
+
+
+def leaves():
+    return pb.tensor([1.0, 2.0], requires_grad=True), pb.tensor([3.0, 5.0], requires_grad=True)
+
+
+def test_the_short_way_is_taken(way):
+    x, y = leaves()
+    assert isinstance(product()(x, y).grad_fn, QuickNode) is (way == "short")
+
+
+def test_gradients(way):
+    x, y = leaves()
+    made = product()
+    made(x * 2, y).sum().backward()
+    assert_close(x.grad, 2 * y.detach())
+    assert_close(y.grad, 2 * x.detach())
+    assert pb.autograd.gradcheck(made, (x, y)) and pb.autograd.gradgradcheck(made, (x, y))
+    assert made(x.detach(), y.detach()).grad_fn is None
+    assert made(x, 2 * pb.ones(2)).grad_fn.next_functions[1] == (None, 0)
+
+
+def test_broadcasting_is_undone_and_dtypes_are_cast(way):
+    x = pb.ones((2, 3)).requires_grad_()
+    y = pb.ones(3, dtype=pb.float32).requires_grad_()
+    product()(x, y).sum().backward()
+    assert_close(y.grad, np.full(3, 2.0, np.float32))
+    assert y.grad.dtype == pb.float32
+
+
+def test_a_graph_is_used_twice_only_if_kept(way):
+    x, y = leaves()
+    out = product()(x, y)
+    node = out.grad_fn
+    out.sum().backward(retain_graph=True)
+    out.sum().backward()
+    assert_close(x.grad, 2 * y.detach())
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        out.sum().backward()
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        _ = node.saved_tensors
+
+
+def test_writes_to_saved_values_are_noticed(way):
+    x, y = leaves()
+    h = y * 1
+    out = product()(x, h)
+    h.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_hooks_and_names(way):
+    x, y = leaves()
+    made = product()
+    out = made(x, y)
+    seen = []
+    out.register_hook(lambda g: seen.append("tensor"))
+    out.grad_fn.register_prehook(lambda gs: seen.append("pre"))
+    out.grad_fn.register_hook(lambda results, gs: seen.append("post"))
+    out.sum().backward()
+    assert seen == ["tensor", "pre", "post"]
+    assert out.grad_fn.op is made and out.grad_fn.name().startswith("GeneratedBackwardFor_short_")
+
+
+def test_what_else_a_setup_may_say(way):
+    def unusual(ctx, inputs, output):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(inputs[0], output, None)
+        ctx.factor = ctx.needs_input_grad
+
+    def formula(ctx, g):
+        x, out, nothing = ctx.saved_tensors
+        assert nothing is None and ctx.factor == (True, True) == ctx.needs_input_grad
+        return g * out / x, g * x
+
+    x, y = leaves()
+    made = product(setup=unusual, backward=formula)
+    made(x, y).sum().backward()
+    assert_close(x.grad, y)
+    assert pb.autograd.gradgradcheck(made, leaves(), check_undefined_grad=False)
+    constant = product(setup=lambda ctx, inputs, output: ctx.mark_non_differentiable(output))
+    assert not constant(x, y).requires_grad
+
+
+def test_some_inputs_only(way):
+    x, y = leaves()
+    seen = []
+
+    def formula(ctx, g):
+        seen.append(ctx.needs_input_grad)
+        return backward(ctx, g)
+
+    made = product(backward=formula)
+    (gradient,) = pb.autograd.grad(made(x, y).sum(), (y,))
+    assert_close(gradient, x)
+    assert seen == [(False, True)]
+
+
+@pytest.mark.parametrize("returned", [lambda g: (g, 3.0), lambda g: (g, np.ones(2)), lambda g: (g, g, g), lambda g: g])
+def test_wrong_returns(way, returned):
+    with pytest.raises(RuntimeError, match="the backward of short::op"):
+        product(backward=lambda ctx, g: returned(g))(*leaves()).sum().backward()
+
+
+def test_a_gradient_is_read_only_and_may_be_returned_as_it_is(way):
+    def writes(ctx, g):
+        g.numpy()[0] = 5
+        return g, g
+
+    x, y = leaves()
+    with pytest.raises((ValueError, RuntimeError), match="read-only"):
+        product(backward=writes)(x, y).sum().backward()
+    product(backward=lambda ctx, g: (g, None))(x, y).sum().backward()
+    assert_close(x.grad, [1.0, 1.0])
+    assert y.grad is None
+
+
+def test_modes_inside(way):
+    seen = []
+
+    def formula(ctx, g):
+        seen.append(pb.is_grad_enabled())
+        return backward(ctx, g)
+
+    x, y = leaves()
+    out = product(backward=formula)(x, y).sum()
+    out.backward(retain_graph=True)
+    out.backward(create_graph=True)
+    assert seen == [False, True] and pb.is_grad_enabled()
+
+
+def test_a_kernel_that_raises_leaves_the_modes(way):
+    def f(x: np.ndarray) -> np.ndarray:
+        raise KeyError("x")
+
+    made = custom_op(f"short::op{next(_count)}", f, mutates_args=())
+    with pytest.raises(KeyError):
+        made(leaves()[0])
+    assert pb.is_grad_enabled()
+
+
+def test_saved_values_are_freed_with_the_graph(way):
+    x, y = leaves()
+    h = y * 1
+    alive = weakref.ref(h)
+    out = product()(x, h)
+    del h
+    gc.collect()
+    assert alive() is not None
+    node = out.grad_fn
+    out.sum().backward()
+    gc.collect()
+    assert alive() is None and node is not None

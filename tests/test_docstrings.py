@@ -1,0 +1,30 @@
+"""The examples in docstrings do what they show."""
+
+import doctest
+import importlib.util
+import pkgutil
+
+import numpy as np
+import pytest
+
+import pullback as pb
+
+NEEDS_SCIPY = ("pullback.func._spars", "pullback.special", "pullback.signal")
+
+
+def with_examples():
+    for module in pkgutil.walk_packages(pb.__path__, "pullback."):
+        source = importlib.util.find_spec(module.name).loader.get_source(module.name)
+        if source is not None and ">>> " in source:
+            yield module.name
+
+
+@pytest.mark.parametrize("name", list(with_examples()))
+@pytest.mark.filterwarnings("ignore")
+def test_examples_run_as_they_are_written(name):
+    if name.startswith(NEEDS_SCIPY):
+        pytest.importorskip("scipy", reason="SciPy is an optional extra")
+    # The examples are programs of users, and define their operators in a namespace of their own.
+    names = {"pb": pb, "np": np, "__name__": "examples"}
+    found = doctest.testmod(importlib.import_module(name), extraglobs=names)
+    assert found.failed == 0
