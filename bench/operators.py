@@ -12,6 +12,7 @@ are disturbed far more by other programs than one thread is.
 """
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from bench.runner import Options, Report, Row, Workload, compare, measure, print
 SIZES = ("small", "medium", "large")
 PEERS = ("pullback", "torch", "autograd")
 LIMIT = 2.0  # times torch, at large size
+SLOW_CHECK = 2.0  # seconds, for a few calls of every framework: then fewer turns have to do
 
 Functions = Callable[..., Any] | Mapping[str, Callable[..., Any]]
 Maker = Callable[[np.random.Generator], Arrays]
@@ -35,12 +37,13 @@ class ShortTurns(Options):
     """Many short turns: on a machine that others use as well, a short one is more likely to be left alone."""
 
     size: str = "small"
+    slow: bool = False  # somebody takes more than half a second for a call
 
     @property
     def rounds(self) -> int:
         """How many turns each framework takes."""
-        rounds = {"small": 45, "medium": 21, "large": 11}[self.size]
-        return rounds // 3 if self.quick else rounds
+        rounds = 3 if self.slow else {"small": 45, "medium": 21, "large": 11}[self.size]
+        return max(1, rounds // 3) if self.quick else rounds
 
     @property
     def seconds(self) -> float:
@@ -528,7 +531,7 @@ REASONS: dict[str, str] = {
     "the elements, three passes make sure that none of them is near zero.",
     "take": "take: rows are added in rounds of distinct rows, since NumPy adds at positions one element at a time.",
     "embedding": "embedding: rows are added in rounds of distinct rows, since NumPy adds at positions one by one.",
-    "gather": "gather: NumPy reads and adds at positions on one thread.",
+    "gather": "gather: positions are checked and made flat, forward and backward, before NumPy reads and adds there.",
     "conv2d": "conv2d: windows are copied into columns for the matrix product.",
     "solve": "solve: NumPy factorises once forward and once backward, because it cannot keep the factors.",
 }
@@ -593,8 +596,10 @@ def main(options: Options) -> None:
     rows = []
     for workload in (workload for question in questions() for workload in question.workloads()):
         if options.only in workload.name:
+            start = time.perf_counter()
             check(workload, adapters)
-            turns = ShortTurns(options.quick, size=workload.name.rpartition(" ")[2])
+            slow = time.perf_counter() - start > SLOW_CHECK
+            turns = ShortTurns(options.quick, size=workload.name.rpartition(" ")[2], slow=slow)
             rows.append(measure(workload, adapters, turns))
             print("  " + "   ".join(cells(rows[-1])), flush=True)
     header = ["operator", "size", "pullback us", "torch ratio", "HIPS ratio"]

@@ -335,3 +335,14 @@ def test_negating_in_place_with_steps_touches_the_right_elements(dtype, step):
 def test_the_copy_of_a_broadcast_lies_in_the_order_of_its_axes():
     x = pb.tensor([[1.0], [2.0]]).expand((2, 2, 1))
     assert x.clone().reshape((4,))._is_view()
+
+
+def test_a_reshape_of_an_inference_tensor_that_has_to_copy_is_an_ordinary_tensor():
+    with pb.inference_mode():
+        x = pb.ones(4)
+    rows = x.expand((2, 4))
+    assert rows.is_inference() and x.reshape((2, 2)).is_inference()
+    copied = rows.reshape((8,))
+    assert not copied.is_inference() and copied._version == 0
+    with pb.inference_mode():
+        assert rows.reshape((8,)).is_inference()

@@ -132,8 +132,9 @@ def test_040_undeclared_arguments_are_read_only():
 
     for fn, error in [(writes, ValueError), (writes_through_a_tensor, ValueError), (writes_a_tensor, RuntimeError)]:
         x = T3()
-        with pytest.raises(error, match="read-only"):
+        with pytest.raises(error, match="read-only") as caught:
             op(fn)(x)
+        assert "gradient" not in str(caught.value)
         assert x.tolist() == [1.0] * 3 and x.numpy().flags.writeable
 
 
@@ -205,7 +206,7 @@ def test_045_declared_views():
     assert y._base is x
     (y * pb.arange(4.0)).sum().backward()
     assert_close(leaf.grad, [[0.0, 1.0], [2.0, 3.0]])
-    with pytest.raises(RuntimeError, match="view") as caught:
+    with pytest.raises(RuntimeError, match="is a view and is being modified inplace") as caught:
         y.mul_(2)
     assert caught.value.code == "VIEW_CUSTOM"
 

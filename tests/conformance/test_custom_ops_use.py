@@ -205,6 +205,55 @@ def test_113_checkpoint():
     assert (len(kernels), len(setups)) == (2, 2)
 
 
+@pytest.mark.parametrize("around", ["nothing", "no_grad", "hooks", "kernel"])
+def test_113_an_ordered_effect_is_not_checkpointed(around):
+    runs = []
+
+    def f(x: np.ndarray) -> np.ndarray:
+        runs.append(1)
+        return x * 2
+
+    made = op(f)
+    made.register_autograd(lambda ctx, g: 2 * g)
+    made.register_effect("ordered")
+
+    def g(x: pb.Tensor) -> pb.Tensor:
+        return made(x).detach()
+
+    outer = op(g)
+
+    def body(x):
+        if around == "no_grad":
+            with pb.no_grad():
+                return x * made(x)
+        if around == "hooks":
+            with pb.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+                return made(x) ** 2
+        return outer(x) if around == "kernel" else made(x) ** 2
+
+    x = P64()
+    with pytest.raises(RuntimeError, match="ordered effect and is called inside a checkpoint"):
+        checkpoint(body, x)
+    assert not runs
+    with pb.no_grad():
+        checkpoint(body, x)  # a plain call
+    with pb.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        made(x)
+    made(checkpoint(pb.sin, x))
+    assert len(runs) == 3
+    made.register_effect(None)
+    checkpoint(made, x).sum().backward()
+
+
+def test_113_an_ordered_callback_is_not_checkpointed():
+    def body(x):
+        pb.library.io_callback(print, None, x.detach())
+        return x * x
+
+    with pytest.raises(RuntimeError, match="ordered effect"):
+        checkpoint(body, P64())
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_114_anomaly_mode_names_the_node():
     made = bare()

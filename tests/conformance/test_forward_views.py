@@ -234,3 +234,13 @@ def test_writes_at_two_levels_give_mixed_derivatives():
     assert_close(slope(f)(pb.tensor(2.0)), 32.0)
     assert_close(slope(slope(f))(pb.tensor(2.0)), 48.0)
     assert_close(slope(slope(slope(f)))(pb.tensor(2.0)), 48.0)
+
+
+@pytest.mark.parametrize("part", [pb.real, pb.imag, lambda z: pb.real(z)[1:], lambda z: pb.imag(z)[::-1]])
+def test_parts_of_complex_numbers_have_tangents_of_their_own(part):
+    primal = part(pb.tensor([1 + 2j, 3 - 1j, 0.5 + 0j]))
+    tangent = pb.arange(1.0, primal.size + 1)
+    dual = fwd.make_dual(primal, tangent)
+    assert_close(tan(dual), tangent)
+    dual[0] *= 3
+    assert_close(tan(dual)[0], 3.0)

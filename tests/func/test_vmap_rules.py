@@ -476,3 +476,7 @@ def test_what_is_the_same_for_all_examples_is_printed_as_outside():
     assert texts[:2] == ["tensor([0., 0.])", "0.50"] and "float64[3]" in texts[2] and "vmap of 2" in texts[2]
     with pytest.raises(TypeError, match="no single number"):
         vmap(lambda x: f"{x[0]:.2f}", out_dims=None)(x23())
+
+
+def test_examples_without_elements_go_through_the_fallback():
+    assert pb.func.vmap(lambda x: pb.isin(x, 0))(pb.zeros((2, 0))).shape == (2, 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pullback.ops import LATER
 
-for family in LATER:
+for family in (*LATER, "random"):
     importlib.import_module(f"pullback.{family}")
 
 

@@ -193,3 +193,11 @@ def test_a_reduction_saves_no_more_than_its_rules_read():
     total, peak = x.sum(), x.amax()
     assert total.grad_fn._saved_self is None if hasattr(total.grad_fn, "_saved_self") else True
     assert peak.grad_fn._saved_self is x
+
+
+def test_the_result_of_a_product_may_be_written_in_place():
+    x = pb.tensor([2.0, 3.0, 4.0], requires_grad=True)
+    y = x.prod()
+    y *= y
+    y.backward()
+    assert x.grad.tolist() == [2 * 24.0 * 12, 2 * 24.0 * 8, 2 * 24.0 * 6]

@@ -40,7 +40,9 @@ def fits_layout(tangent: Any, primal: Any) -> bool:
     ):
         return False
     own, theirs = _owner(tangent), _owner(primal)
-    return own.size == theirs.size and _offset(tangent, own) == _offset(primal, theirs)
+    # In elements of the tensors themselves: the real part of a complex array lives in a buffer of another dtype.
+    is_as_large = own.nbytes // tangent.itemsize == theirs.nbytes // primal.itemsize
+    return is_as_large and _offset(tangent, own) == _offset(primal, theirs)
 
 
 def in_layout_of(primal: Any, dtype: Any) -> Tensor:
@@ -52,7 +54,7 @@ def in_layout_of(primal: Any, dtype: Any) -> Tensor:
     if type(primal) is not ndarray:
         return made_here(primal.astype(dtype) * 0)
     owner = _owner(primal)
-    buffer = np.zeros(owner.size, dtype)
+    buffer = np.zeros(owner.nbytes // primal.itemsize, dtype)
     strides = tuple(stride // primal.itemsize * buffer.itemsize for stride in primal.strides)
     offset = _offset(primal, owner) * buffer.itemsize
     view = np.ndarray(primal.shape, dtype, buffer, offset, strides)

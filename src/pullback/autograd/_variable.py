@@ -92,7 +92,7 @@ def refresh_view(tensor: Tensor) -> None:
             if tensor._node is None or info.attr_version != version:
                 _rebuild(tensor, info, version)
     elif meta in (CreationMeta.CUSTOM, CreationMeta.MULTI) and info.attr_version != version:
-        raise view_error(meta, tensor, "its base or another view of its base was modified in-place")
+        raise view_error(meta, tensor, "its base or another view of its base was modified inplace")
 
 
 def _rebuild(tensor: Tensor, info: ViewInfo, version: int) -> None:
@@ -142,7 +142,7 @@ def check_tracked_write(tensor: Tensor) -> None:
     info = view_of(tensor)
     if info is not None:
         if info.creation_meta is not CreationMeta.DEFAULT:
-            raise view_error(info.creation_meta, tensor, "it is being modified in-place")
+            raise view_error(info.creation_meta, tensor, "is being modified inplace")
         if type(tensor._node) is Leaf:
             refresh_view(tensor)  # no leaf any more if its base got a history
         if requires_grad(tensor) and (info.base._node is None or is_leaf_marker(info.base._node)):
@@ -180,9 +180,10 @@ def view_error(meta: CreationMeta, tensor: Tensor, cause: str) -> AutogradError:
     """The error for a view whose history can not follow an in-place write."""
     node = tensor._node
     made_by = f"output {tensor._nr} of {node.name()}, " if isinstance(node, Node) else ""
+    shown = describe(tensor.shape, tensor.dtype)
     return AutogradError(
         _VIEW_CODES[meta],
-        f"{made_by}a view {describe(tensor.shape, tensor.dtype)} made by {meta.value}, and {cause}",
+        f"{made_by}{shown} is a view and {cause}; the view was made by {meta.value}",
         why="such a view does not know how to send gradients through an in-place write",
         fix=_VIEW_FIXES[meta],
     )

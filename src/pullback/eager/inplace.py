@@ -94,6 +94,12 @@ def _may_overlap(operand: Tensor, target: Tensor) -> bool:
     return operand._counter is not None and operand._counter is target._counter
 
 
+LENT = (
+    "it was lent to a hook, a custom backward or the kernel of an operator that does not declare to write it, and "
+    "others still use it"
+)
+
+
 def check_writable(target: Tensor, modes: Modes) -> None:
     """Raise if the memory behind `target` must not be written, whatever the operation."""
     extra = target._extra
@@ -101,9 +107,9 @@ def check_writable(target: Tensor, modes: Modes) -> None:
         if extra.readonly:
             raise AutogradError(
                 "READONLY_GRAD",
-                f"a gradient {describe(target.shape, target.dtype)} given to a hook or a custom backward is read-only",
-                why="the engine and the caller still use it",
-                fix="return a new gradient instead of changing this one",
+                f"{describe(target.shape, target.dtype)} is read-only, and is being modified inplace",
+                why=LENT,
+                fix="return a new tensor instead of changing this one",
             )
         if extra.inference and not modes.inference:
             raise AutogradError(

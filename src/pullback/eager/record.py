@@ -226,7 +226,8 @@ def _make_views(
         return
     if source._extra is not None and source._extra.inference:
         for out in outputs:
-            extra_of(out).inference = True
+            if not op.may_copy or aliases(out._data, source._data):
+                extra_of(out).inference = True
         return
     parent = view_of(source)
     if modes.inference:

@@ -84,7 +84,7 @@ def numpy(tensor: Tensor, *, force: bool = False) -> Array:
 
 
 def _shared(tensor: Tensor, payload: Array) -> Array:
-    """The memory as it is handed out: a gradient that was only lent stays read-only."""
+    """The memory as it is handed out: what was only lent stays read-only."""
     if tensor._extra is not None and tensor._extra.readonly:
         payload = payload.view()
         payload.flags.writeable = False

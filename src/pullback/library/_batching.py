@@ -10,6 +10,7 @@ import numpy as np
 
 from pullback.core.state import changed, current
 from pullback.library._call import Call
+from pullback.library._core_signature import CoreSignature
 from pullback.library._kernel import run_kernel
 from pullback.payloads.alignment import Levels, aligned, broadcast, sizes, union
 from pullback.payloads.batched import BatchedArray, enter, leave, levels_of, plain_array
@@ -43,6 +44,8 @@ def run_batched(call: Call, operands: Sequence[Any]) -> tuple[Any, ...]:
         return _one_by_one(call, operands, levels, warns=rule is None)
     if rule == "pointwise":
         return _aligned(call, operands, levels)
+    if isinstance(rule, CoreSignature):
+        return _by_core(call, rule, operands, levels)
     return _by_rule(call, rule, operands, levels)
 
 
@@ -135,6 +138,20 @@ def _aligned(call: Call, operands: Sequence[Any], levels: Levels) -> tuple[Any, 
     )
 
 
+def _by_core(call: Call, signature: CoreSignature, operands: Sequence[Any], levels: Levels) -> tuple[Any, ...]:
+    """A kernel that broadcasts over leading axes, at once: the axes of the levels stand in front of its own."""
+    cores = signature.cores_of(call, len(operands))
+    signature.result_shapes(call, [tuple(x.shape) for x in operands])  # an example must fit before all of them do
+    loops = max(x.ndim - len(core) for x, core in zip(operands, cores, strict=True))
+    arrays = [
+        aligned(x.data if type(x) is BatchedArray else x, levels_of(x), levels, loops + len(core))
+        for x, core in zip(operands, cores, strict=True)
+    ]
+    results = run_kernel(call, arrays)
+    signature.check_results(call, [x.shape for x in arrays], results)
+    return tuple(BatchedArray(each, levels) for each in results)
+
+
 # One example after the other.
 
 
@@ -184,7 +201,9 @@ def _no_examples(call: Call, spread: list[Any], operands: Sequence[Any], levels:
     """The results of a batch of length 0: shapes from the fake, or from an example that does not exist."""
     definition = call.definition
     examples = [np.zeros(y.shape, y.dtype) if levels_of(y) else x for x, y in zip(spread, operands, strict=True)]
-    flat = definition.fake_arrays(call, examples) if definition.has_fake else run_kernel(call, examples)
+    flat = definition.fake_arrays(call, examples)
+    if flat is None:
+        flat = run_kernel(call, examples)
     lead = sizes(levels)
     return tuple(
         BatchedArray(np.empty((*lead, *each.shape), each.dtype), levels) if hasattr(each, "shape") else each

@@ -76,7 +76,7 @@ def _call(who: str, fn: Any, result: Any, args: Sequence[Any], vmap_method: str 
         leaves, got = flatten(returned)
         if got != structure:
             raise FakeMismatchError(f"{who}: {name} returned {got}, but {structure} was promised")
-        lead = max((a.shape[: a.ndim - rank] for a, rank in zip(arrays, ranks, strict=True)), key=_count, default=())
+        lead = np.broadcast_shapes(*(a.shape[: a.ndim - rank] for a, rank in zip(arrays, ranks, strict=True)))
         return tuple(_checked(who, name, leaf, each, lead) for leaf, each in zip(leaves, expected, strict=True))
 
     definition = CustomOpDef(f"callback::{who}", _SCHEMA, kernel, frozenset(), "nondiff", location())
@@ -88,10 +88,6 @@ def _call(who: str, fn: Any, result: Any, args: Sequence[Any], vmap_method: str 
         definition.register_effect("ordered")
     flat = definition(*tensors)
     return None if structure is None else unflatten(structure, flat)
-
-
-def _count(lead: tuple[int, ...]) -> tuple[int, int]:
-    return len(lead), int(np.prod(lead, dtype=int))
 
 
 def _checked(who: str, name: str, value: Any, expected: ShapeDtype, lead: tuple[int, ...]) -> Any:

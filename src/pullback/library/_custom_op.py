@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import keyword
 import re
@@ -235,6 +236,9 @@ def _defined(
     made = CustomOpDef(name, schema, fn, tags, autograd_fallback, location())
     if fn is not None:
         made.register_kernel(device_types, fn)
+    if isinstance(fn, np.ufunc) and fn.signature is not None:
+        with contextlib.suppress(ValueError):  # one with optional axes, or with more outputs, is mapped by a loop
+            made.register_vmap(fn.signature)
     with lock:
         old = operators.pop(name, None)
         operators[name] = made

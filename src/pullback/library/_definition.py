@@ -16,7 +16,7 @@ from pullback.library._batching import run_batched
 from pullback.library._bind import Binder
 from pullback.library._call import LIST, STATIC, TENSOR, Call, laid_out
 from pullback.library._errors import BindError
-from pullback.library._fake import as_spec, outputs_of_fake
+from pullback.library._fake import Outline, as_spec, outputs_of_fake
 from pullback.library._formulas import Formulas
 from pullback.library._kernel import run_kernel
 from pullback.library._quick import quick_function
@@ -69,6 +69,7 @@ class CustomOpDef(Registrations):
         self.setup: tuple[Callable[..., Any], str] | None = None
         self.save_half: tuple[Callable[..., Any], str] | None = None
         self.backward_half: Any = None
+        self.recorded = self._new_record()
         self._formulas: Formulas | None = None
         self._quick: Callable[..., Any] | None = None  # the short way for plain calls, made with the formulas
         self.is_elementwise = "pointwise" in tags
@@ -293,6 +294,11 @@ def _record_of(definition: CustomOpDef) -> Op:
             return call_operator(call, list(operands))
         return call.results(kernel(*operands, call=call))
 
+    def specs(*operands: Any, call: Call) -> Any:
+        outlines = [Outline(x.shape, x.dtype) for x in operands]
+        return tuple(outputs_of_fake(definition, call, outlines))
+
     op.call = call_flat
+    op.spec_rule = specs
     op.is_built = True
     return op

@@ -42,7 +42,10 @@ def run_kernel(call: Call, payloads: Sequence[Any]) -> tuple[Any, ...]:
             change_grad(was_grad)
         else:
             change(**previous)
-    return checked(call, result, payloads, given, keywords)
+    flat = checked(call, result, payloads, given, keywords)
+    if definition.recorded is not None:
+        definition.recorded.note(call, payloads, flat)
+    return flat
 
 
 def readonly(array: Any) -> Any:

@@ -55,10 +55,15 @@ def quick_function(definition: Any, formulas: Any, layout: Any) -> Callable[[tup
     record = Call(definition, layout, {})  # calls of one layout and one result differ in nothing
     reads_values, node_class = formulas.reads_values, _with_pull(formulas, record)
 
+    runs = definition.recorded
+    seen: Any = None  # the specs of the last run that was recorded: the first and last argument, and the result
+    seen_last: Any = None
+    seen_out: Any = None
     count = definition.binder.num_tensors
     goes_far = reads_values or type(formulas.reverse) not in (Formula, Missing)
 
     def call(args: tuple[Any, ...]) -> Any:
+        nonlocal seen, seen_last, seen_out
         if current() is not switch.normal or len(args) != count:
             return None
         views = []
@@ -84,6 +89,11 @@ def quick_function(definition: Any, formulas: Any, layout: Any) -> Callable[[tup
             result._data = out
             result._spec = spec = spec_for(out.shape, out.dtype)
             result._node = result._counter = result._extra = result._meta = None
+            if runs is not None and (
+                spec is not seen_out or args[0]._spec is not seen or args[-1]._spec is not seen_last or count > 2
+            ):
+                runs.note(record, views, (out,))
+                seen, seen_last, seen_out = args[0]._spec, args[-1]._spec, spec
             if not needed:
                 return result
             edges: list[Any] = []

@@ -9,8 +9,10 @@ from typing import Any
 
 from pullback.library import _forward, _reverse
 from pullback.library._call import Call
+from pullback.library._core_signature import CoreSignature
 from pullback.library._fake import outputs_of_fake
 from pullback.library._places import location
+from pullback.library._recorded import RecordedRuns
 from pullback.library._schema import DEVICES, Schema
 
 _PAIR_RETURNS = ("Tensor", "int", "SymInt", "bool", "float")
@@ -35,6 +37,7 @@ class Registrations:
     setup: tuple[Callable[..., Any], str] | None
     save_half: tuple[Callable[..., Any], str] | None
     backward_half: Any
+    recorded: RecordedRuns | None
     _formulas: Any
 
     # Derivatives ------------------------------------------------------------------------------------------------------
@@ -219,14 +222,18 @@ class Registrations:
             self.tags & {"inplace", "out", "pointwise"}
         )
 
-    def fake_arrays(self, call: Call, examples: Sequence[Any]) -> Sequence[Any]:
-        """Stand-ins for the outputs of a call on arrays like `examples`."""
-        return outputs_of_fake(self, call, examples)
+    def fake_arrays(self, call: Call, examples: Sequence[Any]) -> Sequence[Any] | None:
+        """Stand-ins for the outputs of a call on arrays like `examples`; None if nothing tells what they look like."""
+        if self.has_fake or (self.recorded is not None and self.recorded.outputs(call, examples) is not None):
+            return outputs_of_fake(self, call, examples)
+        return None
 
     def specs(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call with these arguments would return, found by the fake: `pb.ShapeDtype` for tensors.
+        """What a call with these arguments would return: `pb.ShapeDtype` for tensors. The kernel does not run.
 
-        The kernel does not run.
+        The fake says it. Of an operator without one an earlier call with arguments of the same shapes, dtypes and
+        constants tells it, unless calls were seen to return different shapes for those; with a core signature one with
+        the same dtypes is enough.
         """
         return self._specs(args, kwargs)
 
@@ -256,16 +263,24 @@ class Registrations:
     def register_vmap(self, rule: Any = None) -> Any:
         """How the operator is batched: `rule(info, in_dims, *args, **kw)` returns `(output, out_dims)`.
 
-        Or one of `"sequential"`, `"expand_dims"`, `"broadcast_all"`. Serves as a decorator.
+        Or one of `"sequential"`, `"expand_dims"`, `"broadcast_all"`, or a core signature such as `"(n,n),(n)->(n)"`
+        of a kernel that broadcasts over the axes in front of those. Serves as a decorator.
         """
         if rule is None:
             return self.register_vmap
-        if isinstance(rule, str):
+        found = rule
+        if isinstance(rule, str) and "->" in rule:
+            found = CoreSignature(rule)
+            found.check_schema(self.qualname, self.schema)
+        elif isinstance(rule, str):
             if rule not in _VMAP_RULES:
-                raise ValueError(f"{self.qualname}: unknown batching rule {rule!r}, expected one of {_VMAP_RULES}")
+                raise ValueError(
+                    f"{self.qualname}: unknown batching rule {rule!r}, expected one of {_VMAP_RULES} or a core "
+                    "signature such as '(n,n),(n)->(n)'"
+                )
         else:
             _check_callable(rule, "vmap rule")
-        self._set(batch=(rule, location()))
+        self._set(batch=(found, location()))
         return rule
 
     def register_effect(self, effect: str | None) -> None:
@@ -284,6 +299,13 @@ class Registrations:
         for name, value in slots.items():
             setattr(self, name, value)
         self._formulas = None
+        if slots.keys() & {"fake", "effect", "kernels", "default_kernel"}:
+            self.recorded = self._new_record()
+
+    def _new_record(self) -> RecordedRuns | None:
+        """A place for the runs of an operator whose results are described by nothing else, if runs can do that."""
+        has_effect = self.schema.written or "nondeterministic" in self.tags or (self.effect and self.effect[0])
+        return None if self.has_fake or has_effect else RecordedRuns()
 
     def _check_functional(self, method: str) -> None:
         schema = self.schema

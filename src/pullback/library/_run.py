@@ -44,6 +44,8 @@ def call_operator(call: Call, operands: list[Tensor]) -> Any:
     definition = call.definition
     modes = current()
     formulas = definition.formulas()
+    if definition.effect is not None and modes.saved_hooks:
+        _check_not_repeated(definition, modes)
     if definition.schema.written:
         return run_mutating(call, operands, modes)
     is_tracking = modes.grad and not modes.inference and definition.is_autograd_enabled()
@@ -59,6 +61,17 @@ def call_operator(call: Call, operands: list[Tensor]) -> Any:
     formulas.check_outputs(call, outputs)
     _tell(call, -1)
     return call.results(outputs)
+
+
+def _check_not_repeated(definition: Any, modes: Modes) -> None:
+    """Raise if an effect that must happen once, in its order, is inside of what will be run again."""
+    if definition.effect[0] == "ordered" and any(
+        getattr(getattr(pack, "__self__", None), "runs_again", False) for pack, _ in modes.saved_hooks
+    ):
+        raise RuntimeError(
+            f"{definition.qualname} has an ordered effect and is called inside a checkpoint, which would run it again "
+            f"in the backward pass: call it outside\n  effect  registered at {definition.effect[1]}"
+        )
 
 
 def _evaluated(call: Call, operands: list[Tensor], modes: Modes) -> list[Any]:

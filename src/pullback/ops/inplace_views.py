@@ -22,6 +22,7 @@ from pullback.core.axes import normalize_axis_index, normalize_shape
 from pullback.core.spec import describe, spec_of
 from pullback.core.state import changed, current
 from pullback.declare.op import Op
+from pullback.eager.inplace import LENT
 from pullback.errors import AutogradError
 from pullback.ops.arguments import one_sequence
 from pullback.ops.movement import (
@@ -47,10 +48,9 @@ def _check_permitted(tensor: Tensor, name: str) -> None:
     if tensor._extra is not None and tensor._extra.readonly:
         raise AutogradError(
             "READONLY_GRAD",
-            f"{name}: a gradient {describe(tensor.shape, tensor.dtype)} given to a hook or a custom backward is "
-            "read-only",
-            why="the engine and the caller still use it",
-            fix="return a new gradient instead of changing this one",
+            f"{name}: {describe(tensor.shape, tensor.dtype)} is read-only, and is being changed in place",
+            why=LENT,
+            fix="return a new tensor instead of changing this one",
         )
     if is_inference(tensor) and not modes.inference:
         raise AutogradError(

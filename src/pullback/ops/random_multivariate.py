@@ -118,3 +118,4 @@ def orthogonal_factor_samples(make: Maker) -> Iterator[Sample]:
     for method in ("eigh", "svd"):
         free = make.integers(-2, 3, (2, 3, 3))
         yield Sample((free @ np.swapaxes(free, -1, -2),), {"method": method}, method)
+        yield Sample((np.zeros((0, 3, 3), int),), {"method": method}, f"{method}-empty")

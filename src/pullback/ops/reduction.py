@@ -111,9 +111,10 @@ def _prod_gradient(g: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
 
 
 @prod.vjp
-def prod_vjp(g, x, out, axis):
-    if type(g) is type(x) is type(out) is np.ndarray and x.dtype.char in "fd" and g.dtype == x.dtype and x.size:
-        quotients = _prod_gradient(g, x, out, axis)
+def prod_vjp(g, x, axis):
+    # The product is taken again and not kept: then the result may be written in place, which is worth a pass over x.
+    if type(g) is type(x) is np.ndarray and x.dtype.char in "fd" and g.dtype == x.dtype and x.size:
+        quotients = _prod_gradient(g, x, np.multiply.reduce(x, axis=axis, keepdims=True), axis)
         if quotients is not None:
             return quotients
     return g * conjugated(_products_of_others(x, axis))

@@ -19,7 +19,7 @@ from pullback.ops.comparison import clip, where
 from pullback.ops.complex_numbers import sign
 from pullback.ops.elementwise import exp, hypot, log, log1p, sin
 from pullback.ops.extremes import max
-from pullback.ops.pieces import elementwise_in_pieces
+from pullback.ops.pieces import PIECE, are_contiguous, fill_in_pieces
 from pullback.ops.reduction import log_softmax, logsumexp, softmax, sum
 from pullback.ops.special_rows import near_zero, row
 
@@ -51,17 +51,19 @@ def _by_element(function: Callable[[float], float]) -> Callable[[Any], Any]:
 
 
 def _erf_slope(x: Any) -> Any:
-    if type(x) is np.ndarray and x.dtype.char in "fd":
-        return elementwise_in_pieces(_erf_slope_in_place, x)
-    return _KAPPA * exp(-x * x)
-
-
-def _erf_slope_in_place(x: Any) -> Any:
-    out = np.negative(x)
-    out *= x
-    out = np.exp(out)
-    out *= _KAPPA
+    if type(x) is not np.ndarray or x.size < PIECE or not are_contiguous(x) or x.dtype.char not in "fd":
+        return _KAPPA * exp(-x * x)
+    out = np.empty(x.shape, x.dtype)
+    fill_in_pieces(_fill_erf_slope, (out,), x)
     return out
+
+
+def _fill_erf_slope(outs: tuple[Any], x: Any) -> None:
+    (out,) = outs
+    np.multiply(x, x, out)
+    np.negative(out, out)
+    np.exp(out, out)
+    out *= _KAPPA
 
 
 erf: Op = row(

@@ -17,7 +17,7 @@ from pullback.declare.families import elementwise
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample
 from pullback.ops.comparison import where
-from pullback.ops.pieces import elementwise_in_pieces
+from pullback.ops.pieces import PIECE, are_contiguous, elementwise_in_pieces, fill_in_pieces
 
 try:
     import scipy.special as _scipy
@@ -64,7 +64,15 @@ def _in_pieces(kernel: Kernel) -> Kernel:
     def shared(x: Any) -> Any:
         return elementwise_in_pieces(kernel, x)
 
-    return shared
+    def written(x: Any) -> Any:
+        if np.size(x) < PIECE or not are_contiguous(x) or x.dtype.char not in "fd":
+            return shared(x)
+        out = np.empty(x.shape, x.dtype)
+        fill_in_pieces(lambda outs, part: kernel(part, outs[0]), (out,), x)
+        return out
+
+    is_real = isinstance(kernel, np.ufunc) and {"f->f", "d->d"} <= set(kernel.types)
+    return written if is_real else shared
 
 
 def row(

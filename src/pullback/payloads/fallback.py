@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +51,7 @@ def one_by_one(name: str, function: Callable[..., Any], operands: Any, levels: L
     lead = sizes(levels)
     fixed = [x if plain_array(x) is None else plain_array(x) for x in operands]
     varied = {
-        position: broadcast(x.data, x.levels, levels).reshape((-1, *x.shape)) if 0 not in lead
+        position: broadcast(x.data, x.levels, levels).reshape((math.prod(lead), *x.shape)) if 0 not in lead
         # No example at all: what the result would look like is learnt from one that does not exist.
         else np.zeros((1, *x.shape), x.dtype)
         for position, x in enumerate(operands)

@@ -64,7 +64,7 @@ class Extra:
         self.view: Any = None  # ViewInfo of an autograd view
         self.output_nr = 0  # which output of its node the tensor is
         self.inference = False  # made in inference mode: no version counter
-        self.readonly = False  # a gradient lent to a hook or a custom backward
+        self.readonly = False  # lent to a hook, a custom backward or a kernel
         self.forward: Any = None  # tangents by level
         self.deps: Any = None  # tokens of the reverse transforms its history depends on
 

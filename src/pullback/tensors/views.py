@@ -22,7 +22,7 @@ class CreationMeta(enum.Enum):
     DEFAULT = "a primitive in grad mode"
     NO_GRAD = "a primitive while grad mode was off"
     INFERENCE = "a primitive in inference mode"
-    CUSTOM = "a custom Function"
+    CUSTOM = "a custom Function or operator"
     MULTI = "a custom Function with several outputs"
 
 

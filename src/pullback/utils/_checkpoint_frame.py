@@ -61,6 +61,8 @@ class Frame:
         "vmaps",
     )
 
+    runs_again = True  # for those who look for checkpoints among the hooks that are in force
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -213,6 +215,8 @@ class _Stop(BaseException):
 
 class _Run:
     """A second run in progress: collects what it saves."""
+
+    runs_again = True
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
