@@ -200,3 +200,34 @@ def test_saved_values_are_freed_with_the_graph(way):
     out.sum().backward()
     gc.collect()
     assert alive() is None and node is not None
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 0, 1), (1, 1)])
+def test_arguments_are_saved_in_any_order(way, order):
+    found = []
+
+    def save(ctx, inputs, output):
+        ctx.save_for_backward(*[inputs[index] for index in order])
+
+    def formula(ctx, g):
+        found.extend(ctx.saved_tensors)
+        return g * 2, g * 3
+
+    x, y = leaves()
+    product(setup=save, backward=formula)(x, y).sum().backward()
+    assert [each.tolist() for each in found] == [(x, y)[index].tolist() for index in order]
+    assert_close(x.grad, [2.0, 2.0])
+    assert_close(y.grad, [3.0, 3.0])
+
+
+def test_a_result_of_another_shape_than_the_first_argument(way):
+    def first(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return (x[:1] * y[:1]).astype(np.float32)
+
+    made = custom_op(f"short::op{next(_count)}", first, mutates_args=())
+    made.register_autograd(lambda ctx, g: (pb.concat([g, g]) * 1.0, None))
+    x, y = leaves()
+    out = made(x, y)
+    assert out.shape == (1,) and out.dtype == pb.float32
+    out.backward(pb.ones(1, dtype=pb.float32))
+    assert x.grad.dtype == pb.float64 and x.grad.shape == (2,) and y.grad is None

@@ -14,10 +14,10 @@ import numpy as np
 
 from pullback.autograd._accumulate import accumulator_of
 from pullback.autograd._function_node import Call as NodeCall
-from pullback.autograd._function_node import Forward, store
+from pullback.autograd._function_node import Forward
 from pullback.autograd._function_outputs import process_outputs
 from pullback.autograd._input_metadata import validate
-from pullback.autograd._node import released_error
+from pullback.autograd._node import Node, released_error
 from pullback.autograd._saved import SavedVariable
 from pullback.core.spec import spec_for, spec_of
 from pullback.core.state import NORMAL, current, next_stamp, switch
@@ -32,6 +32,8 @@ from pullback.tensors.tensor import Leaf, Tensor
 ndarray = np.ndarray
 _DTYPES = frozenset("?bBhHiIlLqQefdgFDG")
 NO_GRAD = NORMAL.replace(grad=False)
+# A ctx refuses to have its node's own fields assigned, so they are stored below that.
+set_next, set_seq, set_rare, set_spec = (vars(Node)[name].__set__ for name in ("next", "seq", "rare", "spec"))
 _RELEASED = [(None, None, 0, None)] * 64
 
 
@@ -87,7 +89,10 @@ def quick_function(definition: Any, formulas: Any, layout: Any) -> Callable[[tup
                         checked(record, out, [x._data for x in args], views, {})
             result = Tensor()
             result._data = out
-            result._spec = spec = spec_for(out.shape, out.dtype)
+            spec = args[0]._spec
+            if out.dtype is not spec.dtype or out.shape != spec.shape:
+                spec = spec_for(out.shape, out.dtype)
+            result._spec = spec
             result._node = result._counter = result._extra = result._meta = None
             if runs is not None and (
                 spec is not seen_out or args[0]._spec is not seen or args[-1]._spec is not seen_last or count > 2
@@ -105,10 +110,10 @@ def quick_function(definition: Any, formulas: Any, layout: Any) -> Callable[[tup
                         behind = accumulator_of(x)
                 edges.append(behind if x._spec.is_differentiable else None)
             node = node_class()
-            store(node, "next", tuple(edges))
-            store(node, "seq", next_stamp())
-            store(node, "rare", None)
-            store(node, "spec", spec)
+            set_next(node, tuple(edges))
+            set_seq(node, next_stamp())
+            set_rare(node, None)
+            set_spec(node, spec)
             attributes = node.__dict__
             attributes["_pending"] = args
             if setup is not None:
@@ -213,7 +218,17 @@ def _handle(kept: Any, spec: Any) -> SavedVariable:
 
 def _keeps(node: QuickNode, named: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
     """Keep what the author saved as it is; False if something else than arguments was saved."""
-    kept = []
+    kept: list[Any] = []
+    if len(named) == len(args):  # mostly all of them, in order
+        for x, given, behind in zip(named, args, node.next):
+            if x is not given:
+                kept.clear()
+                break
+            counter = x._counter
+            kept.append((x, x._data, 0 if counter is None else counter.value, behind))
+        else:
+            node.__dict__["_kept"] = kept
+            return True
     for x in named:
         for index, given in enumerate(args):
             if x is given:
@@ -281,7 +296,11 @@ def _with_pull(formulas: Any, operator: Call) -> Any:
             if entry is g:
                 entry = gradient
             elif type(entry) is Tensor:
+                is_right = entry._spec is spec
                 entry = entry._data
+                if is_right and type(entry) is ndarray:
+                    found.append(entry)
+                    continue
             else:
                 _check_entry(self, entry)
             if type(entry) is not ndarray or entry.dtype is not spec.dtype or entry.shape != spec.shape:
