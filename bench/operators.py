@@ -521,6 +521,7 @@ REASONS: dict[str, str] = {
     "attention": f"attention: {_PASSES}, except for the matrix products.",
     "max_pool2d": "max_pool2d: a strided pass for each place of the window, twice: the value, and where it was.",
     "erf": "erf: SciPy's function takes 17 ns an element, one by one, where torch's is vectorised.",
+    "index_add": "index_add: rows are added in rounds of distinct rows, since NumPy adds at positions one by one.",
     "log_ndtr": "log_ndtr: SciPy's function takes 28 ns an element, and `erfcx` for its derivative 31 ns.",
     "cumsum": "cumsum: NumPy's scan along a row waits for each addition, 4 ns an element.",
     "cumprod": f"cumprod: NumPy's scan along a row waits for each product; in addition, {_PASSES}.",
