@@ -10,6 +10,7 @@ import pytest
 import pullback as pb
 from pullback.func import grad, jacfwd, jvp, vmap
 from pullback.testing import assert_close
+from tests.func.random_programs import Sine
 
 
 def x23():
@@ -388,27 +389,6 @@ def test_a_tensor_in_a_keyword_of_apply_is_an_argument_like_others():
     w = pb.tensor([1.0, 3.0])
     assert_close(vmap(lambda x, w: f(x, w=w))(x23(), w), pb.sin(x23()) * w[:, None])
     assert_close(vmap(grad(lambda w, x: f(x, w=w).sum()))(w, x23()), pb.sin(x23()).sum(axis=1))
-
-
-class Sine(pb.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x):
-        return pb.sin(x)
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-        ctx.save_for_forward(*inputs)
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * pb.cos(ctx.saved_tensors[0])
-
-    @staticmethod
-    def jvp(ctx, t):
-        return t * pb.cos(ctx.saved_tensors[0])
 
 
 def test_a_function_with_a_generated_rule_in_every_composition():

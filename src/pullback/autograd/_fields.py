@@ -17,7 +17,7 @@ from pullback.autograd._levels import live_levels, store_tangent, tangent_of
 from pullback.autograd._node import Node, rare_of
 from pullback.autograd._sparse import SparseGrad
 from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
-from pullback.core.spec import describe, is_differentiable_dtype, spec_of
+from pullback.core.spec import is_differentiable_dtype, spec_of
 from pullback.core.state import current
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of, plain_values
@@ -428,12 +428,6 @@ def _from_pickle(payload: Any, flag: bool) -> Tensor:
     if flag:
         tensor._node = Leaf()
     return tensor
-
-
-def where_it_is_used(tensor: Tensor) -> str:
-    """How error messages name a tensor."""
-    name = f" {tensor.name!r}" if tensor.name else ""
-    return f"tensor{name} {describe(tensor.shape, tensor.dtype)}"
 
 
 def _forbidden(name: str) -> Callable[..., None]:

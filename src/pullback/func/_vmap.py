@@ -23,12 +23,11 @@ from pullback.ops.generator import Repeats
 from pullback.ops.joining import concat
 from pullback.payloads.batched import levels_of
 from pullback.payloads.crossing import enter_level
+from pullback.payloads.randomness import check_mode
 from pullback.tensors.tensor import Tensor, as_constant
 
 InDims = Any
 OutDims = Any
-
-_RANDOMNESS = ("error", "different", "same")
 
 
 def vmap(
@@ -50,8 +49,7 @@ def vmap(
     >>> pb.func.vmap(pb.dot)(pb.ones((3, 2)), pb.ones((3, 2)))
     tensor([2., 2., 2.])
     """
-    if randomness not in _RANDOMNESS:
-        raise RuntimeError(f"vmap: randomness must be one of {', '.join(_RANDOMNESS)}, got {randomness!r}")
+    check_mode(randomness)
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
         raise ValueError(f"vmap: chunk_size must be None or a positive int, got {chunk_size!r}")
 

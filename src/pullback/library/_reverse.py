@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any
@@ -96,14 +96,31 @@ class Pair(Reverse):
         return gradients_by_name(call, returned, self.location)
 
 
-class Rules(Reverse):
-    """`rule(ans, *args, **kw) -> (g -> gradient)`, one per argument."""
+class PerArgument(Reverse):
+    """One rule per argument, of the result and the arguments; None says that there is no gradient."""
 
     reads_values = True
+    registered_by = ""
 
     def __init__(self, rules: dict[int, Any], location: str) -> None:
         self.rules = rules
         self.location = location
+
+    def wanted(self, ctx: Any, call: Call) -> Iterator[tuple[Any, Any, Any]]:
+        """The rule, kind and place of every argument whose gradient is asked for."""
+        for position, (needed, (kind, data)) in enumerate(zip(ctx.needs_input_grad, call.layout, strict=True)):
+            if not (any(needed) if isinstance(needed, list) else needed):
+                continue
+            if position not in self.rules:
+                raise no_rule(call, position, self.registered_by)
+            if self.rules[position] is not None:
+                yield self.rules[position], kind, data
+
+
+class Rules(PerArgument):
+    """`rule(ans, *args, **kw) -> (g -> gradient)`, one per argument."""
+
+    registered_by = "defvjp"
 
     def backward(self, ctx: Any, call: Call, gradients: list[Any]) -> list[Any]:
         operands, outputs = ctx._values()
@@ -111,14 +128,7 @@ class Rules(Reverse):
         ans = call.results(outputs)
         g = tuple(gradients) if isinstance(ans, tuple) else gradients[0]
         flat: list[Any] = [None] * num_operands(call)
-        for position, (needed, (kind, data)) in enumerate(zip(ctx.needs_input_grad, call.layout, strict=True)):
-            if not (any(needed) if isinstance(needed, list) else needed):
-                continue
-            if position not in self.rules:
-                raise no_rule(call, position, "defvjp")
-            rule = self.rules[position]
-            if rule is None:
-                continue
+        for rule, kind, data in self.wanted(ctx, call):
             value = rule(ans, *arguments, **call.keywords)(g)
             if kind == TENSOR:
                 flat[data] = value
@@ -129,31 +139,23 @@ class Rules(Reverse):
         return flat
 
 
-class Partials(Reverse):
+class Partials(PerArgument):
     """`rule(ans, *args, **kw) -> partial derivative`, one per argument of an elementwise operator."""
 
-    reads_values = True
-
-    def __init__(self, rules: dict[int, Any], location: str) -> None:
-        self.rules = rules
-        self.location = location
+    registered_by = "defpartials"
 
     def backward(self, ctx: Any, call: Call, gradients: list[Any]) -> list[Any]:
         operands, outputs = ctx._values()
         arguments = call.arguments(operands)
         ans = call.results(outputs)
         flat: list[Any] = [None] * num_operands(call)
-        for position, (needed, (_, data)) in enumerate(zip(ctx.needs_input_grad, call.layout, strict=True)):
-            if not needed:
-                continue
-            if position not in self.rules:
-                raise no_rule(call, position, "defpartials")
-            rule = self.rules[position]
-            if rule is not None:
-                partial = rule(ans, *arguments, **call.keywords)
-                conjugate = partial.conj() if hasattr(partial, "conj") else complex(partial).conjugate() if isinstance(
-                    partial, complex) else partial  # fmt: skip
-                flat[data] = gradients[0] * conjugate
+        for rule, _, data in self.wanted(ctx, call):
+            partial = rule(ans, *arguments, **call.keywords)
+            if hasattr(partial, "conj"):
+                partial = partial.conj()
+            elif isinstance(partial, complex):
+                partial = partial.conjugate()
+            flat[data] = gradients[0] * partial
         return flat
 
 
