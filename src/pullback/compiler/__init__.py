@@ -1,0 +1,1 @@
+"""Backends: functions made of graphs. `planning` decides which memory holds what; `numpy_source` writes NumPy code."""
