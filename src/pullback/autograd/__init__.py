@@ -7,11 +7,9 @@
 machinery is in the underscore modules; `_engine` is the place to start reading.
 """
 
-from importlib import import_module as _import_module
-from typing import Any as _Any
+from typing import TYPE_CHECKING
 
 from pullback.autograd import _fields as _fields
-from pullback.autograd import forward_ad, function, graph, profiler
 from pullback.autograd._anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -21,7 +19,6 @@ from pullback.autograd._anomaly import (
 from pullback.autograd._api import backward, grad
 from pullback.autograd._policies import enforce_grad_layout_policy, set_multithreading_enabled
 from pullback.autograd._sparse import SparseGrad
-from pullback.autograd.function import Function
 from pullback.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -30,8 +27,18 @@ from pullback.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from pullback.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from pullback.errors import AutogradError
+from pullback.core.deferred import deferred as _deferred
+from pullback.errors import AutogradError, GradcheckError
+
+if TYPE_CHECKING:  # loaded when they are first asked for, below
+    from pullback.autograd import forward_ad, function, functional, graph, profiler
+    from pullback.autograd._gradcheck import gradcheck, gradgradcheck
+    from pullback.autograd.function import Function
+
+_MODULES = ("forward_ad", "function", "functional", "graph", "profiler")
+_PLACES = {name: f"pullback.autograd.{name}" for name in _MODULES}
+_PLACES |= dict.fromkeys(("gradcheck", "gradgradcheck"), "pullback.autograd._gradcheck")
+_PLACES["Function"] = "pullback.autograd.function"
 
 __all__ = [
     "AutogradError",
@@ -61,8 +68,4 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-
-def __getattr__(name: str) -> _Any:
-    if name == "functional":  # loaded when it is first asked for, with the pytrees that it needs
-        return _import_module("pullback.autograd.functional")
-    raise AttributeError(f"module 'pullback.autograd' has no attribute {name!r}")
+__getattr__, __dir__ = _deferred(globals(), _PLACES)
