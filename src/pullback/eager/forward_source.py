@@ -1,0 +1,176 @@
+"""The source of the short way for duals, written out from an operator's declaration (eager/fast_forward.py)."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from pullback.declare.op import OPERAND, Op, Rule
+from pullback.eager.written import written
+
+# The tangent of operand {v} and its level, or None.
+_FIND = """
+dual = {v}._extra
+if type(dual) is Dual:
+    {level} = dual.level
+    t_{v} = dual.slope
+    if type(t_{v}) is not ndarray:
+        {level}, t_{v} = only_tangent({v})
+else:
+    {level}, t_{v} = only_tangent({v})
+"""
+_NUMBER = """
+{v}_data = spec.numbers.get({v})
+if {v}_data is None:
+    {v}_data = spec.number({v})
+"""
+_RESULT = """
+out = kernel({operands})
+slope = {formula}
+result = Tensor()
+result._data = out if type(out) is ndarray else asarray(out)
+result._spec = spec
+result._node = result._counter = result._meta = None
+result._extra = dual = Dual()
+dual.level = level
+dual.slope = slope
+dual.memory = 0
+{date}
+{lend}
+references = level.references
+references.append(ref(dual))
+if len(references) > level.limit:
+    level.tidy(dual)
+return result
+"""
+# Memory that is made inside a function transform is dated.
+_DATE = """
+if modes.transforms:
+    result._counter = counter = DatedCounter()
+    counter.value = 0
+    counter.writes = None
+    counter.born = dual.memory = next_stamp()
+"""
+# What has to be true of the modes; the usual fast path has looked at them already.
+_ENTER = """
+if out is not None:
+    return general({operands}, out=out)
+modes = current()
+if not open_levels or not modes.forwards or observers:
+    return general({operands})
+"""
+_ENTER_NORMAL = """
+if not open_levels:
+    return general({operands})
+"""
+_UNARY = """
+def call(x, out=None):
+{enter}
+    if type(x) is Tensor and x._extra is not None and x._node is None:
+{find_x}
+        if t_x is not None:
+            x_data, spec = x._data, x._spec
+{result}
+    return general(x)
+"""
+_BINARY = """
+def call(x, y, out=None):
+{enter}
+    if type(x) is Tensor and x._extra is not None:
+{find_x}
+        if t_x is None or x._node is not None:
+            return general(x, y)
+        x_data, spec = x._data, x._spec
+        if type(y) is Tensor:
+            if y._spec is not spec or y._node is not None:
+                return general(x, y)
+            y_data = y._data
+            if y._extra is None:
+{result_x}
+{find_y}
+            if t_y is None or other is not level:
+                return general(x, y)
+{result_both}
+        if type(y) is float or type(y) is int:
+{number_y}
+{result_x_number}
+    elif type(y) is Tensor and y._extra is not None:
+{find_y_level}
+        if t_y is None or y._node is not None:
+            return general(x, y)
+        y_data, spec = y._data, y._spec
+        if type(x) is Tensor:
+            if x._spec is spec and x._node is None:
+                x_data = x._data
+{result_y}
+        elif type(x) is float or type(x) is int:
+{number_x}
+{result_y_number}
+    return general(x, y)
+"""
+
+
+class ForwardSource:
+    """What one operator's short ways are made of. `names` is what their source refers to, beside the usual things."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.rules: dict[str, Rule] = dict(zip(op.operands, op.partials or (), strict=True))
+        self.names: dict[str, Any] = {f"rule_{v}": rule.fn for v, rule in self.rules.items()}
+
+    def function(self, in_normal_modes: bool) -> str:
+        """The function `call`, which asks `general` for everything unusual but duals."""
+        enter = (_ENTER_NORMAL if in_normal_modes else _ENTER).format(operands=", ".join(self.rules))
+        self.date = "" if in_normal_modes else _DATE.strip("\n")
+        parts = {"enter": (enter, 1), "find_x": (_FIND.format(v="x", level="level"), 2)}
+        if len(self.rules) == 1:
+            parts |= {"result": (self._result("x"), 3)}
+        else:
+            parts |= {
+                "find_y": (_FIND.format(v="y", level="other"), 3),
+                "find_y_level": (_FIND.format(v="y", level="level"), 2),
+                "number_x": (_NUMBER.format(v="x"), 3),
+                "number_y": (_NUMBER.format(v="y"), 3),
+                "result_x": (self._result("x"), 4),
+                "result_x_number": (self._result("x", number="y"), 3),
+                "result_y": (self._result("y"), 4),
+                "result_y_number": (self._result("y", number="x"), 3),
+                "result_both": (self._result("xy"), 3),
+            }
+        indented = {name: textwrap.indent(text.strip("\n"), "    " * depth) for name, (text, depth) in parts.items()}
+        return (_UNARY if len(self.rules) == 1 else _BINARY).format(**indented)
+
+    def _result(self, moving: str, number: str = "") -> str:
+        """What makes the result, if the operands `moving` have tangents and the operand `number` is one."""
+        terms = [self._term(v, self.rules[v], number) for v in moving]
+        if len(terms) == 2 and terms[1].startswith("-"):
+            formula = f"{terms[0]} - {terms[1][1:]}"
+        else:
+            formula = " + ".join(terms)
+        lend = f"dual.memory = lent({moving}, level)" if formula == f"t_{moving}" else ""
+        operands = ", ".join(f"{v}_data" for v in self.rules)
+        return _RESULT.format(operands=operands, formula=formula, lend=lend, date=self.date)
+
+    def _term(self, v: str, rule: Rule, number: str) -> str:
+        """The tangent of the result that follows from the one of operand `v`."""
+        constant = rule.constant
+        if constant is not None:
+            short = {1: f"t_{v}", -1: f"-t_{v}", 0: f"zeros(t_{v}.shape, t_{v}.dtype)"}
+            return short.get(constant, f"t_{v} * {constant!r}")
+        read = [self.op.operands[key] if kind == OPERAND else "out" for kind, key in rule.plan]
+        names = [name if name == "out" else f"{name}_data" for name in read]
+        # Rules may have other formulas for Python's numbers than for arrays.
+        if number not in read or _is_identity(rule):
+            formula = written(rule.fn, names, self.names)
+            if formula is not None:
+                return f"t_{v} * {formula}"
+        arguments = ", ".join(name if name in ("out", number) else f"{name}_data" for name in read)
+        return f"t_{v} * rule_{v}({arguments})"
+
+
+def _is_identity(rule: Rule) -> bool:
+    return len(rule.plan) == 1 and rule.fn.__code__.co_code == _identity.__code__.co_code
+
+
+def _identity(x: Any) -> Any:
+    return x
