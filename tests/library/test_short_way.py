@@ -9,7 +9,7 @@ import pytest
 
 import pullback as pb
 from pullback.core.state import add_observer, remove_observer
-from pullback.library import custom_op
+from pullback.library import AliasError, KernelResultError, custom_op
 from pullback.library._quick import QuickNode
 from pullback.testing import assert_close
 
@@ -231,3 +231,107 @@ def test_a_result_of_another_shape_than_the_first_argument(way):
     assert out.shape == (1,) and out.dtype == pb.float32
     out.backward(pb.ones(1, dtype=pb.float32))
     assert x.grad.dtype == pb.float64 and x.grad.shape == (2,) and y.grad is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_any_number_of_arguments(way, count):
+    names = [f"x{k}" for k in range(count)]
+    scope = {"np": np}
+    parameters = ", ".join(f"{name}: np.ndarray" for name in names)
+    exec(f"def f({parameters}) -> np.ndarray: return 1 * {' * '.join(names)}", scope)
+    made = custom_op(f"short::op{next(_count)}", scope["f"], mutates_args=())
+
+    def formula(ctx, g):
+        saved = ctx.saved_tensors
+        assert ctx.needs_input_grad == tuple(k != 1 for k in range(count)) and saved == ctx.saved_tensors
+        found = []
+        for k in range(count):
+            others = g
+            for j in range(count):
+                others = others * saved[j] if j != k else others
+            found.append(others)
+        return tuple(found)
+
+    made.register_autograd(formula, setup_context=setup)
+    inputs = [pb.tensor([k + 1.0, k + 2.0], requires_grad=k != 1) for k in range(count)]
+    out = made(*inputs)
+    assert isinstance(out.grad_fn, QuickNode) is (way == "short")
+    out.sum().backward()
+    for k, x in enumerate(inputs):
+        expected = np.prod([each.detach().numpy() for each in inputs[:k] + inputs[k + 1 :]], axis=0) * np.ones(2)
+        assert x.grad is None if k == 1 else x.grad.tolist() == expected.tolist()
+
+
+def _owner(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return y.base
+
+
+def _itself(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return x
+
+
+def _part(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return y[:1]
+
+
+def _names(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.array(["a", "b"])
+
+
+def _write(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    y += 1
+    return x * y
+
+
+@pytest.mark.parametrize(
+    ("kernel", "error"),
+    [
+        (_owner, AliasError), (_itself, AliasError), (_part, AliasError), (_names, KernelResultError),
+        (_write, ValueError),
+    ],
+)
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_wrong_kernels(way, kernel, error, is_recorded):
+    made = custom_op(f"short::op{next(_count)}", kernel, mutates_args=())
+    x, y = leaves() if is_recorded else (pb.ones(2), pb.ones(2))
+    before = y.tolist()
+    for _ in range(2):
+        with pytest.raises(error):
+            made(x, y)
+    assert y.tolist() == before and y.detach().numpy().flags.writeable and pb.is_grad_enabled()
+
+
+@pytest.mark.parametrize("name", ["next", "seq", "rare", "spec", "_call", "saved_tensors"])
+def test_a_setup_can_not_assign_fields_of_the_node(way, name):
+    def save(ctx, inputs, output):
+        ctx.mine = 3
+        with pytest.raises(AttributeError, match="can not be assigned"):
+            setattr(ctx, name, None)
+
+    x, y = leaves()
+    out = product(setup=save, backward=lambda ctx, g: (g * ctx.mine, None))(x, y)
+    out.sum().backward()
+    assert_close(x.grad, [3.0, 3.0])
+
+
+def test_a_registration_takes_effect_at_the_next_call(way):
+    x, y = leaves()
+    made = product()
+    old = made(x, y)
+    made.register_autograd(lambda ctx, g: (g * 7, None))
+    new = made(x, y)
+    old.sum().backward()
+    assert_close(x.grad, y.detach())
+    x.grad = None
+    new.sum().backward()
+    assert_close(x.grad, [7.0, 7.0])
+    made.register_kernel("cpu", lambda x, y: x + y)
+    assert made(x, y).tolist() == [4.0, 7.0]
+
+
+def test_a_saved_value_stays_when_the_argument_is_given_other_data(way):
+    x, y = leaves()
+    out = product()(x, y)
+    y.data = pb.tensor([100.0, 100.0])
+    out.sum().backward()
+    assert_close(x.grad, [3.0, 5.0])

@@ -31,6 +31,7 @@ from pullback.library._register import (
 )
 from pullback.library._schema import Number, device
 from pullback.library._schema_infer import infer_schema
+from pullback.library._texts import teach_graphs as _teach_graphs
 
 __all__ = [
     "AliasError",
@@ -61,3 +62,5 @@ __all__ = [
     "register_kernel",
     "register_vmap",
 ]
+
+_teach_graphs()

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pullback.core.state import changed, current
+from pullback.graph.operators import find_operator
 from pullback.library._call import Call
 from pullback.library._core_signature import CoreSignature
 from pullback.library._kernel import run_kernel
 from pullback.payloads.alignment import Levels, aligned, broadcast, sizes, union
-from pullback.payloads.batched import BatchedArray, enter, leave, levels_of, plain_array
+from pullback.payloads.batched import BatchedArray, enter, leave, levels_of
 from pullback.payloads.evaluate import evaluate
 from pullback.payloads.fallback import check_fallback, unequal_shapes
 from pullback.payloads.refusals import check_at_home
@@ -32,8 +33,8 @@ def run_batched(call: Call, operands: Sequence[Any]) -> tuple[Any, ...]:
     definition = call.definition
     levels = union([levels_of(x) for x in operands])
     if not levels:
-        flat = run_kernel(call, [plain_array(x) for x in operands])
-        return tuple(BatchedArray(each) if isinstance(each, np.ndarray) else each for each in flat)
+        flat = _below(call, [x.data if type(x) is BatchedArray else x for x in operands])
+        return tuple(BatchedArray(each) if hasattr(each, "dtype") else each for each in flat)
     check_at_home(levels, definition.qualname)
     if definition.effect is not None and definition.effect[0] == "ordered":
         raise RuntimeError(f"{definition.qualname} has an ordered effect, and a vmap of it has no order")
@@ -47,6 +48,12 @@ def run_batched(call: Call, operands: Sequence[Any]) -> tuple[Any, ...]:
     if isinstance(rule, CoreSignature):
         return _by_core(call, rule, operands, levels)
     return _by_rule(call, rule, operands, levels)
+
+
+def _below(call: Call, payloads: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of the operator on what batches are made of: arrays, or traced ones."""
+    outputs: tuple[Any, ...] = call.definition.op.kernel(*payloads, call=call)
+    return outputs
 
 
 # The author's rule.
@@ -132,10 +139,12 @@ def _aligned(call: Call, operands: Sequence[Any], levels: Levels) -> tuple[Any, 
     ]
     arrays = [x.data if type(x) is BatchedArray else x for x in arrays]
     lead = sizes(levels)
-    return tuple(
-        BatchedArray(np.broadcast_to(each, (*lead, *each.shape[len(lead) :])), levels)
-        for each in run_kernel(call, arrays)
-    )
+    results = []
+    for each in _below(call, arrays):
+        if each.shape[: len(lead)] != lead:
+            each = np.broadcast_to(each, (*lead, *each.shape[len(lead) :]))
+        results.append(BatchedArray(each, levels))
+    return tuple(results)
 
 
 def _by_core(call: Call, signature: CoreSignature, operands: Sequence[Any], levels: Levels) -> tuple[Any, ...]:
@@ -147,7 +156,7 @@ def _by_core(call: Call, signature: CoreSignature, operands: Sequence[Any], leve
         aligned(x.data if type(x) is BatchedArray else x, levels_of(x), levels, loops + len(core))
         for x, core in zip(operands, cores, strict=True)
     ]
-    results = run_kernel(call, arrays)
+    results = _below(call, arrays)
     signature.check_results(call, [x.shape for x in arrays], results)
     return tuple(BatchedArray(each, levels) for each in results)
 
@@ -176,7 +185,7 @@ def _one_by_one(call: Call, operands: Sequence[Any], levels: Levels, warns: bool
     owners, call.written = call.written, None
     rows = []
     for place in itertools.product(*map(range, lead)):
-        rows.append(run_kernel(call, [x[place] if levels_of(y) else x for x, y in zip(spread, operands, strict=True)]))
+        rows.append(_below(call, [x[place] if levels_of(y) else x for x, y in zip(spread, operands, strict=True)]))
     call.written = owners
     if not rows:
         return _no_examples(call, spread, operands, levels)
@@ -185,7 +194,7 @@ def _one_by_one(call: Call, operands: Sequence[Any], levels: Levels, warns: bool
 
 def _stacked(definition: Any, parts: list[Any], lead: tuple[int, ...], levels: Levels) -> Any:
     first = parts[0]
-    if not isinstance(first, np.ndarray):
+    if not hasattr(first, "dtype"):
         if any(part != first for part in parts):
             raise RuntimeError(
                 f"{definition.qualname}: the examples of a vmap returned different values for an output that is no "
@@ -194,7 +203,8 @@ def _stacked(definition: Any, parts: list[Any], lead: tuple[int, ...], levels: L
         return first
     if any(part.shape != first.shape for part in parts):
         raise unequal_shapes(definition.qualname)
-    return BatchedArray(np.stack(parts).reshape((*lead, *first.shape)), levels)
+    stacked = evaluate(find_operator("_stack"), parts, {"axis": 0})
+    return BatchedArray(stacked.reshape((*lead, *first.shape)), levels)
 
 
 def _no_examples(call: Call, spread: list[Any], operands: Sequence[Any], levels: Levels) -> tuple[Any, ...]:

@@ -8,18 +8,37 @@ keeps no tensor alive. `arguments` and `results` put values back into the form t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from pullback.graph.types import ArrayType
 from pullback.tensors.tensor import Tensor
 
 TENSOR, LIST, STATIC = range(3)
 Layout = tuple[tuple[int, Any], ...]
 
 
+@dataclass(frozen=True)
+class Promise:
+    """What a trace took for granted of a call that is a node of a graph, and what every run of the node must keep."""
+
+    schema: str
+    results: tuple[ArrayType | complex | bool, ...]  # by flat output: the array it is, or the number
+    written: tuple[int, ...] = ()  # operands of which the node returns the new value, behind the outputs
+    same: tuple[int, ...] = ()  # by operand, the first one that is the same array; empty if all are different
+    outs: tuple[str, ...] = ()  # keyword-only arguments that are written: the last operands of the node
+    forward: tuple[Any, ...] | None = None  # `fwd` of `defvjp_all` runs: the residuals that are no arrays
+
+    @property
+    def arrays(self) -> tuple[ArrayType, ...]:
+        """The outputs that are values of the graph."""
+        return tuple([each for each in self.results if isinstance(each, ArrayType)])
+
+
 class Call:
     """Where the operands of one call belong, and its other arguments."""
 
-    __slots__ = ("counts", "definition", "keywords", "layout", "num_given", "written")
+    __slots__ = ("counts", "definition", "keywords", "layout", "num_given", "promise", "written")
 
     def __init__(self, definition: Any, layout: Layout, keywords: dict[str, Any]) -> None:
         self.definition = definition
@@ -27,6 +46,7 @@ class Call:
         self.keywords = keywords
         self.counts: Any = None  # for each return, the number of tensors in a list, or None for a single value
         self.written: dict[int, Tensor] | None = None  # operands that the kernel writes, while it runs
+        self.promise: Promise | None = None  # of a node in a graph
 
     def arguments(self, operands: Sequence[Any]) -> list[Any]:
         """The positional arguments with these values in place of the operands."""

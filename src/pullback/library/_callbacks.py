@@ -21,7 +21,7 @@ from pullback.library._fake import ShapeDtype
 from pullback.library._places import location
 from pullback.library._schema import Schema
 from pullback.payloads.batched import levels_of
-from pullback.tensors.tensor import Tensor, as_constant
+from pullback.tensors.tensor import Tensor, as_constant, wrap
 
 _SCHEMA = Schema((), (), False, is_dynamic=True, text="(Any *args) -> Any")
 
@@ -36,7 +36,7 @@ def pure_callback(fn: Callable[..., Any], result: Any, *args: Any, vmap_method: 
     >>> pb.library.pure_callback(np.sort, pb.ShapeDtype(3), pb.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
-    return _call("pure_callback", fn, result, args, vmap_method, ordered=False)
+    return _call("pure_callback", fn, result, args, vmap_method, has_effects=False)
 
 
 def io_callback(fn: Callable[..., Any], result: Any, *args: Any, ordered: bool = True) -> Any:
@@ -47,10 +47,13 @@ def io_callback(fn: Callable[..., Any], result: Any, *args: Any, ordered: bool =
     >>> pb.library.io_callback(lambda x: print(x.sum()), None, pb.tensor([3.0, 1.0]))
     4.0
     """
-    return _call("io_callback", fn, result, args, "sequential", ordered)
+    return _call("io_callback", fn, result, args, "sequential", has_effects=True, ordered=ordered)
 
 
-def _call(who: str, fn: Any, result: Any, args: Sequence[Any], vmap_method: str | None, ordered: bool) -> Any:
+def _call(
+    who: str, fn: Any, result: Any, args: Sequence[Any], vmap_method: str | None, has_effects: bool,
+    ordered: bool = False,
+) -> Any:  # fmt: skip
     if not callable(fn):
         raise TypeError(f"{who}: {fn!r} is not callable")
     expected, structure = ([], None) if result is None else flatten(result)
@@ -69,6 +72,13 @@ def _call(who: str, fn: Any, result: Any, args: Sequence[Any], vmap_method: str 
         raise NotImplementedError(f"{who}: {name} is called inside vmap, and no vmap_method says what that means")
     ranks = [x.ndim for x in tensors]
 
+    def batch_shape(arrays: Sequence[Any]) -> tuple[int, ...]:
+        return np.broadcast_shapes(*(a.shape[: a.ndim - rank] for a, rank in zip(arrays, ranks, strict=True)))
+
+    def fake(*arrays: Any) -> tuple[Any, ...]:
+        lead = batch_shape(arrays)
+        return tuple(wrap(np.empty((*lead, *each.shape), each.dtype)) for each in expected)
+
     def kernel(*arrays: Any) -> tuple[Any, ...]:
         returned = fn(*arrays)
         if structure is None:
@@ -76,16 +86,17 @@ def _call(who: str, fn: Any, result: Any, args: Sequence[Any], vmap_method: str 
         leaves, got = flatten(returned)
         if got != structure:
             raise FakeMismatchError(f"{who}: {name} returned {got}, but {structure} was promised")
-        lead = np.broadcast_shapes(*(a.shape[: a.ndim - rank] for a, rank in zip(arrays, ranks, strict=True)))
+        lead = batch_shape(arrays)
         return tuple(_checked(who, name, leaf, each, lead) for leaf, each in zip(leaves, expected, strict=True))
 
     definition = CustomOpDef(f"callback::{who}", _SCHEMA, kernel, frozenset(), "nondiff", location())
     definition.signature = None
     definition.register_kernel(None, kernel)
+    definition.register_fake(fake)
     if vmap_method is not None:
         definition.register_vmap(vmap_method)
-    if ordered:
-        definition.register_effect("ordered")
+    if has_effects:
+        definition.effect = ("ordered" if ordered else "unordered", location())
     flat = definition(*tensors)
     return None if structure is None else unflatten(structure, flat)
 

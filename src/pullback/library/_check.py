@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from pullback.library import _check_ahead as ahead
 from pullback.library import _check_derivatives as derivatives
 from pullback.library._check_inputs import Problem, outputs_of, randomized
+from pullback.library._checked_fakes import compare
 from pullback.library._definition import CustomOpDef
 from pullback.library._errors import AliasError, OpCheckError
-from pullback.library._fake import run_fake
+from pullback.library._fake import both_answers
 from pullback.library._kernel import run_kernel
 from pullback.library._memory import argument_names, shares
 from pullback.library._packets import Packet
@@ -30,7 +32,7 @@ def opcheck(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> dict[str, Any]:
-    """Check an operator on these arguments: schema, derivatives, fake, batching, determinism.
+    """Check an operator on these arguments: schema, derivatives, fake, compiled code, batching, determinism.
 
     Returns the tests that were run, each with `"SUCCESS"`. The first failure raises `OpCheckError`; with
     `raise_exception=False` failures stand in the result instead. `test_utils` picks tests by name, or `"ALL"`.
@@ -134,9 +136,7 @@ def check_fake(problem: Problem) -> None:
     """The fake agrees with what the kernel returns, for these sizes and for others."""
     call, arrays = problem.flat_call()
     real = run_kernel(call, arrays)
-    fake, context = run_fake(problem.definition, call, arrays, stand_in=0)
-    other, _ = run_fake(problem.definition, call, arrays, stand_in=1)
-    _compare(real, fake, other, context.bounds)
+    compare(real, *both_answers(problem.definition, call, arrays))
     resized = problem.resized()
     if resized is None:
         return
@@ -145,36 +145,7 @@ def check_fake(problem: Problem) -> None:
         real = run_kernel(call, arrays)
     except Exception:  # the kernel does not take these sizes, so nothing can be compared
         return
-    fake, context = run_fake(problem.definition, call, arrays, stand_in=0)
-    other, _ = run_fake(problem.definition, call, arrays, stand_in=1)
-    _compare(real, fake, other, context.bounds)
-
-
-def _compare(real: Sequence[Any], fake: Sequence[Any], other: Sequence[Any], bounds: Sequence[Any]) -> None:
-    if len(real) != len(fake):
-        raise RuntimeError(f"number of returns {len(fake)} != {len(real)}")
-    for number, (value, promised, varied) in enumerate(zip(real, fake, other, strict=True)):
-        if not isinstance(value, np.ndarray):
-            continue
-        if not hasattr(promised, "shape"):
-            raise RuntimeError(f"output {number} is a Tensor, and the fake returns {type(promised).__name__}")
-        dynamic = [one != two for one, two in zip(promised.shape, varied.shape, strict=True)]
-        if len(value.shape) != len(promised.shape) or any(
-            length != expected and not free
-            for length, expected, free in zip(value.shape, promised.shape, dynamic, strict=True)
-        ):
-            raise RuntimeError(f"Shapes {value.shape} and {tuple(promised.shape)} are not equal: output {number}")
-        for length, free in zip(value.shape, dynamic, strict=True):
-            if free and not any(low <= length and (high is None or length <= high) for low, high in bounds):
-                raise RuntimeError(f"output {number} has length {length}, outside of the bounds {list(bounds)}")
-        if value.dtype != promised.dtype:
-            raise RuntimeError(f"Dtypes {value.dtype} and {promised.dtype} are not equal: output {number}")
-        if not any(dynamic) and _steps(value) != _steps(promised):
-            raise RuntimeError(f"Stride mismatch: {value.strides} and {tuple(promised.strides)} for output {number}")
-
-
-def _steps(value: Any) -> list[int]:
-    return [step for step, length in zip(value.strides, value.shape, strict=True) if length > 1]
+    compare(real, *both_answers(problem.definition, call, arrays))
 
 
 # Other promises.
@@ -195,14 +166,32 @@ def check_determinism(problem: Problem) -> None:
             raise RuntimeError(f"output {number} differs between two runs on equal inputs: {one!r} and {two!r}")
 
 
+def _unless_others_complain(check: Callable[[Problem], None]) -> Callable[[Problem], None]:
+    """What is wrong with a fake, or changes by itself, has a test of its own, and that test says what it is."""
+
+    def run(problem: Problem) -> None:
+        try:
+            check_fake(problem)
+            check_determinism(problem)
+        except Exception:
+            return
+        check(problem)
+
+    return run
+
+
 TESTS: dict[str, Callable[[Problem], None]] = {
     "test_schema": check_schema,
     "test_autograd_registration": check_autograd_registration,
     "test_fake": check_fake,
+    "test_aot_dispatch_dynamic": _unless_others_complain(ahead.check_dynamic),
+    "test_aot_dispatch_static": _unless_others_complain(ahead.check_static),
     "test_determinism": check_determinism,
     "test_gradcheck": derivatives.check_gradcheck,
     "test_gradgradcheck": derivatives.check_gradgradcheck,
     "test_linear": derivatives.check_linear,
     "test_vmap": derivatives.check_vmap,
 }
-DEFAULT = tuple(name for name in TESTS if name not in ("test_gradgradcheck", "test_linear"))
+DEFAULT = tuple(
+    name for name in TESTS if name not in ("test_aot_dispatch_static", "test_gradgradcheck", "test_linear")
+)

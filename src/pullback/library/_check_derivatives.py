@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.autograd.gradcheck import gradcheck, gradgradcheck
+from pullback.autograd._gradcheck import gradcheck, gradgradcheck
 from pullback.core.state import VmapLevel, changed, current
 from pullback.errors import PerformanceWarning
 from pullback.library import _forward

@@ -23,7 +23,8 @@ from pullback.library._schema_text import parse_schema
 
 RESERVED = frozenset({"prim", "prims", "aten", "at", "torch", "pytorch", "pb", "pullback"})
 TAGS = frozenset({
-    "inplace", "out", "pointwise", "nondeterministic", "recomputable", "threadsafe", "writable_inputs"
+    "inplace", "out", "pointwise", "nondeterministic", "recomputable", "threadsafe", "writable_inputs",
+    "autograd_hidden",
 })  # fmt: skip
 FALLBACKS = ("backward", "forward", "nondiff")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -200,6 +201,8 @@ def _check_tags(name: str, schema: Schema, tags: frozenset[str]) -> None:
     if {"inplace", "out"} <= tags:
         raise ValueError(f"{name}: the tags inplace and out exclude each other")
     written = [argument for argument in schema.arguments if argument.type.writes]
+    if "autograd_hidden" in tags and not written:
+        raise ValueError(f"{name}: autograd_hidden is about writes, and the schema declares none")
     if "inplace" in tags:
         first = schema.positional[0] if schema.positional else None
         if len(written) != 1 or written[0] is not first or len(schema.returns) != 1 or not schema.returns[0].is_tensor:

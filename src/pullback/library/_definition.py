@@ -11,19 +11,18 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pullback.declare.op import Op
-from pullback.library._batching import run_batched
+from pullback.core.state import current
 from pullback.library._bind import Binder
 from pullback.library._call import LIST, STATIC, TENSOR, Call, laid_out
 from pullback.library._errors import BindError
-from pullback.library._fake import Outline, as_spec, outputs_of_fake
+from pullback.library._fake import as_spec, outputs_of_fake
 from pullback.library._formulas import Formulas
-from pullback.library._kernel import run_kernel
 from pullback.library._quick import quick_function
+from pullback.library._records import record_of, view_record_of
 from pullback.library._registrations import Registrations
 from pullback.library._run import call_operator
 from pullback.library._schema import Schema
-from pullback.payloads.batched import BatchedArray
+from pullback.library._tracing import check_written_arrays
 from pullback.tensors.tensor import Tensor, as_constant
 
 _log = logging.getLogger("pullback.library")
@@ -71,7 +70,7 @@ class CustomOpDef(Registrations):
         self.backward_half: Any = None
         self.recorded = self._new_record()
         self._formulas: Formulas | None = None
-        self._quick: Callable[..., Any] | None = None  # the short way for plain calls, made with the formulas
+        self._quick = None  # the short way for plain calls, made with the formulas
         self.is_elementwise = "pointwise" in tags
         self.annotated: list[Any] = []  # of a primitive: for each parameter, what its annotation asks for
         self.signature = _signature(function, schema)
@@ -86,7 +85,8 @@ class CustomOpDef(Registrations):
             and not schema.returns[0].alias
         )  # fmt: skip
         self._plain_layout = tuple((TENSOR, index) for index in range(self.binder.num_tensors))
-        self.op = _record_of(self)
+        self.op = record_of(self)
+        self.view_op = view_record_of(self) if schema.returns_views else None  # what graphs have, if it is a view
         self.arguments_type = collections.namedtuple(  # type: ignore[misc]
             f"{self.name}_args", [argument.name for argument in schema.arguments], rename=True
         )
@@ -101,9 +101,10 @@ class CustomOpDef(Registrations):
     # Calling ----------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._formulas is None:
-            self.formulas()
         quick = self._quick
+        if quick is None and self._formulas is None:
+            self.formulas()
+            quick = self._quick
         if quick is not None and not kwargs and not _switched_off.get():
             found = quick(args)
             if found is not None:
@@ -115,6 +116,8 @@ class CustomOpDef(Registrations):
         """The arguments of a call in full: positional values, and keyword-only ones by name."""
         if self.schema.is_dynamic:
             return self._bind_dynamic(args, kwargs)
+        if self.mutates_args and current().trace is not None:
+            check_written_arrays(self, args, kwargs)
         return self.binder.bind(args, kwargs, coerce)
 
     def call_bound(self, values: list[Any], keywords: dict[str, Any]) -> Any:
@@ -258,6 +261,10 @@ def _as_constant(value: Any) -> Any:
 def find(qualname: str) -> CustomOpDef:
     """The operator of this name."""
     found = operators.get(qualname)
+    if found is None and qualname.startswith("callback::"):
+        raise LookupError(
+            f"{qualname}: a callback has no name that it could be found by; make an operator of it with custom_op"
+        )
     if found is None:
         raise LookupError(f"there is no custom operator {qualname!r} here: import the module that defines it")
     return found
@@ -270,35 +277,3 @@ def _signature(function: Any, schema: Schema) -> inspect.Signature | None:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
-
-
-def _record_of(definition: CustomOpDef) -> Op:
-    """The operator as everybody else knows operators: a kernel of flat operands, and the call as its parameter."""
-
-    def kernel(*operands: Any, call: Call) -> Any:
-        for x in operands:
-            if type(x) is BatchedArray:
-                return run_batched(call, operands)
-            handler = getattr(type(x), "evaluate_op", None)
-            if handler is not None:
-                return handler(definition.op, operands, {"call": call})
-        return run_kernel(call, operands)
-
-    op = Op(definition.qualname, kernel, ("*operands",), params=("call",), family="custom", table={})
-    op.is_public = False
-    op.takes_payloads = True
-    op.num_outputs = None
-
-    def call_flat(*operands: Any, call: Call) -> Any:
-        if any(isinstance(x, Tensor) for x in operands):
-            return call_operator(call, list(operands))
-        return call.results(kernel(*operands, call=call))
-
-    def specs(*operands: Any, call: Call) -> Any:
-        outlines = [Outline(x.shape, x.dtype) for x in operands]
-        return tuple(outputs_of_fake(definition, call, outlines))
-
-    op.call = call_flat
-    op.spec_rule = specs
-    op.is_built = True
-    return op

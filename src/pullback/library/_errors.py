@@ -6,6 +6,8 @@ would catch different ones.
 
 from __future__ import annotations
 
+from pullback.errors import DynamicShapeError
+
 __all__ = [
     "AliasError", "BindError", "DynamicOutputShapeError", "FakeMismatchError", "KernelResultError", "OpCheckError",
     "SchemaError",
@@ -32,7 +34,7 @@ class FakeMismatchError(RuntimeError):
     """Real results do not have the shapes and dtypes that were promised."""
 
 
-class DynamicOutputShapeError(RuntimeError):
+class DynamicOutputShapeError(DynamicShapeError):
     """A shape depends on data where shapes have to be known beforehand."""
 
 

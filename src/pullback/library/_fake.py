@@ -7,90 +7,21 @@ shape is read.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from pullback.core.spec import Spec, spec_for
-from pullback.core.state import changed
+from pullback.core.state import changed, current
+from pullback.errors import TraceError
 from pullback.library._call import Call
-from pullback.library._errors import DynamicOutputShapeError
+from pullback.library._checked_fakes import compare, with_checked_fakes
+from pullback.library._errors import AliasError, DynamicOutputShapeError, FakeMismatchError
 from pullback.library._kernel import promoted
+from pullback.library._outline import Outline, ShapeDtype
+from pullback.payloads.traced import user_location
 from pullback.tensors.tensor import Tensor, wrap
-
-
-class ShapeDtype:
-    """The shape and dtype of an array that is not there.
-
-    >>> pb.ShapeDtype((2, 3), pb.float32)
-    ShapeDtype((2, 3), float32)
-    """
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, shape: Any, dtype: Any = "float64") -> None:
-        self.shape = (int(shape),) if isinstance(shape, int) else tuple(int(length) for length in shape)
-        self.dtype = np.dtype(dtype)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtype) and (self.shape, self.dtype) == (other.shape, other.dtype)
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
-
-    def __repr__(self) -> str:
-        return f"ShapeDtype({self.shape}, {self.dtype})"
-
-
-class Outline:
-    """A payload without data."""
-
-    __slots__ = ("dtype", "shape", "strides")
-
-    def __init__(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> None:
-        self.shape = shape
-        self.dtype = np.dtype(dtype)
-        self.strides = contiguous(shape, self.dtype.itemsize) if strides is None else strides
-
-    ndim = property(lambda self: len(self.shape))
-    size = property(lambda self: math.prod(self.shape))
-
-    @classmethod
-    def evaluate_op(cls, op: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-        """The outlines of an operator's results."""
-        specs = op.specs_of(*map(_spec, operands), **params)
-        if isinstance(specs, (tuple, list)):
-            return tuple(cls(spec.shape, spec.dtype) if hasattr(spec, "shape") else spec for spec in specs)
-        return cls(specs.shape, specs.dtype)
-
-    def aliases_payload(self, source: Any) -> bool:
-        """Without data there is nothing to share; a view is taken for one."""
-        return True
-
-    def _no_data(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(
-            "a fake reads values, but its arguments have none: results may depend on shapes and dtypes only. A "
-            "data-dependent size is made with pb.library.get_ctx().new_dynamic_size()"
-        )
-
-    __array__ = __bool__ = __int__ = __float__ = __index__ = __complex__ = item = tolist = __iter__ = _no_data
-
-
-def contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """The strides of an array in row-major order."""
-    strides = []
-    step = itemsize
-    for length in reversed(shape):
-        strides.append(step)
-        step *= max(length, 1)
-    return tuple(reversed(strides))
-
-
-def _spec(x: Any) -> Any:
-    return spec_for(tuple(x.shape), x.dtype) if hasattr(x, "shape") else x
 
 
 class FakeContext:
@@ -110,10 +41,14 @@ class FakeContext:
             raise ValueError(f"min of a dynamic size must be greater than or equal to 0, got {min}")
         self.bounds.append((min, max))
         if self.stand_in is None:
-            raise DynamicOutputShapeError(
-                f"{self.definition.qualname} has a data-dependent shape, which can not be known without running it\n"
-                f"  fake  registered at {self.definition.fake[1]}"
+            error = DynamicOutputShapeError(
+                f"{self.definition.qualname} has a data-dependent shape, which can not be known without running it",
+                location=f"fake registered at {self.definition.fake[1]}",
+                why="a graph has fixed shapes",
+                fix="call it outside of the compiled function, or return an array of a fixed length and a count",
             )
+            error.instead = with_checked_fakes
+            raise error
         length = min + self.stand_in
         return length if max is None or length <= max else max
 
@@ -161,18 +96,82 @@ def run_fake(
     if definition.fake is None:
         return _derived(definition, call, outlines), context
     tensors = [wrap(outline) for outline in outlines]
-    token = _context.set(context)
     try:
-        # The interceptor keeps every operator off the short ways, which take payloads for arrays.
-        with changed(grad=False, vmaps=(), transforms=(), interceptors=(_let,)):
-            returned = definition.fake[0](*call.arguments(tensors), **call.keywords)
+        flat = _flat(definition, call, _returned(call, tensors, context))
     except TypeError as error:
         if "can not become" in str(error):  # how conversions refuse a payload without values
             Outline._no_data(outlines[0])
         raise
+    if current().trace is not None and not definition.schema.returns_views:
+        _check_new(definition, flat, outlines)
+    return flat, context
+
+
+def both_answers(definition: Any, call: Call, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """What a fake says for two choices of the lengths that depend on data, and the bounds of those."""
+    first, context = run_fake(definition, call, operands, stand_in=0)
+    return first, run_fake(definition, call, operands, stand_in=1)[0], context.bounds
+
+
+def check_against_fake(call: Call, operands: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Raise if a call returned something else than its fake says."""
+    definition, counts = call.definition, call.counts
+    if definition.fake is None or not all(type(x) is np.ndarray for x in operands):
+        return
+    try:
+        compare(outputs, *both_answers(definition, call, operands))
+    except RuntimeError as error:
+        raise FakeMismatchError(
+            f"{definition.qualname}: {error}\n  kernel  registered at {definition.kernel_for(call)[1]}\n"
+            f"  fake    registered at {definition.fake[1]}"
+        ) from None
+    call.counts = counts
+
+
+def _returned(call: Call, tensors: list[Tensor], context: FakeContext) -> Any:
+    """What the author's fake returns. It runs by itself, whatever runs around it."""
+    token = _context.set(context)
+    try:
+        # The interceptor keeps every operator off the short ways, which take payloads for arrays.
+        with changed(grad=False, vmaps=(), transforms=(), interceptors=(_let,), trace=None):
+            return call.definition.fake[0](*call.arguments(tensors), **call.keywords)
     finally:
         _context.reset(token)
-    return _flat(definition, call, returned), context
+
+
+def _check_new(definition: Any, flat: list[Any], outlines: list[Outline]) -> None:
+    for number, each in enumerate(flat):
+        if any(each is outline for outline in outlines):
+            raise AliasError(
+                f"the fake of {definition.qualname} returns an argument as output {number}; results of an operator may "
+                f"not alias its arguments\n  fake  registered at {definition.fake[1]}\n"
+                "  fix   return pb.empty_like of the argument"
+            )
+
+
+def view_of_fake(call: Call, array: np.ndarray[Any, Any]) -> Any:
+    """The view that a declared view takes of an array, whose elements mean nothing: the fake takes it."""
+    definition = call.definition
+    if definition.fake is None:
+        raise missing_fake(definition, "; it is declared a view, and its fake takes that view of its argument")
+    run_fake(definition, call, [array])  # raises if the fake reads values
+    given = wrap_outside(array)
+    (out,) = _flat(definition, call, _returned(call, [given], FakeContext(definition, None)))
+    if not isinstance(out, np.ndarray) or (out.size and not np.may_share_memory(out, array)):
+        raise TraceError(
+            f"the fake of {definition.qualname} returns new memory, and the alias annotations of its schema say that "
+            "the result is a view of the argument",
+            location=f"fake registered at {definition.fake[1]}",
+            why="a trace takes the view again with the fake, whenever its argument has changed",
+            fix="let the fake return the view that the kernel returns, such as x[1:]",
+        )
+    return out[...]
+
+
+def wrap_outside(array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor on this very array, also inside a trace."""
+    with changed(trace=None):
+        return wrap(array)
 
 
 def _let(op: Any, operands: Any, params: Any, proceed: Any) -> Any:
@@ -213,9 +212,16 @@ def _derived(definition: Any, call: Call, outlines: list[Outline]) -> list[Any]:
         return [Outline(shape, promoted(call, outlines))]
     varies = definition.recorded is not None and definition.recorded.varies
     why = ", and it was seen to return different shapes for arguments of the same shapes" if varies else ""
-    raise RuntimeError(
+    raise missing_fake(definition, why)
+
+
+def missing_fake(definition: Any, why: str = "") -> TraceError:
+    """The error for an operator of which nobody knows what it returns."""
+    return TraceError(
         f"there is no fake impl for {definition.qualname}, so the shapes of its results are not known without running "
-        f"it{why}: register one with {definition.name}.register_fake(...)"
+        f"it{why}",
+        location=user_location(),
+        fix=f"register one with {definition.name}.register_fake(...)",
     )
 
 
@@ -224,4 +230,7 @@ def as_spec(value: Any) -> Any:
     return ShapeDtype(value.shape, value.dtype) if hasattr(value, "shape") else value
 
 
-__all__ = ["FakeContext", "Outline", "ShapeDtype", "Spec", "as_spec", "get_ctx", "outputs_of_fake", "run_fake"]
+__all__ = [
+    "FakeContext", "Outline", "ShapeDtype", "as_spec", "both_answers", "check_against_fake", "get_ctx",
+    "outputs_of_fake", "run_fake", "view_of_fake",
+]  # fmt: skip

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.core.pytree import flatten
+from pullback.core.state import current
 from pullback.library import _forward, _reverse
 from pullback.library._call import Call
-from pullback.library._kernel import _arguments, checked
-from pullback.library._memory import root_of
 from pullback.library._node import node_class
+from pullback.library._tracing import run_forward_traced
 from pullback.payloads.batched import each_example
-from pullback.payloads.batched_array import levels_of, plain_array
 from pullback.tensors.tensor import Tensor, wrap
 
 
@@ -67,65 +65,20 @@ class Formulas:
         """The outputs, if something else than the kernel computes them: `fwd` of `defvjp_all`."""
         if self.residuals is None:
             return None
-        payloads = [x._data for x in operands]
-        structure: Any = None
-        places: list[tuple[str | None, Any]] = []
-        count = 0
+        residuals, trace = self.residuals, current().trace
+        last: Any = None
 
         def run(*arrays: Any) -> Any:
-            nonlocal structure, places, count
-            given = _arguments(call, arrays)
-            returned = self.residuals.forward(*given, **call.keywords)  # type: ignore[union-attr]
-            if not isinstance(returned, tuple) or len(returned) != 2:
-                raise TypeError(
-                    f"the fwd of {self.definition.qualname}, registered at {self.reverse.location}, must return a pair "
-                    f"(output, residuals), got {type(returned).__name__}"
-                )
-            flat = checked(call, returned[0], arrays, given, call.keywords)
-            leaves, structure = flatten(returned[1])
-            places, saved = _placed(leaves, arrays, flat, returned[0])
-            count = len(flat)
-            return (*flat, *saved)
+            nonlocal last
+            if trace is None:
+                last = residuals.run(call, arrays)
+                return (*last.outputs, *last.saved)
+            last = residuals.known_run(call, arrays)
+            return run_forward_traced(trace, call, arrays, last.outputs, last.saved, last.statics)
 
-        if any(levels_of(x) for x in payloads):
-            everything = each_example(self.definition.qualname, run, *payloads)
-        else:
-            everything = run(*[plain_array(x) for x in payloads])
-        ctx._residuals = structure, places
+        everything = each_example(self.definition.qualname, run, *[x._data for x in operands])
+        count = len(last.outputs)
+        ctx._residuals = last.structure, last.places
         ctx.save_for_backward(*[wrap(each) for each in everything[count:]])
         return [wrap(each) for each in everything[:count]]
 
-
-def _placed(
-    leaves: list[Any], arrays: Any, outputs: Any, returned: Any
-) -> tuple[list[tuple[str | None, Any]], list[Any]]:
-    """For every leaf of the residuals where it is kept, and the arrays that are neither argument nor output."""
-    results = returned if isinstance(returned, (tuple, list)) else (returned,)
-    places: list[tuple[str | None, Any]] = []
-    saved: list[Any] = []
-    for leaf in leaves:
-        payload = leaf._data if isinstance(leaf, Tensor) else leaf
-        if not hasattr(payload, "__array_interface__"):
-            places.append((None, leaf))
-            continue
-        operand = next((k for k, x in enumerate(arrays) if _is_whole(payload, x)), None)
-        output = next((k for k, x in enumerate(outputs) if payload is x or payload is results[k]), None)
-        if operand is not None:
-            places.append(("operand", operand))
-        elif output is not None:
-            places.append(("output", output))
-        else:
-            places.append(("saved", len(saved)))
-            saved.append(payload)
-    return places, saved
-
-
-def _is_whole(view: Any, array: Any) -> bool:
-    """Is one the other, or a plain view of all of it?"""
-    return view is array or (
-        root_of(view) is root_of(array)
-        and view.__array_interface__["data"][0] == array.__array_interface__["data"][0]
-        and view.shape == array.shape
-        and view.strides == array.strides
-        and view.dtype == array.dtype
-    )

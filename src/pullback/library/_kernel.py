@@ -7,6 +7,7 @@ Every complaint names the operator, the place where the kernel was registered, a
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +44,8 @@ def run_kernel(call: Call, payloads: Sequence[Any]) -> tuple[Any, ...]:
         else:
             change(**previous)
     flat = checked(call, result, payloads, given, keywords)
+    if definition.view_op is not None:
+        _give_back_rights(flat, payloads)
     if definition.recorded is not None:
         definition.recorded.note(call, payloads, flat)
     return flat
@@ -55,6 +58,14 @@ def readonly(array: Any) -> Any:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _give_back_rights(views: Sequence[Any], payloads: Sequence[Any]) -> None:
+    """Kernels see arguments read-only, and a declared view is as writable as its argument."""
+    if all(payload.flags.writeable for payload in payloads):
+        for view in views:
+            with contextlib.suppress(ValueError):  # NumPy lets a view of foreign memory stay read-only
+                view.flags.writeable = True
 
 
 def _arguments(call: Call, payloads: Sequence[Any]) -> list[Any]:

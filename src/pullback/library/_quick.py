@@ -1,40 +1,120 @@
 """A short way for the call that is made most: plain tensors in normal modes, one array as result, one formula.
 
-It does what `_run` does with the loops and lists written out, and whatever is unusual about the call goes there; tests
-compare the two. bench/custom_ops.py
+It does what `_run` does, written out for the number of arguments and compiled when the operator is called for the first
+time after a registration. Whatever is unusual about a call goes to `_run`; tests compare the two. bench/custom_ops.py
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pullback.autograd._accumulate import accumulator_of
-from pullback.autograd._function_node import Call as NodeCall
-from pullback.autograd._function_node import Forward
 from pullback.autograd._function_outputs import process_outputs
-from pullback.autograd._input_metadata import validate
-from pullback.autograd._node import Node, released_error
 from pullback.autograd._saved import SavedVariable
-from pullback.core.spec import spec_for, spec_of
+from pullback.core.spec import spec_for
 from pullback.core.state import NORMAL, current, next_stamp, switch
 from pullback.core.state import _modes as modes
 from pullback.library._call import Call
-from pullback.library._gradients import flat_gradients, is_gradient
 from pullback.library._kernel import checked
-from pullback.library._node import OperatorNode
+from pullback.library._quick_node import KEPT, NAMED, NO_GRAD, PENDING, QuickNode, quick_node_class
 from pullback.library._reverse import Formula, Missing
+from pullback.library._written_out import run_source, written_out
 from pullback.tensors.tensor import Leaf, Tensor
 
-ndarray = np.ndarray
 _DTYPES = frozenset("?bBhHiIlLqQefdgFDG")
-NO_GRAD = NORMAL.replace(grad=False)
-# A ctx refuses to have its node's own fields assigned, so they are stored below that.
-set_next, set_seq, set_rare, set_spec = (vars(Node)[name].__set__ for name in ("next", "seq", "rare", "spec"))
-_RELEASED = [(None, None, 0, None)] * 64
+
+_CALL = """
+def call(args):
+    if current() is not switch.normal or len(args) != {count}:
+        return None
+    {arguments} = args
+{reads}
+    spec = x_0._spec
+    set_modes(NO_GRAD)
+    try:
+        out = kernel({views})
+        if type(out) is not ndarray or out.base is not None{is_argument}:
+            (out,) = checked(record, out, [{data}], [{views}], {{}})
+        if out.dtype is not spec.dtype or out.shape != spec.shape:
+            if out.dtype.char not in DTYPES:
+                checked(record, out, [{data}], [{views}], {{}})
+            spec = spec_for(out.shape, out.dtype)
+        result = Tensor()
+        result._data = out
+        result._spec = spec
+        result._node = result._counter = result._extra = result._meta = None
+{note}
+        if {is_constant}:
+            return result
+{edges}
+        node = Fresh()
+        node.next = ({behind})
+        node.seq = next_stamp()
+        node.rare = None
+        node.spec = spec
+        node._state = state = [args, (), None, None, None]
+        node.__class__ = Node
+{setup}
+    finally:
+        set_modes(NORMAL)
+{finish}
+    return result
+"""
+_READ = """
+    if type(x_{k}) is not Tensor or x_{k}._extra is not None:
+        return None
+    data_{k} = x_{k}._data
+    if type(data_{k}) is not ndarray:
+        return None
+    view_{k} = data_{k}.view()
+    view_{k}.setflags(False)
+    behind_{k} = x_{k}._node
+"""
+# The base of the view is whatever owns the memory of the argument.
+_IS_ARGUMENT = " or out is view_{k}.base"
+# What runs have returned is noted when it differs from the run before. Specs are interned, so `is` compares them.
+_NOTE = """
+        global seen
+        if seen[0] is not spec{differs}:
+            note(record, [{views}], (out,))
+            seen = (spec, {specs})
+"""
+_EDGE = """
+        if behind_{k} is not None:
+            if not x_{k}._spec.is_differentiable:
+                behind_{k} = None
+            elif type(behind_{k}) is Leaf:
+                reference = behind_{k}.accumulator
+                if reference is None or (behind_{k} := reference()) is None:
+                    behind_{k} = accumulator_of(x_{k})
+"""
+_SETUP = """
+        setup(node, args, result)
+"""
+_FINISH_FAR = """
+    finish(node, args, result)
+"""
+_FINISH = """
+    named = state[NAMED]
+    if state[MADE] is None and spec.is_differentiable:
+        if len(named) == {count}{all_named}:
+{versions}
+            state[ARGUMENTS] = (named, {saved})
+            state[PENDING] = state[NAMED] = None
+            result._node = node
+            return result
+        if keeps(state, args, node.next):
+            result._node = node
+            return result
+    finish(node, args, result)
+"""
+_VERSION = """
+            counter = x_{k}._counter
+            version_{k} = 0 if counter is None else counter.value
+"""
 
 
 def quick_function(definition: Any, formulas: Any, layout: Any) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -52,192 +132,65 @@ def quick_function(definition: Any, formulas: Any, layout: Any) -> Callable[[tup
     kernel = definition.kernels.get("cpu", definition.default_kernel)
     if kernel is None:
         return None
-    function = kernel[0]
-    setup = None if formulas.setup is None else formulas.setup[0]
-    record = Call(definition, layout, {})  # calls of one layout and one result differ in nothing
-    reads_values, node_class = formulas.reads_values, _with_pull(formulas, record)
+    scope = _scope(definition, formulas, Call(definition, layout, {}), kernel[0])
+    run_source(quick_source(definition, formulas), f"call of {definition.qualname}", scope)
+    return scope["call"]
 
-    runs = definition.recorded
-    seen: Any = None  # the specs of the last run that was recorded: the first and last argument, and the result
-    seen_last: Any = None
-    seen_out: Any = None
+
+def _scope(definition: Any, formulas: Any, record: Call, kernel: Any) -> dict[str, Any]:
+    """What the source of a call refers to. Calls of one layout and one result differ in nothing, so they share a
+    record."""
     count = definition.binder.num_tensors
-    goes_far = reads_values or type(formulas.reverse) not in (Formula, Missing)
+    node_class = quick_node_class(formulas, record, count)
 
-    def call(args: tuple[Any, ...]) -> Any:
-        nonlocal seen, seen_last, seen_out
-        if current() is not switch.normal or len(args) != count:
-            return None
-        views = []
-        needed = False
-        for x in args:
-            if type(x) is not Tensor or x._extra is not None or type(x._data) is not ndarray:
-                return None
-            data = x._data.view()
-            data.setflags(write=False)
-            views.append(data)
-            if x._node is not None:
-                needed = True
-        modes.set(NO_GRAD)
-        try:
-            out = function(*views)
-            if type(out) is not ndarray or out.base is not None or out.dtype.char not in _DTYPES:
-                (out,) = checked(record, out, [x._data for x in args], views, {})
-            else:
-                for x in args:
-                    if x._data is out or x._data.base is out:
-                        checked(record, out, [x._data for x in args], views, {})
-            result = Tensor()
-            result._data = out
-            spec = args[0]._spec
-            if out.dtype is not spec.dtype or out.shape != spec.shape:
-                spec = spec_for(out.shape, out.dtype)
-            result._spec = spec
-            result._node = result._counter = result._extra = result._meta = None
-            if runs is not None and (
-                spec is not seen_out or args[0]._spec is not seen or args[-1]._spec is not seen_last or count > 2
-            ):
-                runs.note(record, views, (out,))
-                seen, seen_last, seen_out = args[0]._spec, args[-1]._spec, spec
-            if not needed:
-                return result
-            edges: list[Any] = []
-            for x in args:
-                behind = x._node
-                if type(behind) is Leaf:
-                    reference = behind.accumulator
-                    if reference is None or (behind := reference()) is None:
-                        behind = accumulator_of(x)
-                edges.append(behind if x._spec.is_differentiable else None)
-            node = node_class()
-            set_next(node, tuple(edges))
-            set_seq(node, next_stamp())
-            set_rare(node, None)
-            set_spec(node, spec)
-            attributes = node.__dict__
-            attributes["_pending"] = args
-            if setup is not None:
-                setup(node, args, result)
-        finally:
-            modes.set(NORMAL)
-        named = attributes.pop("_named", ())
-        if goes_far or "_made" in attributes or not spec.is_differentiable or not _keeps(node, named, args):
-            if "_made" not in attributes:
-                attributes["_named"] = named
-            _finish(node, args, result, reads_values)
-        else:
-            result._node = node
-            del attributes["_pending"]
-        return result
+    def finish(node: QuickNode, args: tuple[Any, ...], result: Tensor) -> None:
+        _finish(node, args, result, formulas.reads_values)
 
-    return call
+    return {
+        "DTYPES": _DTYPES, "Fresh": _fresh_class(node_class), "Leaf": Leaf, "NORMAL": NORMAL, "NO_GRAD": NO_GRAD,
+        "Node": node_class, "Tensor": Tensor, "accumulator_of": accumulator_of, "checked": checked, "current": current,
+        "finish": finish, "keeps": _keeps, "kernel": kernel, "ndarray": np.ndarray, "next_stamp": next_stamp,
+        "note": None if definition.recorded is None else definition.recorded.note, "record": record,
+        "seen": (None,) * (count + 1), "set_modes": modes.set,
+        "setup": None if formulas.setup is None else formulas.setup[0], "spec_for": spec_for, "switch": switch,
+    }  # fmt: skip
 
 
-class QuickNode(OperatorNode):
-    """The node of a plain call. What a node of a Function keeps in a record is made only when somebody asks for it."""
-
-    __slots__ = ()
-
-    is_fast = True
-    next_nr = None
-    num_outputs = 1
-    _scope = None
-    # What the long way finds out for every call; the class made for an operator has `_operator` and `_formulas` too.
-    _levels = ()
-    _fills = True
-    _intermediates = ()
-    _num_saved = sys.maxsize
-
-    @property
-    def _call(self) -> NodeCall:  # type: ignore[override]
-        attributes = self.__dict__
-        made: NodeCall | None = attributes.get("_made")
-        if made is None:
-            needs = tuple([node is not None for node in self.next])
-            made = attributes["_made"] = NodeCall(
-                Forward(attributes.get("_pending", ()), True, True), (True,) * len(needs), needs
-            )
-            made.forward.to_save = attributes.get("_named", ())  # type: ignore[union-attr]
-            if "_pending" not in attributes:
-                made.value_specs = made.output_specs = (self.spec,)
-                made.saved = tuple([_handle(each, self.spec) for each in attributes["_kept"]])
-                made.forward = None
-        return made
-
-    @property
-    def specs(self) -> tuple[Any, ...]:
-        made = self.__dict__.get("_made")
-        return (self.spec,) if made is None else made.output_specs
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep these tensors for `backward`, where `ctx.saved_tensors` returns them. The last call counts."""
-        attributes = self.__dict__
-        if "_made" in attributes or "_pending" not in attributes:
-            OperatorNode.save_for_backward(self, *tensors)
-            return
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(f"ctx.save_for_backward takes Tensors or None, got {type(tensor).__name__}")
-        attributes["_named"] = tensors
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept."""
-        kept = self.__dict__.get("_kept")
-        if kept is None or "_made" in self.__dict__:
-            return self._saved_by_author()
-        values = []
-        for tensor, data, version, behind in kept:
-            if tensor is None:
-                raise released_error(self.name())
-            counter = tensor._counter
-            if tensor._data is not data or (counter is not None and counter.value != version) or (
-                tensor._node is None and behind is not None
-            ):  # fmt: skip
-                return self._saved_by_author()
-            values.append(tensor)
-        return tuple(values)
-
-    def release(self) -> None:
-        attributes = self.__dict__
-        if "_made" in attributes:
-            OperatorNode.release(self)
-        else:
-            attributes["_kept"] = _RELEASED[: len(attributes["_kept"])]
+def _fresh_class(node_class: type[QuickNode]) -> type[QuickNode]:
+    """The class that a node has until its fields are there: a ctx refuses to have them assigned."""
+    return type(node_class.__name__, (QuickNode,), {"__slots__": (), "__setattr__": object.__setattr__})
 
 
-def _handle(kept: Any, spec: Any) -> SavedVariable:
-    """The SavedVariable that a kept argument stands for. Of one that was released nothing is left but that."""
-    tensor, data, version, behind = kept
-    if tensor is not None:
-        return SavedVariable.restored(tensor._spec, data, tensor, version, None, behind, 0)
-    released = SavedVariable.restored(spec, None, None, 0, None, None, 0)
-    released.release()
-    return released
+def quick_source(definition: Any, formulas: Any) -> str:
+    """The source of the short way."""
+    count = definition.binder.num_tensors
+    note = written_out(_NOTE.strip("\n"), count, views="view_{k}, ", specs="x_{k}._spec, ",
+                       differs=" or seen[{k} + 1] is not x_{k}._spec")  # fmt: skip
+    finish = written_out(_FINISH, count, all_named=" and named[{k}] is x_{k}", versions=_VERSION,
+                         saved="data_{k}, version_{k}, ")  # fmt: skip
+    goes_far = formulas.reads_values or type(formulas.reverse) not in (Formula, Missing)
+    template = _CALL.replace("{note}", "" if definition.recorded is None else note)
+    template = template.replace("{setup}", "" if formulas.setup is None else _SETUP)
+    template = template.replace("{finish}", _FINISH_FAR if goes_far else finish)
+    constant = " and ".join(f"behind_{k} is None" for k in range(count))
+    return written_out(template.replace("{is_constant}", constant), count, arguments="x_{k}, ", reads=_READ,
+                       views="view_{k}, ", data="data_{k}, ", is_argument=_IS_ARGUMENT, edges=_EDGE,
+                       behind="behind_{k}, ")  # fmt: skip
 
 
-def _keeps(node: QuickNode, named: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
+def _keeps(state: list[Any], args: tuple[Any, ...], behind: tuple[Any, ...]) -> bool:
     """Keep what the author saved as it is; False if something else than arguments was saved."""
     kept: list[Any] = []
-    if len(named) == len(args):  # mostly all of them, in order
-        for x, given, behind in zip(named, args, node.next):
-            if x is not given:
-                kept.clear()
-                break
-            counter = x._counter
-            kept.append((x, x._data, 0 if counter is None else counter.value, behind))
-        else:
-            node.__dict__["_kept"] = kept
-            return True
-    for x in named:
+    for x in state[NAMED]:
         for index, given in enumerate(args):
             if x is given:
                 counter = x._counter
-                kept.append((x, x._data, 0 if counter is None else counter.value, node.next[index]))
+                kept.append((x, x._data, 0 if counter is None else counter.value, behind[index]))
                 break
         else:
             return False
-    node.__dict__["_kept"] = kept
+    state[KEPT] = kept
+    state[PENDING] = state[NAMED] = None
     return True
 
 
@@ -247,7 +200,6 @@ def _finish(node: QuickNode, args: tuple[Any, ...], result: Tensor, reads_values
     forward: Any = made.forward
     named = forward.to_save
     attributes = node.__dict__
-    attributes.pop("_named", None)
     attributes["_specs"] = tuple([x._spec for x in args])
     attributes["_fills"] = made.materialize
     attributes["_num_saved"] = len(named)
@@ -257,70 +209,7 @@ def _finish(node: QuickNode, args: tuple[Any, ...], result: Tensor, reads_values
     if result._node is node:
         made.saved = tuple([SavedVariable(x, is_output=x is result) for x in to_save])
     made.forward = None
-    del attributes["_pending"]
-
-
-def _with_pull(formulas: Any, operator: Call) -> Any:
-    """The class of nodes with a formula of the shape that the engine calls directly. Every gradient is wanted then."""
-    reverse = formulas.reverse
-    backward = reverse.function if type(reverse) is Formula else None
-
-    def pull(self: Any, gradient: Any, keep: bool) -> tuple[Any, ...]:
-        array = gradient.view()
-        array.setflags(write=False)
-        g = Tensor()
-        g._data = array
-        spec = self.spec
-        g._spec = spec if array.dtype is spec.dtype and array.shape == spec.shape else spec_of(array)
-        g._node = g._counter = g._extra = g._meta = None
-        edges = self.next
-        before = current()
-        modes.set(NO_GRAD if before is NORMAL else before.replace(grad=False))
-        try:
-            if backward is None:
-                returned = reverse.backward(self, operator, [g])
-            else:
-                returned = backward(self, g)
-                if type(returned) is not tuple or len(returned) != len(edges):
-                    returned = flat_gradients(operator, returned, reverse.location)
-        finally:
-            modes.set(before)
-        found: list[Any] = []
-        for index, entry in enumerate(returned):
-            behind = edges[index]
-            if entry is None or behind is None:
-                _check_entry(self, entry)
-                found.append(None)
-                continue
-            spec = behind.spec
-            if entry is g:
-                entry = gradient
-            elif type(entry) is Tensor:
-                is_right = entry._spec is spec
-                entry = entry._data
-                if is_right and type(entry) is ndarray:
-                    found.append(entry)
-                    continue
-            else:
-                _check_entry(self, entry)
-            if type(entry) is not ndarray or entry.dtype is not spec.dtype or entry.shape != spec.shape:
-                entry = validate(entry, spec.shape, spec.dtype, behind.grad_dtype_of(0), index, self.name())
-            found.append(entry)
-        if not keep:
-            self.release()
-        return tuple(found)
-
-    members = {"__slots__": (), "pull": pull, "_operator": operator, "_formulas": formulas,
-               "_function": formulas.node_class._function, "__doc__": QuickNode.__doc__}  # fmt: skip
-    return type(formulas.node_class.__name__, (QuickNode,), members)
-
-
-def _check_entry(node: Any, entry: Any) -> None:
-    if entry is not None and not is_gradient(entry):
-        raise RuntimeError(
-            f"the backward of {node.op.qualname}, registered at {node._formulas.reverse.location}, returned a "
-            f"{type(entry).__name__}, expected a Tensor or None"
-        )
+    node._state[PENDING] = node._state[NAMED] = None
 
 
 def _is_intermediate(x: Any, args: tuple[Any, ...], result: Tensor, attributes: dict[str, Any]) -> bool:

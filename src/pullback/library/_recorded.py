@@ -34,10 +34,10 @@ class RecordedRuns:
         """Remember a run."""
         if self.varies:
             return
-        constants = _constants(call)
+        constants = constants_of(call)
         if constants is None or not all(isinstance(out, np.ndarray) for out in outputs):
             return  # numbers are data
-        given, returned = _form(operands), _form(outputs)
+        given, returned = form_of(operands), form_of(outputs)
         counts = call.counts
         if not call.definition.schema.is_dynamic and set(counts or ()) <= {None}:
             counts = None  # what the quick ways leave it at
@@ -53,10 +53,10 @@ class RecordedRuns:
 
     def outputs(self, call: Call, operands: Sequence[Any]) -> Form | None:
         """The form of what this call returns; None if no run tells. Sets the call's `counts`."""
-        constants = _constants(call)
+        constants = constants_of(call)
         if constants is None:
             return None
-        given = _form(operands)
+        given = form_of(operands)
         runs = self._runs.get(constants, {})
         known = runs.get(given) or _by_signature(call, given, runs)
         if known is None:
@@ -80,11 +80,12 @@ def _by_signature(call: Call, given: Form, runs: dict[Form, tuple[Form, Any]]) -
     return None
 
 
-def _form(arrays: Sequence[Any]) -> Form:
+def form_of(arrays: Sequence[Any]) -> Form:
+    """Shapes and dtypes of arrays."""
     return tuple([(tuple(x.shape), x.dtype) for x in arrays])
 
 
-def _constants(call: Call) -> Any:
+def constants_of(call: Call) -> Any:
     """The arguments of a call that are no tensors, and where its tensors are; None if that can not be compared."""
     found: list[tuple[Any, Any]] = [(kind, data if kind != STATIC else _frozen(data)) for kind, data in call.layout]
     found += [(name, _frozen(value)) for name, value in call.keywords.items()]

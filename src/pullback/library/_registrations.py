@@ -39,6 +39,7 @@ class Registrations:
     backward_half: Any
     recorded: RecordedRuns | None
     _formulas: Any
+    _quick: Any
 
     # Derivatives ------------------------------------------------------------------------------------------------------
 
@@ -298,9 +299,9 @@ class Registrations:
             raise RuntimeError(f"{self.qualname} already has an Autograd kernel, registered at {place}")
         for name, value in slots.items():
             setattr(self, name, value)
-        self._formulas = None
         if slots.keys() & {"fake", "effect", "kernels", "default_kernel"}:
             self.recorded = self._new_record()
+        self._formulas = self._quick = None  # made again at the next call
 
     def _new_record(self) -> RecordedRuns | None:
         """A place for the runs of an operator whose results are described by nothing else, if runs can do that."""

@@ -23,19 +23,9 @@ from pullback.errors import AutogradError
 from pullback.library._call import LIST, TENSOR, Call
 from pullback.library._derived import transposed, zeros_of
 from pullback.library._gradients import flat_gradients, gradients_by_name, num_operands
+from pullback.library._residuals import Residuals
+from pullback.library._reverse_base import Reverse
 from pullback.tensors.tensor import Tensor, alias
-
-
-class Reverse:
-    """A reverse formula: `backward(ctx, call, gradients)` has one gradient per output in and one per operand out."""
-
-    reads_values = False  # operands and outputs have to be saved for it
-    node_name: str | None = None
-    location = "nowhere"
-
-    def backward(self, ctx: Any, call: Call, gradients: list[Any]) -> list[Any]:
-        """Gradients of the operands."""
-        raise NotImplementedError  # abstract
 
 
 class Formula(Reverse):
@@ -157,26 +147,6 @@ class Partials(PerArgument):
                 partial = partial.conjugate()
             flat[data] = gradients[0] * partial
         return flat
-
-
-class Residuals(Reverse):
-    """`fwd(*args, **kw) -> (output, residuals)` in place of the kernel, and `bwd(residuals, *g)`."""
-
-    reads_values = True
-
-    def __init__(self, forward: Any, backward: Any, location: str) -> None:
-        self.forward = forward
-        self.function = backward
-        self.location = location
-
-    def backward(self, ctx: Any, call: Call, gradients: list[Any]) -> list[Any]:
-        operands, outputs = ctx._values()
-        structure, places = ctx._residuals
-        saved = ctx.saved_tensors
-        sources = {"operand": operands, "output": outputs, "saved": saved}
-        leaves = [value if source is None else sources[source][value] for source, value in places]
-        returned = self.function(unflatten(structure, leaves), *gradients)
-        return flat_gradients(call, returned, self.location)
 
 
 # The operators whose forward formula is being transposed here.

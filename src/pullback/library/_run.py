@@ -21,8 +21,11 @@ from pullback.autograd._scope import Scope
 from pullback.autograd._tokens import deps_behind
 from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.state import Modes, change, change_grad, current, next_stamp, observers, open_levels
+from pullback.declare.steps import ViewStep
 from pullback.eager.record import new_tensor
 from pullback.library._call import Call
+from pullback.library._checked_fakes import compares_fakes
+from pullback.library._fake import check_against_fake
 from pullback.library._node import OperatorNode, store
 from pullback.library._writing import run_mutating
 from pullback.payloads.batched import levels_of
@@ -31,7 +34,6 @@ from pullback.tensors.tensor import Extra, Tensor, shared_counter, version_of
 from pullback.tensors.views import (
     CreationMeta,
     ViewInfo,
-    ViewStep,
     forward_step,
     propagated_meta,
     root_and_steps,
@@ -44,6 +46,11 @@ def call_operator(call: Call, operands: list[Tensor]) -> Any:
     definition = call.definition
     modes = current()
     formulas = definition.formulas()
+    if modes.trace is not None:
+        operands = [modes.trace.lifted(x) for x in operands]
+        call.keywords = {
+            name: modes.trace.lifted(x) if isinstance(x, Tensor) else x for name, x in call.keywords.items()
+        }
     if definition.effect is not None and modes.saved_hooks:
         _check_not_repeated(definition, modes)
     if definition.schema.written:
@@ -78,6 +85,8 @@ def _evaluated(call: Call, operands: list[Tensor], modes: Modes) -> list[Any]:
     """The outputs without history: Tensors, and numbers where the schema returns those."""
     payloads = [x._data for x in operands]
     flat = evaluate(call.definition.op, payloads, {"call": call})
+    if modes.interceptors and compares_fakes in modes.interceptors:
+        check_against_fake(call, payloads, flat)
     outputs = [new_tensor(each, modes) if hasattr(each, "dtype") else each for each in flat]
     if call.definition.schema.returns_views:
         for out in outputs:

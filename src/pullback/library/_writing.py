@@ -1,7 +1,8 @@
 """Operators that write their arguments.
 
 The writes are counted whatever happens. Nobody knows the derivative of such an operator, so where somebody
-differentiates, what was written gets a history that raises, and a leaf is not written at all.
+differentiates, what was written gets a history that raises, and a leaf is not written at all. An operator with the tag
+`autograd_hidden` says that its writes change nothing that a derivative depends on: they are not counted.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def run_mutating(call: Call, operands: list[Tensor], modes: Modes) -> Any:
     positions = definition.written_operands(call)
     keywords = [value for value in call.keywords.values() if isinstance(value, Tensor)]
     targets = [operands[position] for position in positions] + keywords
-    is_tracking = modes.grad and not modes.inference and definition.is_autograd_enabled()
+    is_hidden = "autograd_hidden" in definition.tags
+    is_tracking = modes.grad and not modes.inference and definition.is_autograd_enabled() and not is_hidden
     needs = tuple([is_tracking and x._spec.is_differentiable and requires_grad(x) for x in operands])
     if keywords and is_tracking and (True in needs or any(map(requires_grad, keywords))):
         raise RuntimeError(
@@ -62,7 +64,7 @@ def run_mutating(call: Call, operands: list[Tensor], modes: Modes) -> Any:
         flat = evaluate(definition.op, [x._data for x in operands], {"call": call})
     finally:
         call.written = None
-        for target in targets:
+        for target in () if is_hidden else targets:
             bump_version(target, target._data)
     if True in needs:
         for target in targets:
