@@ -2,10 +2,11 @@
 
 import argparse
 
-from bench import custom_ops, eager, memory, operators, startup, transforms
+from bench import ahead, custom_ops, eager, memory, operators, startup, transforms
 from bench.runner import Options
 
 QUESTIONS = {
+    "ahead": ahead.main,
     "custom_ops": custom_ops.main,
     "eager": eager.main,
     "memory": memory.main,

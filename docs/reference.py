@@ -19,7 +19,7 @@ import pullback as pb
 from docs.declarations import gradient_of, kind_of, numbers_of, saved_by
 from docs.examples import example_of
 from docs.names import FAMILIES, Entry, entries, is_array_function
-from pullback.interop._numpy import TWINS
+from pullback.interop._numpy import twin_of, ufunc_names
 
 TORCH_DIFFERS = {
     "max": "`torch.max(x, dim)` returns a pair: `max_with_indices`",
@@ -132,7 +132,7 @@ def spellings(names: Iterable[str]) -> str:
 
 def numpy_names(entry: Entry) -> list[str]:
     """NumPy's functions that do the same; those that are given tensors call this one then."""
-    ufuncs = {f"np.{ufunc.__name__}" for ufunc, twin in TWINS.items() if twin is entry.value}
+    ufuncs = {f"np.{ufunc.__name__}" for ufunc in ufunc_names() if twin_of(ufunc) is entry.value}
     found = set()
     for name in entry.names:
         namespace, _, short = name.rpartition(".")
@@ -209,7 +209,7 @@ def tensor_page(entry: Entry) -> str:
         elif name.endswith("_") and name[:-1] in places:
             functions.append(f"[{name}]({places[name[:-1]].page}.md#{name[:-1]})")
         else:
-            meaning = first_sentence(inspect.getattr_static(pb.Tensor, name)) or UNDOCUMENTED[name]
+            meaning = first_sentence(getattr(pb.Tensor, name)) or UNDOCUMENTED[name]
             own.append(f'| <a id="Tensor.{name}"></a>`x.{name}` | {meaning} |')
     doc = markdown_of(inspect.getdoc(pb.Tensor) or "")
     return (

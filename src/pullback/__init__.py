@@ -9,9 +9,6 @@ Array functions have the names of the array API standard and of NumPy, and torch
 `pb.autograd` has everything about differentiation.
 """
 
-from importlib import import_module as _import_module
-from typing import Any as _Any
-
 import numpy as _np
 
 from pullback import autograd, interop
@@ -23,6 +20,7 @@ from pullback.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from pullback.core.deferred import deferred as _deferred
 from pullback.errors import AutogradError, CheckpointError, GradcheckError, PerformanceWarning
 from pullback.interop import _array_api
 from pullback.ops import LATER as _LATER
@@ -42,27 +40,23 @@ _dtypes = {
     )
 }  # fmt: skip
 _constants = {name: getattr(_np, name) for name in ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")}
-_functions = {name: function for name, function in _functions.items() if "." not in name}
-globals().update(_functions | _dtypes | _constants)
+globals().update(_dtypes | _constants)
 
+# Made when they are first asked for.
+_PLACES = {name: "pullback.ops.public" for name in _functions if "." not in name}
 # Loaded when they are first asked for: most programs need none of them.
-_LAZY = ("func", "lax", "library", "random", "testing", "utils", *_LATER)
-_FROM = {name: family for family, names in _TOP_LEVEL.items() for name in names}
-_FROM["scipy_value_and_grad"] = "interop._scipy"
-_FROM |= {"ShapeDtype": "library", "device": "library", "ops": "library._packets", "vmap": "func"}
+_LAZY = ("aot", "func", "lax", "library", "random", "testing", "utils", *_LATER)
+_PLACES |= {name: f"pullback.{name}" for name in _LAZY}
+_PLACES |= {name: f"pullback.{family}" for family, names in _TOP_LEVEL.items() for name in names}
+_PLACES["scipy_value_and_grad"] = "pullback.interop._scipy"
+_PLACES |= {"checkpoint": "pullback.utils.checkpoint", "compile": "pullback._compile"}
+_PLACES |= dict.fromkeys(("cond", "fori_loop", "scan", "while_loop"), "pullback.aot._control")
+_PLACES |= {"ShapeDtype": "pullback.library", "device": "pullback.library", "vmap": "pullback.func"}
 # `pb.ops` are the operators that users define, by name. The package of built-in ones, which importing it has bound
 # here under the same name, is internal and is imported as `pullback.ops`.
+_PLACES["ops"] = "pullback.library._packets"
 del globals()["ops"]
-
-
-def __getattr__(name: str) -> _Any:
-    if name in _LAZY:
-        return _import_module(f"pullback.{name}")
-    if name in _FROM:
-        value = globals()[name] = getattr(_import_module(f"pullback.{_FROM[name]}"), name)
-        return value
-    raise AttributeError(f"module 'pullback' has no attribute {name!r}")
-
+__getattr__, __dir__ = _deferred(globals(), _PLACES)
 
 __all__ = [
     "AutogradError",
@@ -78,13 +72,7 @@ __all__ = [
     "is_inference_mode_enabled",
     "no_grad",
     "set_grad_enabled",
-    *_functions,
     *_dtypes,
     *_constants,
-    *_LAZY,
-    *_FROM,
+    *_PLACES,
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_FROM})

@@ -10,7 +10,7 @@ described in the documentation of `irfft`.
 from pullback.ops import fft as _fft
 from pullback.ops import fft_frames as _fft_frames
 from pullback.ops import fft_trigonometric as _fft_trigonometric
-from pullback.ops.methods import namespace as _namespace
+from pullback.ops.public import namespace as _namespace
 
 _modules = (_fft, _fft_frames, _fft_trigonometric)
 _functions = _namespace("fft")

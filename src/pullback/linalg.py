@@ -9,7 +9,7 @@ derivative is that of the parts that are; a loss that depends on the rest raises
 """
 
 from pullback.ops import linalg as _family  # noqa: F401
-from pullback.ops.methods import namespace as _namespace
+from pullback.ops.public import namespace as _namespace
 
 _functions = _namespace("linalg")
 globals().update(_functions)

@@ -12,7 +12,7 @@ import sys as _sys
 
 from pullback.ops import functions as _functions
 from pullback.ops import nn as _family
-from pullback.ops.methods import namespace as _namespace
+from pullback.ops.public import namespace as _namespace
 
 _own = _namespace("nn")
 _shared = {

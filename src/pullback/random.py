@@ -1,10 +1,7 @@
 """Random numbers from a seedable generator; where a distribution allows it, with gradients by its parameters."""
 
-from pullback.eager.build import build_all as _build_all
 from pullback.ops.random import *  # noqa: F403
 from pullback.ops.random import __all__ as _names
 from pullback.ops.random_multivariate import multivariate_normal
-
-_build_all()
 
 __all__ = [*_names, "multivariate_normal"]

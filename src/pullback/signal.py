@@ -4,7 +4,7 @@
 """
 
 from pullback.ops import signal as _family  # noqa: F401
-from pullback.ops.methods import namespace as _namespace
+from pullback.ops.public import namespace as _namespace
 
 _functions = _namespace("signal")
 globals().update(_functions)

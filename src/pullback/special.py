@@ -14,7 +14,7 @@ from pullback.ops import special_gamma as _gamma
 from pullback.ops import special_incomplete as _incomplete
 from pullback.ops import special_integrals as _integrals
 from pullback.ops import special_polynomials as _polynomials
-from pullback.ops.methods import namespace as _namespace
+from pullback.ops.public import namespace as _namespace
 
 _modules = (_special, _bessel, _distributions, _gamma, _incomplete, _integrals, _polynomials)
 _functions = {**{name: _top[name] for name in _special.shared}, **_namespace("special")}

@@ -26,7 +26,7 @@ def P64():
 
 def test_102_an_honest_operator():
     found = opcheck(cube(), (P64(),), test_utils="ALL")
-    assert set(found.values()) == {"SUCCESS"} and len(found) == 8
+    assert set(found.values()) == {"SUCCESS"} and len(found) == 10
 
 
 def test_103_a_write_through_a_pointer():

@@ -3,6 +3,7 @@
 The samples of the declarations are small, so the formulas here are written out once more, in plain NumPy.
 """
 
+import math
 import os
 import threading
 import warnings
@@ -95,6 +96,19 @@ def test_a_forked_child_does_not_wait_for_threads_of_its_parent():
     assert os.waitpid(child, 0)[1] == 0
 
 
+def test_threads_do_not_share_the_memory_they_work_in():
+    x = np.zeros(1 << 14)
+    mine = pieces.scratch_like(x, 0)
+    assert np.shares_memory(mine, pieces.scratch_like(x[:10000], 0, np.int64))
+    assert not np.shares_memory(mine, pieces.scratch_like(x, 1))
+    theirs = []
+    thread = threading.Thread(target=lambda: theirs.append(pieces.scratch_like(x, 0)))
+    thread.start()
+    thread.join()
+    assert theirs[0].shape == x.shape and not np.shares_memory(mine, theirs[0])
+    assert pieces.scratch_like(x[:10], 0) is None and pieces.scratch_like(np.zeros(1 << 20), 0) is None
+
+
 # Normalising functions and losses
 
 
@@ -155,6 +169,18 @@ def test_cross_entropy_of_many_rows():
     )
 
 
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_attention_of_many_rows(is_masked):
+    query, key, value = (numbers(2, 4, 128, 64, seed=k) for k in range(3))
+    mask = np.where(numbers(128, 128, seed=3) > 1, -np.inf, 0.0) if is_masked else np.zeros((128, 128))
+    given = {"attn_mask": pb.tensor(mask)} if is_masked else {}
+
+    def formula(q, k, v):
+        return pb.softmax(q @ k.swapaxes(-1, -2) / 8 + mask, axis=-1) @ v
+
+    agree(lambda *t: nn.scaled_dot_product_attention(*t, **given), formula, query, key, value)
+
+
 def test_activations_of_many_numbers():
     x = numbers(300, 300) * 3
     agree(nn.silu, lambda t: t * pb.sigmoid(t), x)
@@ -162,6 +188,25 @@ def test_activations_of_many_numbers():
     assert_close(
         nn.gelu(pb.tensor(x.astype(np.float32))).numpy(), nn.gelu(pb.tensor(x)).numpy(), rtol=1e-4, atol=1e-5
     )
+
+
+def test_the_error_function_of_many_numbers():
+    x = np.concatenate([numbers(1 << 13) * scale for scale in (1e-3, 1.0, 3.0)])
+    x[:6] = np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324
+    found = pb.special.erf(pb.tensor(x)).numpy()
+    expected = np.array([math.erf(each) for each in x.tolist()])
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    assert (np.signbit(found) == np.signbit(expected)).all()
+    assert (pb.special.erf(pb.tensor(-x)).numpy()[1:] == -found[1:]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_gelu_where_the_distribution_function_is_nearly_nothing(dtype):
+    x = np.concatenate([np.linspace(-12.0, 12.0, 1 << 15), [np.inf, -1e30, 1e30]]).astype(dtype)
+    value, (slope,) = gradients(nn.gelu, x)
+    expected = [0.5 * each * math.erfc(-each * 0.5**0.5) for each in x.tolist()]
+    np.testing.assert_allclose(value, expected, rtol=1e-12 if dtype is np.float64 else 3e-6, atol=1e-38)
+    assert np.isfinite(slope[:-3]).all()
 
 
 def test_activations_that_keep_what_they_computed_have_second_derivatives():
@@ -223,6 +268,14 @@ def test_the_largest_of_many_windows():
     agree(lambda t: pb.max(t, axis=1), lambda t: pb.amax(t, axis=1), x)
 
 
+def test_of_zeros_of_both_signs_the_first_in_a_window_is_taken():
+    x = np.where(numbers(8, 4, 64, 64) > 0, 0.0, -0.0)
+    found, places = nn.max_pool2d(pb.tensor(x), 2, return_indices=True)
+    first = x[:, :, ::2, ::2]
+    assert (np.signbit(found.numpy()) == np.signbit(first)).all()
+    assert (places.numpy() == (np.arange(0, 64, 2)[:, None] * 64 + np.arange(0, 64, 2))).all()
+
+
 # Scans
 
 
@@ -270,6 +323,18 @@ def test_products_of_all_but_one():
     others = np.delete(x[7], 3).prod()
     assert_close(found[7, 3], weights[7] * others)
     assert_close(found[8], weights[8] * x[8].prod() / x[8])
+
+
+@pytest.mark.parametrize("columns", [1024, 1021])
+@pytest.mark.parametrize("scale", [1.0, 1.9, 1e-4])
+def test_products_of_long_rows_in_any_order_of_factors(columns, scale):
+    x = np.exp(numbers(100, columns) * 0.1) * np.where(numbers(100, columns, seed=1) > 0, 1.0, -1.0)
+    x[:, ::2] *= scale
+    x[:, 1::2] /= scale  # with columns as long as these, the factors of a half or an eighth have no product
+    value, (found,) = gradients(lambda t: pb.prod(t, axis=1), x)
+    np.testing.assert_array_equal(value, np.multiply.reduce(x, axis=1))
+    expected = numbers(*value.shape, seed=9)[:, None] * (value[:, None] / x)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
 # Sorting

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 import warnings
 from typing import Any
 
@@ -21,6 +20,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 def remember_place(node: Node) -> None:
     """Keep where the node was made, and during a backward pass by which node."""
+    import traceback  # only where somebody looks for an anomaly
+
     stack = traceback.extract_stack()
     while stack and stack[-1].filename.startswith((_PACKAGE, "<fast path")):
         stack.pop()

@@ -12,10 +12,11 @@ from pullback.autograd._node import Node, released_error
 from pullback.autograd._scope import joined
 from pullback.core.axes import inverse_permutation
 from pullback.core.spec import Spec
-from pullback.core.state import next_stamp
+from pullback.core.state import current, next_stamp
+from pullback.declare.steps import ViewStep
 from pullback.payloads.crossing import leave_level, levels_of, widen
 from pullback.tensors.tensor import Tensor
-from pullback.tensors.views import ViewInfo, ViewStep, replayed
+from pullback.tensors.views import ViewInfo, replayed
 
 
 class CopySlices(Node):
@@ -114,7 +115,9 @@ def _levels(value: Any) -> Any:
 
 def memory_order(payload: Any) -> tuple[int, ...] | None:
     """The axes of an array from the slowest to the fastest in memory; None for the usual order."""
-    if type(payload) is not np.ndarray or payload.flags.c_contiguous:
+    if type(payload) is not np.ndarray:
+        payload = getattr(payload, "shadow", None)
+    if payload is None or payload.flags.c_contiguous:
         return None
     axes = sorted(range(payload.ndim), key=lambda axis: (-abs(payload.strides[axis]), axis))
     return None if axes == list(range(payload.ndim)) else tuple(axes)
@@ -130,7 +133,9 @@ def copy_in_order(value: Any, order: tuple[int, ...] | None) -> Any:
 def history_of_view(node: Node, base_spec: Spec, steps: tuple[ViewStep, ...]) -> Tensor:
     """A tensor without real data that stands for the view `steps` of the value whose history is `node`."""
     stand_in = Tensor()
-    stand_in._data = np.broadcast_to(np.zeros((), base_spec.dtype), base_spec.shape)
+    shape = np.broadcast_to(np.zeros((), base_spec.dtype), base_spec.shape)
+    trace = current().trace
+    stand_in._data = shape if trace is None else trace.home(shape)
     stand_in._spec = base_spec
     stand_in._node = node
     stand_in._counter = stand_in._extra = stand_in._meta = None

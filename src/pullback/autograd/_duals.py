@@ -10,13 +10,17 @@ import numpy as np
 from pullback.autograd._bodies import argument_handle, running_dual
 from pullback.autograd._captures import Transform
 from pullback.autograd._input_metadata import conform
-from pullback.autograd._levels import ForwardLevel, handle, like_layout, live_levels, store_tangent, tangent_of
+from pullback.autograd._layout import fits_layout
+from pullback.autograd._levels import handle, like_layout, live_levels, store_tangent, tangent_of
+from pullback.autograd._tangent_holders import Dual, DualAlias, ForwardLevel
 from pullback.core.spec import describe
+from pullback.core.state import Modes, current, observers
 from pullback.declare.parts import same
+from pullback.declare.steps import ViewStep
 from pullback.errors import AutogradError
 from pullback.tensors.making import made_here
-from pullback.tensors.tensor import Tensor, alias, is_inference
-from pullback.tensors.views import view_of
+from pullback.tensors.tensor import Extra, Tensor, alias, is_inference, shared_counter
+from pullback.tensors.views import CreationMeta, ViewInfo, propagated_meta, view_of
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -28,6 +32,14 @@ class UnpackedDualTensor(NamedTuple):
 
 def dual_at(level: ForwardLevel, tensor: Tensor, tangent: Tensor, borrowed: bool = False) -> Tensor:
     """`make_dual` at a level given as an object. A `borrowed` tangent is never written in place."""
+    modes = current()
+    if modes.forwards and not observers and _are_plain(tensor, tangent):
+        dual = DualAlias()
+        dual.level, dual.slope = level, tangent
+        dual.memory = (shared_counter(tangent) or 0) if borrowed else 0
+        result = _plain_alias(tensor, level, dual, modes)
+        level.register(dual)
+        return result
     _check_parts(tensor, tangent)
     if level in live_levels((tensor,)):
         raise AutogradError(
@@ -48,6 +60,20 @@ def dual_at(level: ForwardLevel, tensor: Tensor, tangent: Tensor, borrowed: bool
         tangent, borrowed = conform(tangent, tangent.shape, tensor.dtype), False
     _add_tangent(result, level, tangent, borrowed)
     return result
+
+
+def _are_plain(tensor: Any, tangent: Any) -> bool:
+    """Are both tensors of one spec without anything else to them, and alike in memory?"""
+    return (
+        type(tensor) is Tensor
+        and type(tangent) is Tensor
+        and tensor._extra is None
+        and tensor._node is None
+        and tangent._extra is None
+        and tensor._spec is tangent._spec
+        and tensor._spec.is_differentiable
+        and fits_layout(tangent._data, tensor._data)
+    )
 
 
 def _check_parts(tensor: Any, tangent: Any) -> None:
@@ -90,6 +116,30 @@ def _alias(tensor: Tensor, level: ForwardLevel) -> Tensor:
     return result
 
 
+def _plain_alias(tensor: Tensor, level: ForwardLevel, extra: Extra, modes: Modes) -> Tensor:
+    """`_alias` written out for a constant on an array, or such an alias of one, without tangents at other levels, where
+    `modes` are such that nobody is told. `extra` becomes the alias's own."""
+    result = Tensor()
+    result._data = tensor._data.view()
+    result._spec = tensor._spec
+    result._node = result._meta = None
+    result._counter = counter = shared_counter(tensor)
+    meta = CreationMeta.DEFAULT if modes.grad else CreationMeta.NO_GRAD
+    parent = view_of(tensor)
+    if parent is None:
+        info = ViewInfo(tensor, _ITSELF, meta, counter.value)  # type: ignore[union-attr]
+    else:
+        meta = propagated_meta(meta, parent.creation_meta)
+        info = ViewInfo(parent.base, parent.steps + _ITSELF, meta, counter.value)  # type: ignore[union-attr]
+    info.forward = {level: None}
+    extra.view = info
+    result._extra = extra
+    return result
+
+
+_ITSELF = (ViewStep(same, {}),)
+
+
 def _add_tangent(result: Tensor, level: ForwardLevel, tangent: Tensor, borrowed: bool) -> None:
     """Store a tangent in canonical form: what it has at newer levels becomes a tangent of those levels' tangents."""
     for newer in live_levels((tangent,)):
@@ -116,6 +166,10 @@ def _set_tangent(result: Tensor, level: ForwardLevel, tangent: Tensor) -> None:
 
 def unpacked_at(level: ForwardLevel, tensor: Tensor) -> UnpackedDualTensor:
     """`unpack_dual` at a level given as an object."""
+    modes = current()
+    own = _only_tangent(tensor, level) if modes.forwards and not observers else None
+    if own is not None:
+        return UnpackedDualTensor(_plain_alias(tensor, level, Extra(), modes), own)
     levels = live_levels((tensor,))
     tangent = tangent_of(tensor, level) if level in levels else None
     newer = [each for each in levels if each.stamp > level.stamp]
@@ -131,6 +185,14 @@ def unpacked_at(level: ForwardLevel, tensor: Tensor) -> UnpackedDualTensor:
             below = made_here(np.zeros(tensor.shape, tensor.dtype)) if tangent is None else tangent
             tangent = dual_at(other, below, mixed)
     return UnpackedDualTensor(primal, tangent)
+
+
+def _only_tangent(tensor: Tensor, level: ForwardLevel) -> Tensor | None:
+    """The tangent at `level`, if that is the only thing that is unusual about the tensor."""
+    dual = tensor._extra
+    if tensor._node is not None or not isinstance(dual, Dual) or not dual.stands_alone():
+        return None
+    return dual.tangent_at(level)
 
 
 def dual_argument(leaf: Tensor, tangent: Tensor, level: ForwardLevel, transform: Transform) -> Tensor:

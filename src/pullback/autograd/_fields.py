@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 import weakref
 from collections.abc import Callable
@@ -238,7 +237,10 @@ def set_data(tensor: Tensor, value: Any) -> None:
         tensor._node = Leaf()  # graphs made from now on get an accumulator that knows the new shape
     # Version and counter stay; aliases made earlier share the counter, but no longer the memory.
     shared_counter(tensor)
-    tensor._data = value._data
+    payload = value._data
+    if type(tensor._data) is not np.ndarray and hasattr(tensor._data, "replaced_by"):
+        payload = tensor._data.replaced_by(payload)
+    tensor._data = payload
     tensor._spec = spec_of(value._data)
 
 
@@ -295,6 +297,9 @@ def retain_grad(tensor: Tensor) -> None:
     if node is None:
         return
     meta_of(tensor).retains_grad = True
+    trace = current().trace
+    if trace is not None:
+        trace.retaining.append(tensor)
     retained = rare_of(node).retained
     if tensor._nr not in retained:
         retained[tensor._nr] = weakref.ref(tensor)
@@ -344,6 +349,8 @@ def _hook_error(what: str) -> AutogradError:
 
 def deepcopy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     """An independent leaf with copied payload, flag, gradient and attributes; hooks stay behind."""
+    import copy  # whoever calls this has loaded it
+
     if id(tensor) in memo:
         return memo[id(tensor)]
     if not is_leaf(tensor) or (view_of(tensor) is not None and requires_grad(tensor)):

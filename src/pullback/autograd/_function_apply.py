@@ -39,6 +39,8 @@ def apply_function(cls: type[Statics], node_class: type[FunctionNode], args: tup
     plan = plan_of(cls)
     inputs = plan.positions(cls.__name__, args, kwargs)
     modes = current()
+    if modes.trace is not None:
+        inputs = tuple([modes.trace.lifted(x) if isinstance(x, Tensor) else x for x in inputs])
     if modes.interceptors and not modes.grad and is_lifted(inputs):
         again = functools.partial(apply_function, cls, node_class)
         return on_values(cls.__name__, lambda *values, **named: again(values, named), args, kwargs)

@@ -8,7 +8,8 @@ import numpy as np
 
 from pullback.autograd._function_node import Forward, FunctionNode, in_jvp
 from pullback.autograd._function_rules import Statics
-from pullback.autograd._levels import ForwardLevel, handle, lend_tangent, live_levels, owned_tangent, tangent_of
+from pullback.autograd._levels import handle, lend_tangent, live_levels, owned_tangent, tangent_of
+from pullback.autograd._tangent_holders import ForwardLevel
 from pullback.autograd._tangents import attach_new, attach_written
 from pullback.core.spec import describe
 from pullback.tensors.making import made_here

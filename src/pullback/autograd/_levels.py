@@ -1,8 +1,8 @@
-"""Forward-mode levels and the tangents they own.
+"""The tangents of tensors at forward-mode levels: found, stored, lent and copied.
 
 A level is opened by `dual_level()` or, without a name, by a transform such as `func.jvp`. A tensor keeps its tangents
 by level in a `ForwardGrad`; the level knows every `ForwardGrad` that has an entry of it, weakly, and removes these
-entries when it closes, wherever they are held: in tensors and in values saved for backward.
+entries when it closes, wherever they are held: in tensors and in values saved for backward (_tangent_holders.py).
 
 Levels nest. The tangent stored at a level has tangents only at older levels, so the mixed derivative for two levels is
 the tangent, at the older one, of the tangent at the newer one. An operation treats one level at a time, the oldest
@@ -12,8 +12,6 @@ first, on operands that do not show the level or newer ones (eager/forward.py): 
 from __future__ import annotations
 
 import functools
-import threading
-import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,62 +19,13 @@ import numpy as np
 
 from pullback.autograd._accumulate import accumulator_of
 from pullback.autograd._layout import fits_layout, in_layout_of
+from pullback.autograd._tangent_holders import ForwardGrad, ForwardLevel
 from pullback.autograd._variable import refresh_view, requires_grad
-from pullback.core.state import current, next_stamp, open_levels
+from pullback.core.state import current
 from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of
 from pullback.tensors.views import ViewInfo, at_home, replayed, view_of
 
 ndarray = np.ndarray
-
-
-class ForwardLevel:
-    """One direction of differentiation in progress. Later stamps are more inner."""
-
-    __slots__ = ("__weakref__", "forget", "holders", "index", "is_open", "lock", "stamp")
-
-    def __init__(self, index: int | None = None) -> None:
-        self.stamp = next_stamp()
-        self.index = index  # the depth among the user's levels; None for the level of a transform
-        self.is_open = True
-        self.lock = threading.Lock()
-        self.holders: set[weakref.ref[ForwardGrad]] = set()
-        self.forget = self.holders.discard  # called when a holder dies
-        open_levels.add(self)
-
-    def close(self) -> None:
-        """Remove the tangents of this level from everything that holds one."""
-        with self.lock:
-            self.is_open = False
-            references = list(self.holders)  # at once: they go when their holders die, on any thread
-            self.holders.clear()
-        holders = [reference() for reference in references]
-        open_levels.discard(self)
-        # Kept to the end of this call: freeing a tangent may run code that comes back to this level.
-        released = [holder.pop(self, None) for holder in holders if holder is not None]
-        del released
-
-    def __repr__(self) -> str:
-        name = "of a transform" if self.index is None else str(self.index)
-        return f"<forward level {name}{'' if self.is_open else ', closed'}>"
-
-
-class ForwardGrad(dict[ForwardLevel, Tensor]):
-    """The tangents of one tensor by level.
-
-    A `borrowed` tangent belongs to somebody else, or is the tangent of another tensor too; it is copied before it is
-    written in place.
-    """
-
-    # A dict made by C code and a field that is unset until it is needed: every operation on duals makes one of these.
-    __slots__ = ("__weakref__", "borrowed")
-
-    borrowed: set[ForwardLevel]
-
-    __hash__ = object.__hash__  # type: ignore[assignment]  # known by identity, in a set of weak references
-
-    def lends(self, level: ForwardLevel) -> bool:
-        """Is the tangent at this level borrowed?"""
-        return level in getattr(self, "borrowed", ())
 
 
 def store_tangent(tensor: Tensor, level: ForwardLevel, tangent: Tensor, borrowed: bool = False) -> None:
@@ -90,9 +39,10 @@ def store_tangent(tensor: Tensor, level: ForwardLevel, tangent: Tensor, borrowed
     with level.lock:
         if not level.is_open:
             return
-        if level not in forward:
-            level.holders.add(weakref.ref(forward, level.forget))
+        is_new = level not in forward
         forward[level] = tangent
+    if is_new:
+        level.register(forward)
     if borrowed or forward.lends(level):
         others: set[ForwardLevel] = getattr(forward, "borrowed", set()) - {level}
         forward.borrowed = others | {level} if borrowed else others

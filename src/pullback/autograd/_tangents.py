@@ -9,7 +9,8 @@ import numpy as np
 
 from pullback.autograd._input_metadata import conform
 from pullback.autograd._layout import fits_layout, in_layout_of
-from pullback.autograd._levels import ForwardLevel, like_layout, owned_tangent, store_tangent
+from pullback.autograd._levels import like_layout, owned_tangent, store_tangent
+from pullback.autograd._tangent_holders import ForwardLevel
 from pullback.payloads.crossing import levels_of, widen
 from pullback.tensors.making import made_here
 from pullback.tensors.tensor import Tensor

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from pullback.autograd._duals import UnpackedDualTensor, dual_at, unpacked_at
-from pullback.autograd._levels import ForwardLevel
+from pullback.autograd._tangent_holders import ForwardLevel
 from pullback.core.state import change, current, next_stamp
 from pullback.errors import AutogradError
 from pullback.tensors.tensor import Tensor

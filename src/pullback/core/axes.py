@@ -38,8 +38,13 @@ def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
 def normalize_shape(shape: Any) -> tuple[int, ...]:
     """`shape` as a tuple of ints; a lone int is a shape of one axis."""
     if isinstance(shape, (int, np.integer)):
-        return (int(shape),)
-    return tuple(operator.index(length) for length in shape)
+        return (_plain(shape),)
+    return tuple([length if type(length) is int else _plain(length) for length in shape])
+
+
+def _plain(length: Any) -> int:
+    """A length as an int, also where it is of a class that has more to say than its value (aot/_sizes.py)."""
+    return int.__index__(length) if isinstance(length, int) else operator.index(length)
 
 
 def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:

@@ -50,6 +50,7 @@ class Modes:
         "mutation_guard",
         "records",
         "saved_hooks",
+        "trace",
         "transforms",
         "vmaps",
     )
@@ -66,6 +67,7 @@ class Modes:
     interceptors: tuple[Callable[..., Any], ...]  # see every primitive before it runs, innermost last
     transforms: tuple[Any, ...]  # function transforms whose body is running, innermost last
     vmaps: tuple[VmapLevel, ...]  # batch dimensions that exist here, oldest first
+    trace: Any  # what records a graph here (payloads/recorder.py), or None
     forward_mask: int  # forward levels up to this stamp are switched off
     forwards: bool  # derived: tangents may take the short way (eager/fast_forward.py)
     records: bool  # derived: nothing but transforms is unusual, which recording has a short way for (eager/fast.py)
@@ -83,6 +85,7 @@ class Modes:
         self.interceptors = ()
         self.transforms = ()
         self.vmaps = ()
+        self.trace = None
         self.forward_mask = 0
         self.forwards = True
         self.records = False
@@ -112,15 +115,18 @@ class Modes:
         copy.interceptors = self.interceptors
         copy.transforms = self.transforms
         copy.vmaps = self.vmaps
+        copy.trace = self.trace
         copy.forward_mask = self.forward_mask
         for name, value in changes.items():
             setattr(copy, name, value)
         copy._variants = {}
-        copy.forwards = not (copy.inference or copy.interceptors or copy.vmaps or copy.forward_mask)
+        copy.forwards = not (
+            copy.inference or copy.interceptors or copy.vmaps or copy.forward_mask or copy.trace is not None
+        )
         copy.records = bool(copy.transforms) and copy.forwards and copy.grad and not (
             copy.saved_hooks or copy.anomaly or copy.mutation_guard is not None
         )  # fmt: skip
-        if copy.transforms or copy.vmaps:
+        if copy.transforms or copy.vmaps or copy.trace is not None:
             return copy
         if copy.grad:
             return NORMAL if _values(copy) == _values(NORMAL) else copy
@@ -138,6 +144,9 @@ _modes: ContextVar[Modes] = ContextVar("pullback_modes", default=NORMAL)
 
 current: Callable[[], Modes] = _modes.get
 """The modes in force here."""
+
+put_in_force: Callable[[Modes], Any] = _modes.set
+"""Make this record the modes in force here."""
 
 
 class _Switch:

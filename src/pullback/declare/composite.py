@@ -6,6 +6,7 @@ wrapper that first turns arrays and lists in the leading `arrays` arguments into
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,16 +19,19 @@ composites: dict[str, Composite] = {}
 class Composite:
     """A public function made of operators."""
 
-    __slots__ = ("aliases", "arrays", "function", "is_method", "name")
-
     def __init__(
-        self, name: str, function: Callable[..., Any], arrays: int, aliases: tuple[str, ...], is_method: bool
+        self, name: str, declared: Callable[..., Any], arrays: int, aliases: tuple[str, ...], is_method: bool
     ) -> None:  # fmt: skip
         self.name = name
-        self.function = function
+        self.declared = declared
         self.arrays = arrays
         self.aliases = aliases
         self.is_method = is_method
+
+    @functools.cached_property
+    def function(self) -> Callable[..., Any]:
+        """The function with its second spellings, made when it is first used."""
+        return with_second_spellings(self.declared, self.name)
 
 
 def composite(
@@ -44,8 +48,7 @@ def composite(
         public = name or function.__name__
         if name is not None:
             function.__qualname__ = name  # what Python calls it in a TypeError
-        item = Composite(public, with_second_spellings(function, public), arrays, aliases, method and arrays > 0)
-        composites[public] = item
+        composites[public] = Composite(public, function, arrays, aliases, method and arrays > 0)
         return function
 
     return declare if fn is None else declare(fn)

@@ -242,6 +242,17 @@ def _drop_axes(value: Any, x: Spec, params: dict[str, Any]) -> Any:
     return value if params["keepdims"] else value.reshape(reduced_shape(x.shape, params["axis"], False))
 
 
+# Written out: taking it from each door would be a large part of what declaring a reduction costs.
+_POSITIONAL, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+_SHOWN_BY_REDUCTIONS = [
+    inspect.Parameter("x", _POSITIONAL, annotation="Any"),
+    inspect.Parameter("axis", _POSITIONAL, default=None, annotation="Any"),
+    inspect.Parameter("keepdims", _POSITIONAL, default=False, annotation="bool"),
+    inspect.Parameter("dim", _NAMED, default=None, annotation="Any"),
+    inspect.Parameter("keepdim", _NAMED, default=None, annotation="Any"),
+]
+
+
 def _reduction_door(kernel: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
     def door(
         x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: Any = None, **others: Any
@@ -254,10 +265,10 @@ def _reduction_door(kernel: Callable[..., Any], names: tuple[str, ...]) -> Calla
             keepdims = keepdim
         return (x,), {"axis": normalize_axes(axis, x.ndim), "keepdims": bool(keepdims), **others}
 
-    *shown, _ = inspect.signature(door).parameters.values()
-    parameters = inspect.signature(kernel).parameters
-    own = [parameters[name] for name in names if name != "axis"]
-    door.__signature__ = inspect.Signature([*shown, *own])  # type: ignore[attr-defined]
+    own = [name for name in names if name != "axis"]
+    parameters = inspect.signature(kernel).parameters if own else {}
+    shown = [*_SHOWN_BY_REDUCTIONS, *(parameters[name] for name in own)]
+    door.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     return door
 
 

@@ -1,8 +1,8 @@
 """`Op`: everything anybody needs to know of one primitive, declared once.
 
 A declaration is data. Rules attach to it after it exists (`@sum.transpose`, `@eigh.vjp`), each derives what it can
-from the family, and `eager` builds the fast functions from the finished declarations. Nothing here evaluates,
-differentiates or compiles.
+from the family, and `eager` builds the fast functions from the finished declarations when they are first used. Nothing
+here evaluates, differentiates or compiles.
 
 A rule is a plain function whose parameter names say what it reads:
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from pullback.core.spec import Spec
 from pullback.errors import InternalError
@@ -48,10 +48,14 @@ class Rule:
         else:
             code = fn.__code__
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            self.plan = tuple(op.source_of(name, frozenset(specs)) for name in names)
-        self.reads_operands = tuple(sorted({key for kind, key in self.plan if kind == OPERAND}))
-        self.reads_outputs = tuple(sorted({key for kind, key in self.plan if kind == OUTPUT}))
-        self.reads_all_operands = any(kind == OPERANDS for kind, _ in self.plan)
+            by_spec = frozenset(specs)
+            self.plan = tuple([op.source_of(name, by_spec) for name in names])
+        self.reads_operands = self._keys_of(OPERAND)
+        self.reads_outputs = self._keys_of(OUTPUT)
+        self.reads_all_operands = bool(self._keys_of(OPERANDS))
+
+    def _keys_of(self, kind: int) -> tuple[int, ...]:
+        return tuple(sorted([key for source, key in self.plan if source == kind]))
 
 
 class Op:
@@ -85,7 +89,7 @@ class Op:
         self.family = family
         self.doc = doc or (kernel.__doc__ or "" if hasattr(kernel, "__code__") else "")
         self.aliases = aliases  # other public names of the same function
-        self.grad_name = f"{camel_case(torch or name)}Backward0"
+        self.torch = torch  # the name that torch gives it, if that is another
         self.is_public = not name.startswith("_")
         self.saved_aliases: dict[str, str] = {}
         # A last operand written with a star stands for any number of them.
@@ -105,6 +109,7 @@ class Op:
         self.inplace_kernel: Callable[..., Any] | None = None
         self.has_inplace_twin = False
         self.takes_payloads = False  # the kernel gets payloads of any kind as they are
+        self.may_recompute = False  # of a custom operator: it says that running it again is cheap
         self.adapt_output: Callable[..., Any] | None = None
         self.restore_output: Callable[..., Any] | None = None
         # derived or attached
@@ -116,12 +121,13 @@ class Op:
         self.door_rule: Callable[..., Any] | None = None
         # Rules that give every parameter by keyword give it in canonical form, and go past the door.
         self.keywords_are_canonical = False
-        # filled by eager.build
-        self.is_built = False
+        # filled by eager
         self.fast_nodes: Any = None
-        self.call: Callable[..., Any] = self._not_built
-        self.function: Callable[..., Any] = self._not_built
+        self.call: Callable[..., Any] = self._build_and_call
         table[name] = self
+
+    build: ClassVar[Callable[[Op], None]]
+    """Gives an operator its `call` and its `function`: `eager.build.build`, when the operator is first used."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on arrays, differentiate on Tensors."""
@@ -130,8 +136,20 @@ class Op:
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
-    def _not_built(self, *args: Any, **kwargs: Any) -> Any:
-        raise InternalError(f"operator {self.name} is used before pullback.ops was imported")
+    def _build_and_call(self, *args: Any, **kwargs: Any) -> Any:
+        self.build()
+        return self.call(*args, **kwargs)
+
+    @functools.cached_property
+    def function(self) -> Callable[..., Any]:
+        """What users call. Arrays and lists count as constant Tensors."""
+        self.build()
+        return self.__dict__["function"]
+
+    @functools.cached_property
+    def grad_name(self) -> str:
+        """What nodes of this op are called."""
+        return f"{camel_case(self.torch or self.name)}Backward0"
 
     # Attaching rules. Every method returns the function it was given, so it serves as a decorator.
 

@@ -10,7 +10,6 @@ samples leave out. Nothing about the operator has to be known for that, so nobod
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -50,6 +49,8 @@ class Maker:
     """Makes arrays of numbers inside an operator's domain, the same ones in every run."""
 
     def __init__(self, name: str, domain: tuple[float, float] = (-2.0, 2.0)) -> None:
+        import zlib  # needed by no program, only by its tests
+
         self.random = np.random.default_rng(zlib.crc32(name.encode()))
         self.domain = domain
 

@@ -1,7 +1,8 @@
 """Build the functions of an operator from its declaration.
 
 Every operator gets two. `op.call` is what derivative rules use: arrays in, arrays out; Tensors in, Tensors out.
-`op.function` is what users get: the same, except that arrays and lists count as constant Tensors.
+`op.function` is what users get: the same, except that arrays and lists count as constant Tensors. They are built when
+the operator is first used, since most programs use few of them (docs/design/import-time.md).
 Elementwise operators of one and two operands get fast paths for plain tensors in normal modes (eager/fast.py).
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 from pullback.autograd._levels import live_levels
 from pullback.autograd._variable import bump_version, requires_grad
 from pullback.core.state import current, open_levels
-from pullback.declare.op import Op, registry
+from pullback.declare.op import Op
 from pullback.eager.direct import direct, direct_pair
 from pullback.eager.fast import fast_function
 from pullback.eager.fast_forward import with_duals
@@ -32,16 +33,8 @@ _NUMBERS = (int, float, complex, bool)
 _OF_SUMS = {"axis", "dtype", "keepdims"}
 
 
-def build_all() -> None:
-    """Give every operator its functions that was declared since the last call."""
-    for op in registry.values():
-        if not op.is_built:
-            build(op)
-
-
 def build(op: Op) -> None:
-    """Give one operator its functions."""
-    op.is_built = True
+    """Give an operator its functions. Should two threads do so at once, either's serve."""
     run = _direct_or_none(op)
     general = _general(op, run)
     public = _public(op, run)
@@ -54,6 +47,9 @@ def build(op: Op) -> None:
         function.__doc__ = op.doc
         function.__module__ = "pullback"
     op.function.op = op  # type: ignore[attr-defined]
+
+
+Op.build = build
 
 
 def _general(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -171,6 +167,8 @@ def as_operand(x: Any) -> Any:
     """Numbers stay numbers: Python's promote weakly, and none is ever a saved tensor. Everything else is a Tensor."""
     if isinstance(x, (Tensor, np.generic)) or type(x) in _NUMBERS or x is None or hasattr(type(x), "evaluate_op"):
         return x
+    if isinstance(x, int):
+        return int.__index__(x)
     if isinstance(x, (list, tuple)) and any(isinstance(part, Tensor) for part in x):
         raise TypeError("a list that holds Tensors is not an array: use pb.stack(list) or pb.asarray(list)")
     return as_constant(np.asarray(x))

@@ -18,11 +18,12 @@ from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.spec import spec_for
 from pullback.core.state import current, next_stamp, open_levels, switch
 from pullback.declare.op import Op
+from pullback.declare.steps import ViewStep
 from pullback.eager.nodes import OpNode, direct_node_class
 from pullback.eager.record import aliases, apply
 from pullback.tensors.tensor import UNSET, Extra, Leaf, Tensor, shared_counter
 from pullback.tensors.versions import new_counter
-from pullback.tensors.views import CreationMeta, ViewInfo, ViewStep
+from pullback.tensors.views import CreationMeta, ViewInfo
 
 ndarray = np.ndarray
 DEFAULT = CreationMeta.DEFAULT

@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 
 from pullback.autograd._accumulate import accumulator_of
-from pullback.core.spec import Spec, spec_for
+from pullback.core.spec import spec_for
 from pullback.core.state import current, next_stamp, switch
 from pullback.declare.op import Op
 from pullback.eager.nodes import FastNode, fast_node_classes
 from pullback.tensors.tensor import Leaf, Tensor
 from pullback.tensors.versions import VersionCounter
 
+ndarray = np.ndarray
 SHARED: dict[str, Any] = {
     "Leaf": Leaf, "Tensor": Tensor, "VersionCounter": VersionCounter, "accumulator_of": accumulator_of,
     "asarray": np.asarray, "current": current, "ndarray": np.ndarray, "next_stamp": next_stamp, "spec_for": spec_for,
@@ -74,9 +75,10 @@ if {v}_data is None:
 _UNARY = """
 def call(x, /, out=None):
     if type(x) is not Tensor or x._extra is not None or out is not None or current() is not switch.normal:
-        {arrays}if out is None and current() is switch.no_grad:
-            return untracked(x)
-        return general(x) if out is None else general(x, out=out)
+        {arrays}if out is not None:
+            return general(x, out=out)
+        modes = current()
+        return (unusual if modes is switch.normal else untracked if modes is switch.no_grad else general)(x)
     spec = x._spec
     if not spec.is_real:
         return general(x)
@@ -100,12 +102,12 @@ def call(x, y, /, out=None):
     if type(x) is Tensor:
         spec = x._spec
         if x._extra is not None or not spec.is_real:
-            return general(x, y)
+            return unusual(x, y)
         x_data = x._data
         behind_x = x._node
         if type(y) is Tensor:
             if y._extra is not None:
-                return general(x, y)
+                return unusual(x, y)
             y_data = y._data
             behind_y = y._node
             Node = Saved
@@ -138,7 +140,7 @@ def call(x, y, /, out=None):
         {arrays}return general(x, y)
     spec = y._spec
     if y._extra is not None or not spec.is_real:
-        return general(x, y)
+        return unusual(x, y)
 {number_x}
     y_data = y._data
     behind_y = y._node
@@ -159,6 +161,7 @@ def fast_function(op: Op, general: Callable[..., Any], keeps_arrays: bool) -> Ca
     With `keeps_arrays` arrays give an array, as derivative rules want it.
     """
     scope = {**SHARED, "kernel": op.kernel, "general": general}
+    scope["unusual"] = getattr(general, "in_normal_modes", general)  # eager/fast_forward.py
     scope["untracked"] = (_untracked_unary if len(op.operands) == 1 else _untracked_binary)(op.kernel, general)
     stub = _STUBS[len(op.operands) - 1]
     function = FunctionType(stub, scope, op.name, (None,))
@@ -182,7 +185,12 @@ def _untracked_unary(kernel: Callable[..., Any], general: Callable[..., Any]) ->
     def untracked(x: Any) -> Any:
         if type(x) is not Tensor or x._extra is not None or not x._spec.is_real:
             return general(x)
-        return _constant(kernel(x._data), x._spec)
+        payload = kernel(x._data)
+        result = Tensor()
+        result._data = payload if type(payload) is ndarray else np.asarray(payload)
+        result._spec = x._spec
+        result._node = result._counter = result._extra = result._meta = None
+        return result
 
     return untracked
 
@@ -191,22 +199,23 @@ def _untracked_binary(kernel: Callable[..., Any], general: Callable[..., Any]) -
     """The op under no_grad."""
 
     def untracked(x: Any, y: Any) -> Any:
-        if type(x) is Tensor and x._extra is None and x._spec.is_real:
-            if type(y) is float or type(y) is int:
-                return _constant(kernel(x._data, y), x._spec)
-            if type(y) is Tensor and y._extra is None and y._spec is x._spec:
-                return _constant(kernel(x._data, y._data), x._spec)
-        return general(x, y)
+        if type(x) is not Tensor or x._extra is not None or not x._spec.is_real:
+            return general(x, y)
+        if type(y) is Tensor:
+            if y._extra is not None or y._spec is not x._spec:
+                return general(x, y)
+            payload = kernel(x._data, y._data)
+        elif type(y) is float or type(y) is int:
+            payload = kernel(x._data, y)
+        else:
+            return general(x, y)
+        result = Tensor()
+        result._data = payload if type(payload) is ndarray else np.asarray(payload)
+        result._spec = x._spec
+        result._node = result._counter = result._extra = result._meta = None
+        return result
 
     return untracked
-
-
-def _constant(payload: Any, spec: Spec) -> Tensor:
-    result = Tensor()
-    result._data = payload if type(payload) is np.ndarray else np.asarray(payload)
-    result._spec = spec
-    result._node = result._counter = result._extra = result._meta = None
-    return result
 
 
 def _code_of(function: Any) -> CodeType:

@@ -95,8 +95,8 @@ def _source(op: Op) -> str:
 def with_tokens(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     """The general function of an elementwise op, with the short way inside reverse transforms before it."""
     scope: dict[str, Any] = {
-        **SHARED, "kernel": op.kernel, "general": general, "dated_counter": dated_counter, "finish": finish,
-        "is_heavy": is_heavy, "living": living, "observers": observers,
+        **SHARED, "kernel": op.kernel, "general": general, "unusual": general, "dated_counter": dated_counter,
+        "finish": finish, "is_heavy": is_heavy, "living": living, "observers": observers,
     }  # fmt: skip
     compiled: list[Callable[..., Any]] = []
 

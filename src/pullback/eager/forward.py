@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pullback.autograd._levels import ForwardLevel, handle, lend_tangent, tangent_of
+from pullback.autograd._levels import handle, lend_tangent, tangent_of
+from pullback.autograd._tangent_holders import ForwardLevel
 from pullback.autograd._tangents import follows_its_base
 from pullback.autograd._variable import requires_grad
 from pullback.core.state import Modes

@@ -42,7 +42,10 @@ def write(op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any
     modes = current()
     if modes.interceptors:
         modes.interceptors[-1](
-            op, (target, *others), params, lambda *_: _write(op, target, others, params, overwrites, modes)
+            op,
+            (target, *others),
+            params,
+            lambda _, operands, __: _write(op, operands[0], operands[1:], params, overwrites, modes),
         )
     else:
         _write(op, target, others, params, overwrites, modes)
@@ -88,10 +91,16 @@ def _before_tangents_change(operands: tuple[Any, ...], target: Tensor, levels: l
 
 
 def _may_overlap(operand: Tensor, target: Tensor) -> bool:
-    payload, written = operand._data, target._data
-    if type(payload) is np.ndarray and type(written) is np.ndarray:
+    payload, written = _memory(operand), _memory(target)
+    if payload is not None and written is not None:
         return overlap(payload, written)
     return operand._counter is not None and operand._counter is target._counter
+
+
+def _memory(tensor: Tensor) -> Any:
+    """The array behind a tensor, or one that overlaps others as that will when what is being traced is run."""
+    data = tensor._data
+    return data if type(data) is np.ndarray else getattr(data, "shadow", None)
 
 
 LENT = (
@@ -118,8 +127,8 @@ def check_writable(target: Tensor, modes: Modes) -> None:
                 why="it carries no version counter, so the write could not be noticed by others",
                 fix="make a normal copy with clone() and write to that",
             )
-    data = target._data
-    if type(data) is np.ndarray and 0 in data.strides and data.size and any(
+    data = _memory(target)
+    if data is not None and 0 in data.strides and data.size and any(
         stride == 0 and length > 1 for stride, length in zip(data.strides, data.shape, strict=True)
     ):
         raise AutogradError(

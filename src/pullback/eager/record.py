@@ -20,6 +20,7 @@ from pullback.core.spec import spec_for, spec_of
 from pullback.core.state import Modes, current, next_stamp, observers, open_levels
 from pullback.declare.op import Op
 from pullback.declare.parts import part
+from pullback.declare.steps import ViewStep
 from pullback.eager.forward import push_tangents
 from pullback.eager.nodes import OpNode
 from pullback.eager.scoped import ScopedNode, all_plain
@@ -30,7 +31,6 @@ from pullback.tensors.versions import dated_counter
 from pullback.tensors.views import (
     CreationMeta,
     ViewInfo,
-    ViewStep,
     forward_step,
     propagated_meta,
     root_and_steps,
@@ -110,7 +110,9 @@ def new_tensor(payload: Any, modes: Modes) -> Tensor:
         tensor._extra.inference = True
     elif modes.transforms:
         tensor._counter = dated_counter()
-    if modes.vmaps and type(payload) is ndarray:
+    if modes.trace is not None and type(payload) is ndarray:
+        tensor._data = payload = modes.trace.home(payload)
+    if modes.vmaps and (type(payload) is ndarray or modes.trace is not None) and type(payload) is not BatchedArray:
         tensor._data = BatchedArray(payload, ())  # may be widened, should an example be written into it
     if type(tensor._data) is not ndarray:
         extra_of(tensor)  # fast paths are for arrays only

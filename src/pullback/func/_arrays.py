@@ -280,9 +280,11 @@ _VIEWS = ("H", "T", "data", "imag", "mH", "mT", "real")
 
 def _give_manners() -> None:
     """Give Array its twin of every member of Tensor that has tensors for results."""
-    for name, member in vars(Tensor).items():
+    for name in tuple(vars(Tensor)):
         if name in vars(Array) or name in _AS_THEY_ARE:
             continue
+        getattr(Tensor, name)  # a method that nobody has looked up is not made yet
+        member = vars(Tensor)[name]
         if name in _VIEWS:
             setattr(Array, name, property(adopting(member.fget), member.fset, member.fdel, member.__doc__))
         elif name.startswith("__i") and hasattr(operator, name.replace("__i", "__", 1)) and name != "__invert__":

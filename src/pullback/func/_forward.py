@@ -9,8 +9,9 @@ import numpy as np
 
 from pullback.autograd._bodies import argument_handle, as_differentiable, running_dual, split_aux
 from pullback.autograd._duals import dual_argument, unpacked_at
-from pullback.autograd._levels import ForwardLevel, live_levels
+from pullback.autograd._levels import live_levels
 from pullback.autograd._recording import Recording, check_outputs
+from pullback.autograd._tangent_holders import Dual, ForwardLevel
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.state import current
 from pullback.func._reverse import vjp
@@ -30,32 +31,66 @@ def jvp(
     >>> pb.func.jvp(pb.sin, (pb.tensor(0.0),), (pb.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
-    leaves, structure = _checked_primals(primals)
-    directions = _checked_tangents(tangents, structure, primals)
+    leaves, directions, structure = _plain_arguments(primals, tangents) or _checked_arguments(primals, tangents)
     with running_dual("jvp") as (level, transform):
         given = [
             argument_handle(leaf, transform) if direction is None else dual_argument(leaf, direction, level, transform)
             for leaf, direction in zip(leaves, directions, strict=True)
         ]
-        output, aux = split_aux("jvp", function(*unflatten(structure, given)), has_aux)
-        outputs, out_structure = check_outputs("jvp", output, allow_integers=True)
-        parts = [_unpacked(level, out, strict) for out in outputs]
-        for value, _ in parts:
-            _strip(level, value)
+        returned = function(*(given if structure is None else unflatten(structure, given)))
+        output, aux = split_aux("jvp", returned, has_aux)
+        values, slopes = _taken_apart(level, output) or _parts(level, output, strict)
         if has_aux:
             aux = map_leaves(lambda leaf: _without(level, leaf), aux)
-    values = unflatten(out_structure, [value for value, _ in parts])
-    slopes = unflatten(out_structure, [slope for _, slope in parts])
     return (values, slopes, aux) if has_aux else (values, slopes)
 
 
-def _checked_primals(primals: Any) -> tuple[list[Tensor], Any]:
+def _taken_apart(level: ForwardLevel, output: Any) -> tuple[Tensor, Tensor] | None:
+    """The value and the tangent of the usual output, a tensor with one tangent and nothing else, which it loses."""
+    dual = output._extra if type(output) is Tensor else None
+    slope = dual.take(level) if type(dual) is Dual else None  # type: ignore[union-attr]
+    if slope is None:
+        return None
+    output._extra = None
+    return output, slope
+
+
+def _parts(level: ForwardLevel, output: Any, strict: bool) -> tuple[Any, Any]:
+    """The values of all outputs without tangents at the level, and these tangents."""
+    outputs, structure = check_outputs("jvp", output, allow_integers=True)
+    parts = [_unpacked(level, out, strict) for out in outputs]
+    for value, _ in parts:
+        _strip(level, value)
+    values = unflatten(structure, [value for value, _ in parts])
+    return values, unflatten(structure, [slope for _, slope in parts])
+
+
+def _plain_arguments(primals: Any, tangents: Any) -> tuple[Any, Any, None] | None:
+    """Primals, tangents and no structure, if these are tuples of tensors as usual: then nothing is to be flattened."""
+    if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents) or not primals:
+        return None
+    for primal, tangent in zip(primals, tangents, strict=True):
+        if type(primal) is not Tensor or not primal._spec.is_differentiable:
+            return None
+        if tangent is not None and (type(tangent) is not Tensor or not tangent._spec.is_differentiable):
+            return None
+    return primals, tangents, None
+
+
+def _checked_arguments(primals: Any, tangents: Any) -> tuple[list[Tensor], list[Tensor | None], Any]:
+    """The leaves of both, and the structure that they share."""
     if not isinstance(primals, tuple):
         raise RuntimeError(f"jvp: Expected primals to be a tuple, one entry per argument, got {type(primals).__name__}")
     leaves, structure = flatten(primals)
     if not leaves:
         raise RuntimeError("jvp: Expected primals to have at least one Tensor")
-    return [_tensor_leaf(leaf, "primals") for leaf in leaves], structure
+    values = [_tensor_leaf(leaf, "primals") for leaf in leaves]
+    directions, given = flatten(tangents)
+    if given != structure:
+        raise RuntimeError(
+            f"jvp: Expected primals and tangents to have the same python structure, got {structure} and {given}"
+        )
+    return values, [None if leaf is None else _tensor_leaf(leaf, "tangents") for leaf in directions], structure
 
 
 def _tensor_leaf(leaf: Any, name: str) -> Tensor:
@@ -63,15 +98,6 @@ def _tensor_leaf(leaf: Any, name: str) -> Tensor:
         return as_differentiable(leaf, "jvp")
     except ValueError as error:
         raise RuntimeError(f"jvp: Expected {name} to only contain Tensors, got {type(leaf).__name__}") from error
-
-
-def _checked_tangents(tangents: Any, structure: Any, primals: Any) -> list[Tensor | None]:
-    leaves, given = flatten(tangents)
-    if given != structure:
-        raise RuntimeError(
-            f"jvp: Expected primals and tangents to have the same python structure, got {structure} and {given}"
-        )
-    return [None if leaf is None else _tensor_leaf(leaf, "tangents") for leaf in leaves]
 
 
 def _unpacked(level: ForwardLevel, out: Tensor, strict: bool) -> tuple[Tensor, Tensor]:

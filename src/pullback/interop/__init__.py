@@ -3,10 +3,12 @@
 Importing this package gives `Tensor` these members; nothing here is called by name.
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from pullback.errors import DetachedScalarWarning
 from pullback.interop import _array_api, _conversion
-from pullback.interop._array_function import array_function as _array_function
-from pullback.interop._numpy import array_ufunc as _array_ufunc
+from pullback.ops.methods import Later as _Later
 from pullback.tensors import printing
 from pullback.tensors.tensor import Tensor as _Tensor
 
@@ -16,9 +18,15 @@ __all__ = ["DetachedScalarWarning"]
 def _bind() -> None:
     """Give `Tensor` the members of this package."""
     printing.bind()
-    protocols = {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
-    for name, member in (_conversion.MEMBERS | _array_api.MEMBERS | protocols).items():
+    for name, member in (_conversion.MEMBERS | _array_api.MEMBERS).items():
         setattr(_Tensor, name, member)
+    for name, module in {"array_ufunc": "_numpy", "array_function": "_array_function"}.items():
+        setattr(_Tensor, f"__{name}__", _Later(f"__{name}__", _protocol, module, name))
+
+
+def _protocol(module: str, name: str) -> _Any:
+    """What NumPy calls, loaded when it first calls it."""
+    return getattr(_import_module(f"pullback.interop.{module}"), name)
 
 
 _bind()

@@ -30,7 +30,7 @@ from pullback.interop._numpy import (
     with_tensors,
 )
 from pullback.ops import LATER, functions
-from pullback.ops.methods import namespace
+from pullback.ops.public import namespace
 from pullback.tensors.tensor import Tensor, as_constant
 
 # Names that differ, and parameters that do.

@@ -42,6 +42,8 @@ def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
         return plain_values(payload, into)
     if isinstance(payload, LiftedArray):
         return payload.plain_values(into)
+    if hasattr(payload, "refused"):
+        raise payload.refused(into)
     if type(payload) is not np.ndarray:
         raise TypeError(
             f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} can not become {into}: it stands for "
@@ -52,7 +54,7 @@ def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
 
 def detached_payload(tensor: Tensor, into: str = "a NumPy array") -> Array:
     """The ndarray behind a tensor that is not attached."""
-    if is_attached(tensor):
+    if is_attached(tensor) and not hasattr(tensor._data, "refused"):
         raise lost_gradient(tensor, into)
     return payload_of(tensor, into)
 

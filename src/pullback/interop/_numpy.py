@@ -9,6 +9,7 @@ Results are Tensors. With `out=` NumPy writes by itself, which is only allowed w
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -31,31 +32,28 @@ from pullback.tensors.tensor import Tensor, as_constant, wrap
 Function = Callable[..., Any]
 
 
-def ufunc_twins() -> dict[np.ufunc, Function]:
-    """The Pullback function behind every ufunc: by kernel, then by any of the names that NumPy has for it."""
-    twins: dict[np.ufunc, Function] = {}
+@functools.cache
+def ufunc_names() -> dict[np.ufunc, str]:
+    """The name of the Pullback function behind every ufunc: by kernel, then by any of NumPy's names for it."""
+    names: dict[np.ufunc, str] = {}
     for op in registry.values():
         if op.is_public and isinstance(op.kernel, np.ufunc):
-            twins.setdefault(op.kernel, functions[op.name])
+            names.setdefault(op.kernel, op.name)
     for name, ufunc in sorted(vars(np).items()):  # not dir(np), which would load numpy's lazy subpackages
         if isinstance(ufunc, np.ufunc) and name in functions:
-            twins.setdefault(ufunc, functions[name])
-    return twins
+            names.setdefault(ufunc, name)
+    return names
 
 
-TWINS = ufunc_twins()
-
-
+@functools.lru_cache(maxsize=1024)
 def twin_of(ufunc: np.ufunc) -> Function | None:
     """The Pullback function behind a ufunc, or None."""
-    twin = TWINS.get(ufunc)
-    if twin is None and ufunc.__name__ == "clip" and ufunc.nin == 3:
+    name = ufunc_names().get(ufunc)
+    if name is not None:
+        return functions[name]
+    if ufunc.__name__ == "clip" and ufunc.nin == 3:
         return functions["clip"]  # what `array.clip(x, y)` calls, and what NumPy has no public name for
-    if twin is None:
-        twin = _special_twin(ufunc)
-        if twin is not None:
-            TWINS[ufunc] = twin
-    return twin
+    return _special_twin(ufunc)
 
 
 def _special_twin(ufunc: np.ufunc) -> Function | None:
@@ -153,9 +151,18 @@ def refuse_attached(name: str, arguments: Any) -> None:
         )
 
 
+def refuse_traced(arguments: Any, out: tuple[Any, ...]) -> None:
+    """Raise if values of a trace, which are not known yet, are to be written into an array."""
+    arrays = [target for target in out if isinstance(target, np.ndarray)]
+    for tensor in tensors_in(arguments) if arrays else ():
+        if hasattr(tensor._data, "recorder"):
+            tensor._data.assign_payload(arrays[0], tensor._data)
+
+
 def write_into(ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: tuple[Any, ...], options: Any) -> Any:
     """A call with `out=`: NumPy computes into the memory of the targets."""
     refuse_attached_out(f"np.{ufunc.__name__}", (inputs, out, options), out)
+    refuse_traced((inputs, options), out)
     targets = [target for target in out if isinstance(target, Tensor)]
     for target in targets:
         prepare_write(target)
@@ -247,7 +254,7 @@ def reduce(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> A
             return NotImplemented
         x = functions["where"](mask, x, ufunc.identity)
     result = function(x, axis=axis, keepdims=keepdims)
-    return result if initial is None else TWINS[ufunc](result, initial)
+    return result if initial is None else functions[ufunc_names()[ufunc]](result, initial)
 
 
 def accumulate(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:

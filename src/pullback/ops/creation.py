@@ -31,7 +31,7 @@ from pullback.tensors.tensor import Tensor, as_constant, meta_of
 Array = np.ndarray[Any, Any]
 
 
-class _Defaults:
+class Defaults:
     """The dtype of new real numbers, for the whole process."""
 
     real = np.dtype(np.float64)
@@ -40,7 +40,7 @@ class _Defaults:
 @composite(arrays=0)
 def get_default_dtype() -> np.dtype[Any]:
     """The dtype of real numbers that come without one."""
-    return _Defaults.real
+    return Defaults.real
 
 
 @composite(arrays=0)
@@ -49,14 +49,14 @@ def set_default_dtype(dtype: Any) -> None:
     dtype = np.dtype(dtype)
     if not is_differentiable_dtype(dtype) or is_complex_dtype(dtype):
         raise TypeError(f"set_default_dtype: expected a real floating point dtype, got {dtype}")
-    _Defaults.real = dtype
+    Defaults.real = dtype
 
 
 def default_dtype_for(array: Array) -> np.dtype[Any]:
     """The dtype of an array that was made of Python numbers."""
     if array.dtype == np.float64:
-        return _Defaults.real
-    return np.result_type(_Defaults.real, np.complex64) if array.dtype == np.complex128 else array.dtype
+        return Defaults.real
+    return np.result_type(Defaults.real, np.complex64) if array.dtype == np.complex128 else array.dtype
 
 
 def finished(payload: Array, device: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
@@ -180,7 +180,7 @@ def _shape_and_dtype(
     lengths = normalize_shape(parts[0] if len(parts) == 1 else parts)
     if min(lengths, default=0) < 0:
         raise ValueError(f"{name}: lengths can not be negative, got {lengths}")
-    return lengths, _Defaults.real if dtype is None else np.dtype(dtype)
+    return lengths, Defaults.real if dtype is None else np.dtype(dtype)
 
 
 def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callable[..., Any], ...]:
@@ -281,7 +281,7 @@ def as_number(name: str, value: Any) -> Any:
         if current().grad and is_recorded(value):
             raise TypeError(f"{name}: a bound that requires grad; its result has no derivative. Use bound.item()")
         return value._data.item()
-    return value
+    return int.__index__(value) if isinstance(value, int) else value
 
 
 @composite(arrays=0)
@@ -349,7 +349,7 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A matrix with ones on its `k`-th diagonal and zeros elsewhere."""
-    values = np.eye(n, m, k, dtype=_Defaults.real if dtype is None else dtype)
+    values = np.eye(n, m, k, dtype=Defaults.real if dtype is None else dtype)
     return finished(values, device, requires_grad)
 
 
@@ -362,7 +362,7 @@ def identity(n: int, dtype: Any = None) -> Tensor:
 @composite(arrays=0)
 def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
     """A matrix with ones on and below its `k`-th diagonal and zeros above."""
-    return finished(np.tri(n, m, k, dtype=_Defaults.real if dtype is None else dtype), None, requires_grad)
+    return finished(np.tri(n, m, k, dtype=Defaults.real if dtype is None else dtype), None, requires_grad)
 
 
 @composite(arrays=0)

@@ -9,7 +9,6 @@ therefore Python numbers. Operators that compare or choose are in `comparison`, 
 from __future__ import annotations
 
 import builtins
-import cmath
 import math
 import operator
 from typing import Any
@@ -123,7 +122,7 @@ def _slope_in_exponent(x: Any, y: Any, out: Any) -> Any:
     """`out * log(x)`, and 0 where x is 0 and y is not negative, since `0 ** y` does not change there."""
     if isinstance(x, _NUMBERS) and x != 0:
         if is_complex_dtype(out.dtype):
-            return out * cmath.log(x)
+            return out * np.log(x, dtype=np.complex128).item()  # one of Python's numbers, which promote weakly
         return out * (math.log(x) if x > 0 else math.nan)  # type: ignore[arg-type, operator]
     flat = (y.real >= 0) & (y.imag == 0) if is_complex_dtype(y.dtype) else y >= 0
     flat = flat & equal(x, 0)

@@ -22,8 +22,9 @@ from pullback.core.axes import normalize_axis_index, normalize_shape
 from pullback.core.spec import describe, spec_of
 from pullback.core.state import changed, current
 from pullback.declare.op import Op
+from pullback.declare.steps import ViewStep
 from pullback.eager.inplace import LENT
-from pullback.errors import AutogradError
+from pullback.errors import AutogradError, FunctionalizationError
 from pullback.ops.arguments import one_sequence
 from pullback.ops.movement import (
     expand_dims,
@@ -38,7 +39,7 @@ from pullback.ops.movement import (
 from pullback.ops.strided import as_strided, as_strided_door
 from pullback.payloads.evaluate import evaluate
 from pullback.tensors.tensor import Leaf, Tensor, as_constant, extra_of, is_inference
-from pullback.tensors.views import ViewInfo, ViewStep, view_of
+from pullback.tensors.views import ViewInfo, view_of
 
 _NOTHING = np.empty(0)
 
@@ -65,7 +66,7 @@ def _check_permitted(tensor: Tensor, name: str) -> None:
         check_tracked_write(tensor)
 
 
-def _look_through(tensor: Tensor, op: Op, params: dict[str, Any], name: str) -> Tensor:
+def look_through(tensor: Tensor, op: Op, params: dict[str, Any], name: str) -> Tensor:
     """Make `tensor` the view `op` of itself."""
     _check_permitted(tensor, name)
     payload = evaluate(op, (tensor._data,), params)
@@ -120,7 +121,7 @@ def permute_(self: Tensor, *axes: Any) -> Tensor:
     if order is None or order == ():
         order = tuple(range(self.ndim))[::-1]
     (_, params) = permute_dims_door(self, order)
-    return _look_through(self, permute_dims, params, "permute_")
+    return look_through(self, permute_dims, params, "permute_")
 
 
 def swapaxes_(self: Tensor, axis1: int, axis2: int) -> Tensor:
@@ -157,19 +158,19 @@ def t_(self: Tensor) -> Tensor:
 def squeeze_(self: Tensor, axis: Any = None, *, dim: Any = None) -> Tensor:
     """Drop axes of length 1 from this tensor."""
     (_, params) = squeeze_door(self, axis, dim=dim)
-    return _look_through(self, squeeze, params, "squeeze_")
+    return look_through(self, squeeze, params, "squeeze_")
 
 
 def unsqueeze_(self: Tensor, axis: Any = None, *, dim: Any = None) -> Tensor:
     """Insert axes of length 1 into this tensor."""
     (_, params) = expand_dims_door(self, axis, dim=dim)
-    return _look_through(self, expand_dims, params, "unsqueeze_")
+    return look_through(self, expand_dims, params, "unsqueeze_")
 
 
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Make this tensor `size` of its own elements, `stride` apart, beginning `storage_offset` after its first."""
     (_, params) = as_strided_door(self, size, stride, storage_offset)
-    return _look_through(self, as_strided, params, "as_strided_")
+    return look_through(self, as_strided, params, "as_strided_")
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
@@ -197,6 +198,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if size is not None or stride is not None or storage_offset:
         (_, params) = as_strided_door(source, size, stride, storage_offset)
         payload = evaluate(as_strided, (payload,), params)
+    if type(self._data) is not np.ndarray and hasattr(self._data, "replaced_by"):
+        payload = self._data.replaced_by(payload)
     self._data = payload
     self._spec = spec_of(payload)
     bump_version(self, _NOTHING)
@@ -224,6 +227,12 @@ def resize_(self: Tensor, *lengths: Any) -> Tensor:
             fix="use reshape, or pad and slice it; or resize x.detach()",
         )
     _check_permitted(self, "resize_")
+    if current().trace is not None:
+        raise FunctionalizationError(
+            f"resize_ of a tensor {describe(self.shape, self.dtype)} in a function that is being captured",
+            why="memory can not grow while the caller's tensor refers to it",
+            fix="return a new tensor: pad, slice or concatenate",
+        )
     if view_of(self) is not None:
         raise ValueError("resize_: a view can not be resized, since its elements belong to its base; use a copy()")
     payload = np.zeros(math.prod(shape), self.dtype)

@@ -24,6 +24,7 @@ from pullback.ops import (
     linalg_spectra,
     linalg_structured,
     linalg_sylvester,
+    polynomial,
 )
 from pullback.ops.linalg_decompositions import as_values
 from pullback.ops.movement import diagonal as any_diagonal
@@ -32,6 +33,7 @@ from pullback.ops.movement import matrix_transpose
 parts = (
     linalg_decompositions, linalg_determinants, linalg_functions, linalg_gauge, linalg_least_squares, linalg_lu,
     linalg_norms, linalg_solvers, linalg_spectra, linalg_structured, linalg_sylvester,
+    polynomial,
 )  # fmt: skip
 """The modules that declare the family."""
 

@@ -6,11 +6,26 @@ from importlib import import_module
 from typing import Any
 
 from pullback.declare.composite import composite
+from pullback.declare.op import Op, registry
+from pullback.graph.operators import finders
+from pullback.ops.later import FUNCTIONS, LATER
 
 
 def from_family(family: str, name: str, *default: Any) -> Any:
     """A function of a family such as `linalg`. Importing it here would load the family with every program."""
     return getattr(import_module(f"pullback.{family}"), name, *default)
+
+
+def find_operator(name: str) -> Op | None:
+    """The operator of this name in a family that is not loaded yet: they are loaded until it is found."""
+    for module in (*(f"pullback.{family}" for family in LATER), *(f"pullback.ops.{family}" for family in FUNCTIONS)):
+        import_module(module)
+        if name in registry:
+            return registry[name]
+    return None
+
+
+finders.append(find_operator)
 
 
 @composite

@@ -1,4 +1,8 @@
-"""The public functions and the methods of `Tensor`, from the declarations, in one table each."""
+"""The methods of `Tensor`, from the declarations, in one table.
+
+Their names are known when the package is imported; a method is made when it is first looked up
+(docs/design/import-time.md).
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from pullback.declare.composite import Composite, composites
-from pullback.declare.op import registry
-from pullback.eager.build import as_operand, build_all, inplace_twin
+from pullback.declare.op import Op, registry
+from pullback.eager.build import inplace_twin
 from pullback.eager.fast import fast_function
-from pullback.tensors.tensor import Tensor, as_constant
+from pullback.eager.fast_forward import with_duals
+from pullback.ops.later import METHODS
+from pullback.ops.public import functions, public_composite
+from pullback.tensors.tensor import Tensor
 
 _OPERATORS = {
     "__add__": "add", "__sub__": "subtract", "__mul__": "multiply", "__truediv__": "divide", "__pow__": "pow",
@@ -31,106 +38,113 @@ _REFLECTED = (
 )  # fmt: skip
 
 
-def public_functions() -> dict[str, Callable[..., Any]]:
-    """Every public function by each of its names."""
-    functions: dict[str, Callable[..., Any]] = {}
-    for op in registry.values():
-        if op.is_public:
-            for name in (op.name, *op.aliases):
-                functions[name] = op.function
-    for item in composites.values():
-        function = _public_composite(item)
-        for name in (item.name, *item.aliases):
-            functions[name] = function
-    return functions
+class Later:
+    """A method of `Tensor` that is made when it is first looked up, and then takes the place of this object."""
+
+    __slots__ = ("arguments", "make", "name")
+
+    def __init__(self, name: str, make: Callable[..., Callable[..., Any]], *arguments: Any) -> None:
+        self.name = name
+        self.make = make
+        self.arguments = arguments
+
+    def __get__(self, instance: Tensor | None, owner: type[Tensor]) -> Any:
+        method: Any = self.make(*self.arguments)
+        setattr(Tensor, self.name, method)
+        return method.__get__(instance, owner)
 
 
-def namespace(name: str) -> dict[str, Callable[..., Any]]:
-    """The public functions of one namespace, such as "linalg", by their short names.
-
-    Called by the module that is the namespace, once the operators of its family have been declared.
-    """
-    build_all()
-    prefix = f"{name}."
-    return {key.removeprefix(prefix): value for key, value in public_functions().items() if key.startswith(prefix)}
-
-
-def _public_composite(item: Composite) -> Callable[..., Any]:
-    inner, arrays = item.function, item.arrays
-    if arrays == 0:
-        return inner
-
-    @functools.wraps(inner)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        leading = [as_operand(x) for x in args[:arrays]]
-        if leading and not any(isinstance(x, Tensor) for x in leading):
-            leading[0] = as_constant(leading[0])
-        return inner(*leading, *args[arrays:], **kwargs)
-
-    return function
-
-
-def bind_methods(functions: dict[str, Callable[..., Any]], modules: Iterable[Any]) -> None:
+def bind_methods(modules: Iterable[Any]) -> None:
     """Give `Tensor` its methods, operators and in-place twins, and what modules list as `members`."""
+    members: dict[str, Any] = {}
     for module in modules:
         for table in ("members", "inplace_methods"):
-            for name, member in getattr(module, table, {}).items():
-                setattr(Tensor, name, member)
-    twins: dict[str, Callable[..., Any]] = {}
+            members.update(getattr(module, table, {}))
+    for family, names in METHODS.items():
+        members.update({name: Later(name, _loaded, family, name) for name in names})
+    own = set(dir(Tensor))
+
+    def offer(name: str, make: Callable[..., Any], *arguments: Any) -> None:
+        if name not in members and name not in own:
+            members[name] = Later(name, make, *arguments)
+
     for op in registry.values():
         if "." in op.name:
             continue
         for name in (op.name, *op.aliases):
-            if op.is_public and op.operands and not op.operands[0].startswith("*") and not hasattr(Tensor, name):
-                setattr(Tensor, name, op.function)
-        if op.has_inplace_twin:
-            twin = twins[op.name] = inplace_twin(op)
-            for name in (op.name, *op.aliases):
-                if not hasattr(Tensor, f"{name}_"):
-                    setattr(Tensor, f"{name}_", twin)
+            if op.is_public and op.operands and not op.operands[0].startswith("*"):
+                offer(name, _function_of, op)
+            if op.has_inplace_twin:
+                offer(f"{name}_", _twin_of, op)
     for item in composites.values():
         if item.is_method and "." not in item.name:
             for name in (item.name, *item.aliases):
-                if not hasattr(Tensor, name):
-                    # A method's first argument is a Tensor already, so it can do without the wrapper.
-                    setattr(Tensor, name, item.function if item.arrays == 1 else functions[name])
-    for method, name in _OF_ONE_OPERAND.items():
-        if name in functions:
-            plain = name in composites and composites[name].arrays == 1
-            setattr(Tensor, method, composites[name].function if plain else functions[name])
-    for method, name in _OPERATORS.items():
-        if name in functions:
-            setattr(Tensor, method, _operator(name, functions[name]))
-    for short in _REFLECTED:
-        name = _OPERATORS[f"__{short}__"]
-        if name in functions:
-            setattr(Tensor, f"__r{short}__", _reflected(_behind_operator(name, functions[name])))
-        if name in twins:
-            setattr(Tensor, f"__i{short}__", twins[name])
+                offer(name, _method_of, item)
+    for name, member in (members | python_operators()).items():
+        setattr(Tensor, name, member)
     # Comparison is elementwise, and a tensor is found in sets and dictionaries by identity.
     Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
-def _behind_operator(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def python_operators() -> dict[str, Later]:
+    """The methods behind the operators of the language."""
+    found = {method: Later(method, _behind, name) for method, name in _OF_ONE_OPERAND.items()}
+    found |= {method: Later(method, _operator, name) for method, name in _OPERATORS.items()}
+    for short in _REFLECTED:
+        name = _OPERATORS[f"__{short}__"]
+        found[f"__r{short}__"] = Later(f"__r{short}__", _reflected, name)
+        if name in registry and registry[name].has_inplace_twin:
+            found[f"__i{short}__"] = Later(f"__i{short}__", _twin_of, registry[name])
+    return found
+
+
+def _loaded(family: str, name: str) -> Callable[..., Any]:
+    """A method of a family that is loaded when it is first used."""
+    methods = getattr(functions.load(family), "inplace_methods", {})
+    if name in methods:
+        return methods[name]
+    declared = functions.declaration(name)
+    return declared.function if isinstance(declared, Op) else _method_of(declared)
+
+
+def _function_of(op: Op) -> Callable[..., Any]:
+    return op.function
+
+
+@functools.cache
+def _twin_of(op: Op) -> Callable[..., Any]:
+    return inplace_twin(op)
+
+
+def _method_of(item: Composite) -> Callable[..., Any]:
+    # A method's first argument is a Tensor already, so it can do without the wrapper.
+    return item.function if item.arrays == 1 else public_composite(item)
+
+
+def _behind(name: str) -> Callable[..., Any]:
+    return _method_of(composites[name]) if name in composites else functions[name]
+
+
+def _behind_operator(name: str) -> Callable[..., Any]:
     """What Python's operator computes: the op itself, without the keywords that its public function may take."""
     op = registry.get(name)
-    return op.function if op is not None and op.is_public else function
+    return op.function if op is not None and op.is_public else functions[name]
 
 
-def _operator(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _operator(name: str) -> Callable[..., Any]:
     """The method behind one of Python's operators, which leaves operands it does not know to their own type.
 
     So `x == None` is False, and `x + thing` asks `thing` before it fails. Of an op with a fast path the question comes
     after it, and common operands pay nothing.
     """
-    function = _behind_operator(name, function)
+    function = _behind_operator(name)
 
     def method(self: Tensor, other: Any) -> Any:
         return function(self, other) if type(other) is Tensor or is_operand(other) else NotImplemented
 
     method.__name__, method.__doc__ = name, function.__doc__
     op = registry.get(name)
-    return fast_function(op, method, False) if op is not None and op.fast_rules is not None else method
+    return fast_function(op, with_duals(op, method), False) if op is not None and op.fast_rules is not None else method
 
 
 def is_operand(x: Any) -> bool:
@@ -143,7 +157,9 @@ def is_operand(x: Any) -> bool:
     return isinstance(x, (np.generic, list, tuple)) or hasattr(kind, "__array__") or hasattr(kind, "evaluate_op")
 
 
-def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reflected(name: str) -> Callable[..., Any]:
+    function = _behind_operator(name)
+
     def reflected(self: Tensor, other: Any) -> Any:
         return function(other, self) if is_operand(other) else NotImplemented
 

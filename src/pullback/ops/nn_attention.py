@@ -7,7 +7,7 @@ the large matrix of probabilities is not kept. A row that is masked entirely giv
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from pullback.ops.elementwise import exp
 from pullback.ops.joining import concat
 from pullback.ops.movement import broadcast_to, swapaxes
 from pullback.ops.nn_layers import dropout, linear
+from pullback.ops.pieces import PIECE, in_pieces
 from pullback.ops.rearranging import repeat
 from pullback.ops.reduction import mean, sum
 
@@ -40,16 +41,33 @@ def attention(query, key, value, mask, *, scale, causal):
         scores = scores + mask
     if causal:
         scores = np.where(_hidden(*scores.shape[-2:]), -np.inf, scores)
-    peak = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
-    peak = np.where(np.isfinite(peak), peak, 0).astype(scores.dtype)
-    scores = scores - peak
-    np.exp(scores, out=scores)
-    sums = np.add.reduce(scores, axis=-1, keepdims=True)
-    # A row that sees nothing has the sum 0. Counted as 1 it gives zeros, here and in the probabilities.
-    sums = np.where(sums == 0, 1, sums).astype(scores.dtype)
+    sums, total = (np.empty((*scores.shape[:-1], 1), scores.dtype) for _ in range(2))
+    _over_rows(_exponentiate, scores, sums, total)
     out = np.matmul(scores, value)
     out /= sums
-    return out, (np.log(sums) + peak)[..., 0]
+    return out, total[..., 0]
+
+
+def _exponentiate(scores: Any, sums: Any, total: Any) -> None:
+    """Put the exponentials of rows, relative to their largest, in the place of these; and their sums and logarithms."""
+    peak = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
+    peak = np.where(np.isfinite(peak), peak, 0).astype(scores.dtype)
+    scores -= peak
+    np.exp(scores, out=scores)
+    np.add.reduce(scores, axis=-1, keepdims=True, out=sums)
+    # A row that sees nothing has the sum 0. Counted as 1 it gives zeros, here and in the probabilities.
+    sums[sums == 0] = 1
+    np.add(np.log(sums), peak, out=total)
+
+
+def _over_rows(work: Callable[..., None], *arrays: Any) -> None:
+    """Let `work` write to arrays that have all axes but the last in common, in pieces if they lie so in memory."""
+    first = arrays[0]
+    if first.size < PIECE or not all(x.flags.c_contiguous for x in arrays):
+        work(*arrays)
+        return
+    rows = [x.reshape(-1, x.shape[-1]) for x in arrays]
+    in_pieces(lambda start, stop: work(*[x[start:stop] for x in rows]), *rows[0].shape)
 
 
 @attention.spec
@@ -65,8 +83,41 @@ def _probabilities(query: Any, key: Any, mask: Any, total: Any, scale: float, ca
     scores = matmul(query * scale, swapaxes(key, -1, -2))
     if mask is not None:
         scores = scores + mask
-    scores = scores - total.reshape((*total.shape, 1))
+    total = total.reshape((*total.shape, 1))
+    if not causal and type(scores) is np.ndarray and _are_alike(scores[..., :1], total):
+        _over_rows(_weigh, scores, total)
+        return scores
+    scores = scores - total
     return exp(where(_hidden(*scores.shape[-2:]), -math.inf, scores) if causal else scores)
+
+
+def _weigh(scores: Any, total: Any) -> None:
+    scores -= total
+    np.exp(scores, out=scores)
+
+
+def _pulled_scores(g_out: Any, g_total: Any, weights: Any, value: Any, out: Any) -> Any:
+    """The gradient of what softmax was taken of."""
+    inside: Any = 0
+    if g_out is not None:
+        inside = matmul(g_out, swapaxes(value, -1, -2))
+        along = sum(g_out * out, axis=-1, keepdims=True)
+        if g_total is None and _are_alike(inside, weights) and _are_alike(along, weights[..., :1]):
+            _over_rows(_weigh_differences, inside, weights, along)
+            return inside
+        inside = inside - along
+    if g_total is not None:
+        inside = inside + g_total.reshape((*g_total.shape, 1))
+    return weights * inside
+
+
+def _weigh_differences(inside: Any, weights: Any, along: Any) -> None:
+    inside -= along
+    inside *= weights
+
+
+def _are_alike(x: Any, y: Any) -> bool:
+    return type(x) is type(y) is np.ndarray and x.shape == y.shape and x.dtype == y.dtype
 
 
 @attention.vjp
@@ -75,12 +126,7 @@ def attention_vjp(g_out, g_total, query, key, value, mask, out, total, scale, ca
     to_value = None if g_out is None or not needs[2] else matmul(swapaxes(weights, -1, -2), g_out)
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, to_value, None
-    inside: Any = 0
-    if g_out is not None:
-        inside = matmul(g_out, swapaxes(value, -1, -2)) - sum(g_out * out, axis=-1, keepdims=True)
-    if g_total is not None:
-        inside = inside + g_total.reshape((*g_total.shape, 1))
-    to_scores = weights * inside
+    to_scores = _pulled_scores(g_out, g_total, weights, value, out)
     to_query = matmul(to_scores, key) * scale if needs[0] else None
     to_key = matmul(swapaxes(to_scores, -1, -2), query) * scale if needs[1] else None
     return to_query, to_key, to_value, to_scores if needs[3] else None

@@ -20,7 +20,7 @@ from pullback.eager.build import as_operand
 from pullback.ops.comparison import where
 from pullback.ops.elementwise import exp
 from pullback.ops.index_operators import ARRAY, index_add_to_zeros, index_arrays
-from pullback.ops.pieces import empty_rows, in_pieces
+from pullback.ops.pieces import empty_rows, in_pieces, scratch_like
 from pullback.ops.reduction import any, log_softmax, mean, quotient_or_nan, sum
 from pullback.ops.scatter import take
 from pullback.tensors.tensor import Tensor
@@ -75,7 +75,7 @@ def _softmax_nll_of_rows(x: Any, target: Any) -> tuple[Any, Any]:
         peak = np.maximum.reduce(part, axis=1, keepdims=True)
         if not np.isfinite(peak).all():
             peak = np.where(np.isfinite(peak), peak, 0)
-        powers = part - peak
+        powers = np.subtract(part, peak, out=scratch_like(part, 0))
         np.exp(powers, out=powers)
         sums = np.add.reduce(powers, axis=1)
         with np.errstate(divide="ignore"):

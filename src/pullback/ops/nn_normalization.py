@@ -25,7 +25,7 @@ from pullback.ops.complex_numbers import abs
 from pullback.ops.elementwise import rsqrt, sqrt
 from pullback.ops.extremes import amax
 from pullback.ops.padding import pad
-from pullback.ops.pieces import in_pieces
+from pullback.ops.pieces import in_pieces, row_products, scratch_like
 from pullback.ops.reduction import mean, sum, var
 from pullback.ops.strided import sliding_window_view
 
@@ -101,6 +101,17 @@ def _total(x: Any) -> Any:
     return np.add.reduce(x, axis=2, keepdims=True) if len(x) == 1 else np.add.reduce(x, axis=(0, 2), keepdims=True)
 
 
+def _dot(x: Any, y: Any) -> Any:
+    """`_total(x * y)`."""
+    products = row_products(x, y)
+    return products if len(products) == 1 else np.add.reduce(products, axis=0, keepdims=True)
+
+
+def _weighted_sum(rows: Any, weights: Any) -> Any:
+    """The sum of rows times weights. BLAS has threads of its own for more than a few, which would be in the way."""
+    return weights @ rows if rows.size < 1 << 12 else np.einsum("ij,i->j", rows, weights)
+
+
 def _standardize_in_pieces(layout: Any, x: Any, weight: Any, bias: Any, axis: Any, eps: float) -> tuple[Any, Any, Any]:
     three, other = layout
     source, out = x.reshape(three), np.empty(three, x.dtype)
@@ -113,7 +124,7 @@ def _standardize_in_pieces(layout: Any, x: Any, weight: Any, bias: Any, axis: An
         place = (slice(None), slice(start, stop))
         middle = np.multiply(_total(source[place]), share, out=center[place])
         part = np.subtract(source[place], middle, out=out[place])
-        spread = _total(part * part)
+        spread = _dot(part, part)
         spread *= share
         spread += eps
         factor = np.divide(1, np.sqrt(spread, out=spread), out=scale[place])
@@ -149,27 +160,28 @@ def _standardize_pulled(
     def work(start: int, stop: int) -> None:
         place = (slice(None), slice(start, stop))
         gradient, part = g[place], out[place]
-        inside = x[place] - center[place]
-        inside *= scale[place]
+        inside = np.subtract(x[place], center[place], scratch_like(part, 0))
+        slope = scale[place]
         if by_channel:
-            along, whole = _total(gradient * inside), _total(gradient)
+            inside *= slope
+            along, whole = _dot(gradient, inside), _total(gradient)
             sums[start] = along, whole
             inside *= along * share
             np.subtract(gradient, inside, out=part)
             part -= whole * share
-            part *= scale[place] if weight is None else scale[place] * weight[place]
+            part *= slope if weight is None else slope * weight[place]
             return
         if weight is None:
-            scaled = gradient
+            along, whole, scaled = _dot(gradient, inside), _total(gradient), gradient
         else:
             product = np.multiply(gradient, inside, out=part)
-            sums[start] = np.add.reduce(product[0], axis=0), np.add.reduce(gradient[0], axis=0)
-            scaled = gradient * weight
-        along = _total(np.multiply(scaled, inside, out=part))
-        inside *= along * share
+            sums[start] = _weighted_sum(product[0], slope[0, :, 0]), np.add.reduce(gradient[0], axis=0)
+            along, whole = _dot(product, weight), _dot(gradient, weight)
+            scaled = np.multiply(gradient, weight, out=part)
+        inside *= slope * slope * along * share
+        inside += whole * share
         np.subtract(scaled, inside, out=part)
-        part -= _total(scaled) * share
-        part *= scale[place]
+        part *= slope
 
     in_pieces(work, three[1], three[0] * three[2])
     ordered = [sums[start] for start in sorted(sums)]

@@ -93,9 +93,10 @@ def _max_pool_kernel(
     x: Any, lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Ints, positions: Ints
 ) -> tuple[Any, Any]:  # fmt: skip
     source = _bordered(x, _extent(positions, window, stride, dilation), padding)
-    has_nan = x.dtype.kind == "f" and bool(np.isnan(x).any())
+    has_nan = x.dtype.kind == "f" and bool(np.isnan(x.max(initial=_lowest(x.dtype))))
     best: Any = None
     which: Any = None
+    other: Any = None
     for number, place in enumerate(itertools.product(*map(range, window))):
         reach = tuple(
             slice(d * k, d * k + s * (q - 1) + 1, s)
@@ -103,17 +104,28 @@ def _max_pool_kernel(
         )
         candidate = source[(..., *reach)]
         if best is None:
-            best, which = candidate.copy(), np.zeros(candidate.shape, np.uint8 if math.prod(window) < 256 else np.int32)
+            best, other = candidate.copy("C"), np.empty(candidate.shape, x.dtype)
+            which = np.zeros(candidate.shape, np.uint8 if math.prod(window) < 256 else np.int32)
             continue
-        better = candidate > best
+        np.copyto(other, candidate)  # one strided pass for the three that follow
+        better = other > best
         if has_nan:
-            better |= np.isnan(candidate) & ~np.isnan(best)
-        np.copyto(best, candidate, where=better)
-        np.copyto(which, number, where=better)
+            better |= np.isnan(other) & ~np.isnan(best)
+        # Without choosing by a mask, for which NumPy has a branch at every element: later numbers are larger.
+        np.maximum(best, other, out=best)
+        np.maximum(which, better.view(np.uint8) * which.dtype.type(number), out=which)
     # Only windows of nothing but the lowest value choose the border; their first element inside is meant.
     chose_border = any(padding) and bool((best == _lowest(x.dtype)).any())
     places = _places(which, lengths, window, stride, padding, dilation, positions, chose_border)
+    if x.dtype.kind == "f" and not best.all():
+        best = _at_places(x, places, len(window))  # of zeros of both signs `maximum` takes any, the first one is meant
     return best, places
+
+
+def _at_places(x: Any, places: Any, rank: int) -> Any:
+    count = math.prod(x.shape[: x.ndim - rank])
+    found = np.take_along_axis(x.reshape(count, -1), places.reshape(count, -1), 1)
+    return found.reshape(places.shape)
 
 
 def _lowest(dtype: Any) -> Any:
@@ -139,7 +151,9 @@ def _places(
     """Where the elements are of which the numbers in their windows are given; `inside` moves them out of the border."""
     if not inside:
         starts, offsets = _starts_and_offsets(lengths, window, stride, padding, dilation, positions)
-        return offsets[which] + starts
+        places = offsets.take(which)
+        places += starts
+        return places
     index = np.zeros(which.shape, np.int64)
     for axis, steps in enumerate(np.unravel_index(which, window)):
         first = np.arange(positions[axis]) * stride[axis] - padding[axis]

@@ -13,17 +13,24 @@ from __future__ import annotations
 import contextvars
 import math
 import os
-import queue
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    import queue
+
 # Numbers in a piece: with a few arrays that are read and written together, a piece of this size stays in the cache.
 PIECE = 1 << 15
+# Numbers in a piece that threads share. A thread waits for the interpreter's lock after every pass, so a pass has to be
+# long: fifty microseconds here. Pieces then fit into the third-level cache only, which costs much less.
+_SHARED_PIECE = 1 << 17
 # Below this many numbers, telling a thread costs more than it saves.
 _SHARED_FROM = 1 << 16
+# What a thread keeps to work in, see `scratch_like`: not for few numbers, and not more than a piece.
+_KEPT_FROM, _KEPT_BYTES = 1 << 13, 8 * _SHARED_PIECE
 
 
 def _wanted_threads() -> int:
@@ -107,7 +114,9 @@ class _Helpers:
         if self.jobs is None:
             with self.lock:
                 if self.jobs is None:
-                    jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+                    from queue import SimpleQueue  # most programs have no work for threads
+
+                    jobs: queue.SimpleQueue[_Job] = SimpleQueue()
                     for _ in range(THREADS - 1):
                         threading.Thread(target=_serve, args=(jobs,), daemon=True, name="pullback-pieces").start()
                     self.jobs = jobs
@@ -139,10 +148,40 @@ def in_pieces(work: Callable[[int, int], Any], count: int, size: int = 1, piece:
         for start in range(0, count, step):
             work(start, min(start + step, count))
         return
+    # As large as it may be, but a few pieces for each thread, so that none waits long for the last one.
+    step = max(step, min(_SHARED_PIECE // max(size, 1), count // (4 * THREADS)))
     pieces = ((start, min(start + step, count)) for start in range(0, count, step))
     job = _Job(work, pieces)
     _helpers.ask(job, min(THREADS, -(-count // step)) - 1)
     job.finish()
+
+
+class _Kept(threading.local):
+    """Memory that a thread keeps from one piece to the next, by number."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[int, Any] = {}
+
+
+_kept = _Kept()
+
+
+def scratch_like(x: Any, number: int, dtype: Any = None) -> Any:
+    """An array of the shape of `x` for the result of a ufunc that is needed while a piece is done.
+
+    To get large pieces of memory again and again takes as long as some passes do, so a thread keeps one of each number.
+    For few elements, and for more than a piece has, this is None: then the ufunc makes an array itself.
+    """
+    if x.size < _KEPT_FROM:
+        return None
+    dtype = x.dtype if dtype is None else np.dtype(dtype)
+    size = x.size * dtype.itemsize
+    if size > _KEPT_BYTES:
+        return None
+    buffer = _kept.buffers.get(number)
+    if buffer is None or buffer.size < size:
+        buffer = _kept.buffers[number] = np.empty(size, np.uint8)
+    return buffer[:size].view(dtype).reshape(x.shape)
 
 
 def as_rows(x: Any, axis: tuple[int, ...]) -> Any:
@@ -160,6 +199,16 @@ def empty_rows(x: Any, rows: Any) -> tuple[Any, Any]:
     """
     out = np.empty(x.shape, x.dtype)
     return out, out.reshape(rows.shape)
+
+
+def row_products(x: Any, y: Any, buffer: Any = None) -> Any:
+    """The inner products of rows, along the last axis, which is kept with length 1. `buffer` may be overwritten.
+
+    For BLAS that is one pass, but it adds up long rows less exactly than NumPy does, and is slow to begin.
+    """
+    if 64 <= x.shape[-1] <= PIECE:
+        return np.vecdot(x, y)[..., None]
+    return np.add.reduce(np.multiply(x, y, buffer), axis=-1, keepdims=True)
 
 
 def are_contiguous(*operands: Any) -> bool:
@@ -198,4 +247,4 @@ def fill_in_pieces(fill: Callable[..., Any], outs: tuple[Any, ...], *operands: A
     def work(start: int, stop: int) -> None:
         fill(tuple([each[start:stop] for each in targets]), *[each[start:stop] for each in sources])
 
-    in_pieces(work, sources[0].size, piece=2 * PIECE // sources[0].itemsize)
+    in_pieces(work, sources[0].size, piece=4 * PIECE // sources[0].itemsize)

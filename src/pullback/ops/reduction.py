@@ -17,7 +17,7 @@ import numpy as np
 from pullback.core.axes import inverse_permutation, merge_spellings, normalize_axes
 from pullback.core.spec import Spec, spec_for
 from pullback.declare.composite import composite
-from pullback.declare.families import primitive, reduction
+from pullback.declare.families import primitive, reduced_shape, reduction
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.ops.arguments import as_array
@@ -25,8 +25,8 @@ from pullback.ops.comparison import isinf, isnan, where
 from pullback.ops.complex_numbers import conjugated
 from pullback.ops.elementwise import exp
 from pullback.ops.movement import broadcast_to
-from pullback.ops.pieces import PIECE, as_rows, empty_rows, in_pieces
-from pullback.ops.scan import _shift, cumprod, is_ordinary
+from pullback.ops.pieces import PIECE, as_rows, empty_rows, in_pieces, row_products, scratch_like
+from pullback.ops.scan import _shift, are_ordinary, cumprod, is_ordinary, smallest_and_largest
 
 
 def _count(shape: tuple[int, ...], axis: tuple[int, ...]) -> int:
@@ -72,7 +72,12 @@ def mean_jvp(t_x, axis):
 @reduction(complex_domain=True, lower="mul")
 def prod(x, *, axis, dtype=None):
     """The product of the elements over `axis`. The gradient is exact whether or not some of them are 0."""
-    return np.multiply.reduce(x, axis=axis, dtype=dtype, keepdims=True)
+    rows = as_rows(x, axis) if dtype is None and x.size > PIECE and x.dtype.char in "fd" else None
+    if rows is None:
+        return np.multiply.reduce(x, axis=axis, dtype=dtype, keepdims=True)
+    out = np.empty(len(rows), x.dtype)
+    in_pieces(lambda start, stop: np.multiply.reduce(rows[start:stop], axis=1, out=out[start:stop]), *rows.shape)
+    return out.reshape(reduced_shape(x.shape, axis, True))
 
 
 def _products_of_others(x: Any, axis: tuple[int, ...]) -> Any:
@@ -87,34 +92,48 @@ def _products_of_others(x: Any, axis: tuple[int, ...]) -> Any:
     return (before * after).reshape(permuted.shape).transpose(inverse_permutation(order))
 
 
-def _prod_gradient(g: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
+def _prod_gradient(g: Any, x: Any, axis: tuple[int, ...]) -> Any:
     """`g` times the products of the others as quotients, if no element is near zero or infinity; None otherwise."""
-    if not is_ordinary(out):
-        return None
-    total = g * out
     rows = as_rows(x, axis) if x.size > PIECE else None
     if rows is None:
-        return total / x if is_ordinary(x) else None
-    totals = total.reshape(-1, 1)
+        out = np.multiply.reduce(x, axis=axis, keepdims=True)
+        return g * out / x if is_ordinary(out) and is_ordinary(x) else None
+    gradients = g.reshape(-1, 1)
     quotients, targets = empty_rows(x, rows)
     failed: list[int] = []
 
     def work(start: int, stop: int) -> None:
         part, target = rows[start:stop], targets[start:stop]
-        if failed or not is_ordinary(part, target):
-            failed.append(start)
-            return
-        np.divide(totals[start:stop], part, target)
+        sizes = smallest_and_largest(part, target)
+        if not failed and are_ordinary(*sizes, part.dtype):
+            out = _row_products(part, *sizes)
+            if is_ordinary(out):
+                out *= gradients[start:stop]
+                np.divide(out, part, target)
+                return
+        failed.append(start)
 
     in_pieces(work, *rows.shape)
     return None if failed else quotients
+
+
+def _row_products(rows: Any, smallest: Any, largest: Any) -> Any:
+    """The products of rows whose elements have sizes between these two."""
+    columns = rows.shape[1]
+    reach = columns * builtins.max(abs(math.log(smallest)), abs(math.log(largest)))
+    if columns % 8 or reach > math.log(np.finfo(rows.dtype).max):
+        return np.multiply.reduce(rows, axis=1, keepdims=True)
+    # No product of any of them is too large or too small, so that their order does not matter: NumPy waits for each
+    # product along a row, but not for those beside each other.
+    eighths = np.multiply.reduce(rows.reshape(-1, 8, columns // 8), axis=1)
+    return np.multiply.reduce(eighths, axis=1, keepdims=True)
 
 
 @prod.vjp
 def prod_vjp(g, x, axis):
     # The product is taken again and not kept: then the result may be written in place, which is worth a pass over x.
     if type(g) is type(x) is np.ndarray and x.dtype.char in "fd" and g.dtype == x.dtype and x.size:
-        quotients = _prod_gradient(g, x, np.multiply.reduce(x, axis=axis, keepdims=True), axis)
+        quotients = _prod_gradient(g, x, axis)
         if quotients is not None:
             return quotients
     return g * conjugated(_products_of_others(x, axis))
@@ -311,7 +330,7 @@ def _logsumexp_of_rows(x: Any) -> Any:
 
     def work(start: int, stop: int) -> None:
         peak = _peak(x[start:stop], 1)
-        powers = x[start:stop] - peak
+        powers = np.subtract(x[start:stop], peak, out=scratch_like(x[start:stop], 0))
         sums = np.add.reduce(np.exp(powers, out=powers), axis=1, keepdims=True)
         with np.errstate(divide="ignore"):
             np.add(np.log(sums, out=sums), peak, out=out[start:stop])
@@ -436,9 +455,7 @@ def softmax_vjp(g, out, axis):
 def _softmax_pulled(g: Any, out: Any, pulled: Any) -> None:
     def work(start: int, stop: int) -> None:
         g_part, out_part, part = g[start:stop], out[start:stop], pulled[start:stop]
-        np.multiply(g_part, out_part, out=part)
-        total = np.add.reduce(part, axis=1, keepdims=True)
-        np.subtract(g_part, total, out=part)
+        np.subtract(g_part, row_products(g_part, out_part, part), out=part)
         part *= out_part
 
     in_pieces(work, *g.shape)
@@ -468,7 +485,8 @@ def _log_softmax_of_rows(x: Any) -> Any:
     def work(start: int, stop: int) -> None:
         part = np.subtract(x[start:stop], _peak(x[start:stop], 1), out=out[start:stop])
         with np.errstate(divide="ignore"):
-            part -= np.log(np.add.reduce(np.exp(part), axis=1, keepdims=True))
+            powers = np.exp(part, out=scratch_like(part, 0))
+            part -= np.log(np.add.reduce(powers, axis=1, keepdims=True))
 
     in_pieces(work, *x.shape)
     return out

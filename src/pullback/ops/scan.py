@@ -124,9 +124,22 @@ def is_ordinary(x: Any, buffer: Any = None) -> bool:
 
     `buffer` is an array of the same shape that may be overwritten.
     """
-    size = np.abs(x, buffer)
-    lowest, highest = _ordinary(x.dtype)
-    return bool(size.min() > lowest and size.max() < highest)  # NaN compares False
+    return are_ordinary(*smallest_and_largest(x, buffer), x.dtype)
+
+
+def smallest_and_largest(x: Any, buffer: Any = None) -> tuple[Any, Any]:
+    """The least and the greatest absolute value; NaN if there is one."""
+    smallest = x.min()
+    if not smallest > 0:
+        x = np.abs(x, buffer)
+        smallest = x.min()
+    return smallest, x.max()
+
+
+def are_ordinary(smallest: Any, largest: Any, dtype: Any) -> bool:
+    """`is_ordinary` of elements between these two."""
+    lowest, highest = _ordinary(dtype)
+    return bool(smallest > lowest and largest < highest)  # NaN compares False
 
 
 @lru_cache(maxsize=8)

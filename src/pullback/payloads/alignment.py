@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.state import VmapLevel
+from pullback.core.state import VmapLevel, current
 
 Array = np.ndarray[Any, Any]
 Levels = tuple[VmapLevel, ...]
@@ -83,4 +83,7 @@ def like_in_memory(shape: tuple[int, ...], strides: tuple[int, ...], lead: tuple
     back = [0] * len(shape)
     for place, axis in enumerate(order):
         back[axis] = place
+    trace = current().trace
+    if trace is not None:
+        out = trace.home(out)
     return out.transpose((*range(len(lead)), *(len(lead) + place for place in back)))

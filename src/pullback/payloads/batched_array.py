@@ -179,12 +179,18 @@ def levels_of(payload: Any) -> Levels:
 
 def region_of(payload: Any) -> Any:
     """The memory of a payload, as version counters know it."""
-    return payload.data if type(payload) is BatchedArray else payload
+    memory = payload.data if type(payload) is BatchedArray else payload
+    return memory if type(memory) is np.ndarray else getattr(memory, "region", memory)
 
 
-def parts_of(payload: Any) -> tuple[Array, Levels]:
+def parts_of(payload: Any) -> tuple[Any, Levels]:
     """The memory of a payload and the levels of its leading axes."""
-    return (payload.data, payload.levels) if type(payload) is BatchedArray else (np.asarray(payload), ())
+    return (payload.data, payload.levels) if type(payload) is BatchedArray else (as_payload(payload), ())
+
+
+def as_payload(x: Any) -> Any:
+    """A payload as it is, anything else as an array."""
+    return x if type(x) is np.ndarray or hasattr(type(x), "evaluate_op") else np.asarray(x)
 
 
 def plain_array(payload: Any) -> Array | None:

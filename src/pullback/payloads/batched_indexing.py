@@ -12,7 +12,7 @@ from pullback.payloads.refusals import refuse_dynamic_shape
 from pullback.payloads.writing import NeedsWidening, assign, widen_in_place
 
 
-def read(payload: BatchedArray, index: Any) -> Any:
+def read(payload: Any, index: Any) -> Any:
     """`payload[index]`: a view for a basic index, a copy for an index with arrays."""
     parts = index if type(index) is tuple else (index,)
     if not any(_is_array(part) for part in parts):
@@ -21,7 +21,7 @@ def read(payload: BatchedArray, index: Any) -> Any:
     return registry["_index"].call(payload, *arrays, template=template, distinct=False)
 
 
-def store(payload: BatchedArray, index: Any, value: Any) -> None:
+def store(payload: Any, index: Any, value: Any) -> None:
     """`payload[index] = value`. The memory is widened if the value differs between more examples than it."""
     parts = index if type(index) is tuple else (index,)
     if not any(_is_array(part) for part in parts):
@@ -33,7 +33,7 @@ def store(payload: BatchedArray, index: Any, value: Any) -> None:
     assign_widening(payload, registry["_index_put"].call(payload, value, *arrays, **params))
 
 
-def assign_widening(target: BatchedArray, value: Any) -> None:
+def assign_widening(target: Any, value: Any) -> None:
     """Write a value, and make room for it first if need be."""
     try:
         assign(target, value)
@@ -63,7 +63,7 @@ def _arrays_and_template(parts: tuple[Any, ...]) -> tuple[list[Any], tuple[Any, 
         if not _is_array(part):
             template.append(int(part) if _is_integer(part) else part)
             continue
-        part = part if type(part) is BatchedArray else np.asarray(part)
+        part = part if hasattr(type(part), "evaluate_op") else np.asarray(part)
         if part.dtype != np.bool_:
             found: tuple[Any, ...] = (part,)
         elif type(part) is BatchedArray and part.levels:

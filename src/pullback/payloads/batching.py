@@ -19,12 +19,11 @@ from pullback.declare.op import Op
 from pullback.errors import InternalError
 from pullback.payloads import contractions, copying
 from pullback.payloads.alignment import Levels, aligned, broadcast, sizes, union
-from pullback.payloads.batched_array import BatchedArray, parts_of
+from pullback.payloads.batched_array import BatchedArray, as_payload, parts_of
 from pullback.payloads.evaluate import evaluate
 from pullback.payloads.fallback import one_by_one, refuse_rule
 from pullback.payloads.refusals import check_at_home, refuse_dynamic_shape
 
-_ARRAYS = (np.ndarray, np.generic)
 _ELEMENTWISE = frozenset({"elementwise", "special"})
 _DYNAMIC = frozenset({"_nonzero"})
 
@@ -86,7 +85,7 @@ def _without_levels(op: Op, operands: Any, params: dict[str, Any]) -> Any:
 def _elementwise(op: Op, operands: Any, params: dict[str, Any], levels: Levels) -> Any:
     rank = 0
     for x in operands:
-        if (type(x) is BatchedArray or isinstance(x, _ARRAYS)) and x.ndim > rank:
+        if hasattr(x, "ndim") and x.ndim > rank:
             rank = x.ndim
     arrays = []
     for x in operands:
@@ -95,8 +94,8 @@ def _elementwise(op: Op, operands: Any, params: dict[str, Any], levels: Levels) 
             if own != levels or data.ndim - len(own) != rank:
                 data = aligned(data, own, levels, rank)
             arrays.append(data)
-        elif isinstance(x, _ARRAYS) and x.ndim:
-            arrays.append(aligned(np.asarray(x), (), levels, rank))
+        elif hasattr(x, "ndim") and x.ndim:
+            arrays.append(aligned(as_payload(x), (), levels, rank))
         else:
             arrays.append(x)
     return _wrapped(evaluate(op, arrays, params), levels)
@@ -152,14 +151,14 @@ def _lowered(x: Any, level: VmapLevel) -> Any:
         else:
             data = broadcast(data, own, (*own, level))
         return BatchedArray(data, own) if own else data
-    if isinstance(x, _ARRAYS):
+    if hasattr(x, "ndim"):
         return np.broadcast_to(x, (level.size, *x.shape))
     return x
 
 
 def _raised(op: Op, out: Any, level: VmapLevel) -> BatchedArray:
     """A result whose first axis is that of `level`."""
-    data, older = (out.data, out.levels) if type(out) is BatchedArray else (np.asarray(out), ())
+    data, older = (out.data, out.levels) if type(out) is BatchedArray else (as_payload(out), ())
     if data.ndim <= len(older) or data.shape[len(older)] != level.size:
         raise InternalError(
             f"the batching rule of {op.name} returned {data.dtype}{list(data.shape)} for a batch of {level.size}"

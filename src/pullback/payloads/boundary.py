@@ -11,7 +11,7 @@ from pullback.core.axes import normalize_axis_index
 from pullback.core.state import VmapLevel, current
 from pullback.errors import InternalError
 from pullback.payloads.alignment import Array, Levels, broadcast, inserted_at, like_in_memory, sizes, union
-from pullback.payloads.batched_array import BatchedArray, parts_of
+from pullback.payloads.batched_array import BatchedArray, as_payload, parts_of
 
 
 def enter(payload: Any, axis: int, level: VmapLevel) -> BatchedArray:
@@ -49,7 +49,7 @@ def leave(payload: Any, axis: int, level: VmapLevel) -> Any:
 def _moved(data: Array, source: int, target: int) -> Array:
     """A view of `data` with one axis in another place."""
     if source == target:
-        return data.view()
+        return data[...]
     order = list(range(data.ndim))
     order.insert(target, order.pop(source))
     return data.transpose(order)
@@ -66,7 +66,7 @@ def sum_level(payload: Any, level: VmapLevel) -> Any:
     data, levels = parts_of(payload)
     if level not in levels:
         return payload * level.size
-    total = np.asarray(data.sum(axis=levels.index(level), dtype=data.dtype))
+    total = as_payload(data.sum(axis=levels.index(level), dtype=data.dtype))
     rest = tuple([other for other in levels if other is not level])
     return BatchedArray(total, rest) if rest else total
 

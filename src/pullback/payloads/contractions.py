@@ -7,13 +7,14 @@ one more letter, which only the operands have that depend on it.
 from __future__ import annotations
 
 import math
-import string
 from typing import Any
 
 from pullback.declare.op import Op
 from pullback.payloads.alignment import Array, Levels, aligned
 from pullback.payloads.batched_array import BatchedArray, parts_of
 from pullback.payloads.evaluate import evaluate
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def matmul(op: Op, operands: Any, params: dict[str, Any], levels: Levels) -> BatchedArray:
@@ -45,7 +46,7 @@ def _rows_times(op: Op, rows: Array, levels: Levels, matrix: Array) -> BatchedAr
 def einsum(op: Op, operands: Any, params: dict[str, Any], levels: Levels) -> Any:
     """A contraction with a letter for each level. None if there are not enough letters."""
     inputs, output = params["subscripts"].split("->")
-    unused = [letter for letter in string.ascii_letters if letter not in params["subscripts"]]
+    unused = [letter for letter in _LETTERS if letter not in params["subscripts"]]
     if len(unused) < len(levels):
         return None
     letters = dict(zip(levels, unused, strict=False))

@@ -11,7 +11,7 @@ import numpy as np
 
 from pullback.errors import AutogradError, PerformanceWarning
 from pullback.payloads.alignment import Array, Levels, broadcast, sizes, union
-from pullback.payloads.batched_array import BatchedArray, levels_of, plain_array
+from pullback.payloads.batched_array import BatchedArray, as_payload, levels_of, plain_array
 from pullback.payloads.refusals import check_at_home
 
 _MODES = ("warn", "silent", "error")
@@ -67,7 +67,7 @@ def one_by_one(name: str, function: Callable[..., Any], operands: Any, levels: L
 
 
 def _stacked(name: str, rows: list[Any], lead: tuple[int, ...], levels: Levels) -> BatchedArray:
-    arrays: list[Array] = [np.asarray(row) for row in rows]
+    arrays: list[Array] = [as_payload(row) for row in rows]
     if any(array.shape != arrays[0].shape for array in arrays):
         raise unequal_shapes(name)
     if 0 in lead:

@@ -20,7 +20,7 @@ import numpy as np
 from pullback.core.state import changed, current
 from pullback.errors import AutogradError
 from pullback.payloads.alignment import Array, Levels, broadcast, sizes, union
-from pullback.payloads.batched_array import BatchedArray, levels_of, plain_array
+from pullback.payloads.batched_array import BatchedArray, as_payload, levels_of, plain_array
 
 MODES = ("error", "same", "different")
 
@@ -49,17 +49,23 @@ def drawn(
     """
     active = current().vmaps
     if not active and not any(type(x) is BatchedArray for x in operands):
-        return np.asarray(kernel(*operands, **params))
+        return drawn_plainly(name, kernel, operands, params)
     given = union([levels_of(x) for x in operands])
     levels = _levels_that_differ(name, union([active, given]), given)
     if not levels:
         plain = [x if plain_array(x) is None else plain_array(x) for x in operands]
-        return np.asarray(kernel(*plain, **params))
+        return drawn_plainly(name, kernel, plain, params)
     lead = sizes(levels)
     flat = tuple([_flat(x, levels) for x in operands])
     with changed(vmaps=()):
-        found = np.asarray(draw_for_each(math.prod(lead), flat, params))
+        found = as_payload(draw_for_each(math.prod(lead), flat, params))
     return BatchedArray(found.reshape((*lead, *found.shape[1:])), levels)
+
+
+def drawn_plainly(name: str, kernel: Callable[..., Array], operands: Any, params: dict[str, Any]) -> Any:
+    """A draw without levels: now, or whenever the graph runs that is being traced."""
+    trace = current().trace
+    return np.asarray(kernel(*operands, **params)) if trace is None else trace.draw(name, operands, params)
 
 
 def _flat(x: Any, levels: Levels) -> Any:

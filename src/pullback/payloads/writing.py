@@ -29,6 +29,11 @@ def assign(target: Any, value: Any) -> None:
     if store is not None:
         store(target, value)
         return
+    assign_batches(target, value)
+
+
+def assign_batches(target: Any, value: Any) -> None:
+    """The same for targets that are arrays or batches."""
     own = levels_of(target)
     missing = tuple([level for level in levels_of(value) if level not in own])
     if missing:

@@ -18,7 +18,8 @@ def made_here(payload: Any) -> Tensor:
     modes = current()
     if modes.transforms:
         tensor._counter = dated_counter()
-    if modes.vmaps and type(payload) is np.ndarray:
-        tensor._data = BatchedArray(payload, ())
+    is_plain = type(payload) is np.ndarray or modes.trace is not None
+    if modes.vmaps and is_plain and type(tensor._data) is not BatchedArray:
+        tensor._data = BatchedArray(tensor._data, ())
         extra_of(tensor)
     return tensor

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pullback.core.spec import Spec, spec_of
+from pullback.core.state import current
 from pullback.tensors.versions import VersionCounter, new_counter
 
 ndarray = np.ndarray
@@ -67,6 +68,10 @@ class Extra:
         self.readonly = False  # lent to a hook, a custom backward or a kernel
         self.forward: Any = None  # tangents by level
         self.deps: Any = None  # tokens of the reverse transforms its history depends on
+
+    def general(self) -> Extra:
+        """What can hold anything; a lighter kind of this makes it on demand."""
+        return self
 
 
 UNSET: Any = object()
@@ -120,7 +125,9 @@ class Tensor:
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        return self._spec.shape
+        if self._extra is None or type(self._data) is ndarray:
+            return self._spec.shape
+        return getattr(self._data, "shown_shape", self._spec.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -170,6 +177,8 @@ class Tensor:
 
 def wrap(payload: Any) -> Tensor:
     """A plain constant Tensor on `payload`, sharing its memory."""
+    if type(payload) is ndarray and (trace := current().trace) is not None:
+        payload = trace.home(payload)
     tensor = Tensor()
     tensor._data = payload
     tensor._spec = spec_of(payload)
@@ -232,10 +241,12 @@ def meta_of(tensor: Tensor) -> Meta:
 
 
 def extra_of(tensor: Tensor) -> Extra:
-    """The tensor's `Extra`, made now if it had none."""
-    if tensor._extra is None:
-        tensor._extra = Extra()
-    return tensor._extra
+    """The tensor's `Extra`, made now if it had none. A lighter thing in its place is replaced by one that says the same
+    and can be written."""
+    extra = tensor._extra
+    if type(extra) is not Extra:
+        extra = tensor._extra = Extra() if extra is None else extra.general()
+    return extra
 
 
 def is_inference(tensor: Tensor) -> bool:

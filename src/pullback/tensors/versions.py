@@ -80,12 +80,12 @@ class DatedCounter(VersionCounter):
     __slots__ = ("born",)
 
 
-def dated_counter() -> DatedCounter:
-    """A counter at version 0 that remembers when it was made."""
+def dated_counter(born: int | None = None) -> DatedCounter:
+    """A counter at version 0 that remembers when its memory was made: now, unless it is said."""
     counter = DatedCounter()
     counter.value = 0
     counter.writes = None
-    counter.born = next_stamp()
+    counter.born = next_stamp() if born is None else born
     return counter
 
 

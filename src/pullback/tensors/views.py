@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import enum
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 from pullback.core.state import VmapLevel, changed, current
+from pullback.declare.steps import ViewStep
 from pullback.payloads.batched_array import levels_of
 from pullback.tensors.tensor import Tensor
 
@@ -24,17 +25,6 @@ class CreationMeta(enum.Enum):
     INFERENCE = "a primitive in inference mode"
     CUSTOM = "a custom Function or operator"
     MULTI = "a custom Function with several outputs"
-
-
-class ViewStep(NamedTuple):
-    """One view operation with its static parameters."""
-
-    op: Any
-    params: dict[str, Any]
-
-    def __call__(self, value: Any) -> Any:
-        """The view of `value`."""
-        return self.op(value, **self.params)
 
 
 ForwardRecord = tuple[Tensor, tuple[ViewStep, ...]]

@@ -18,10 +18,11 @@ from typing import Any
 import optree
 
 from pullback.autograd._duals import dual_at
-from pullback.autograd._levels import ForwardLevel, live_levels, tangent_of
+from pullback.autograd._levels import live_levels, tangent_of
 from pullback.autograd._node import Node
 from pullback.autograd._saved import SavedVariable, version_error
 from pullback.autograd._scope import joined
+from pullback.autograd._tangent_holders import ForwardLevel
 from pullback.autograd._task import current_node
 from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.spec import Spec

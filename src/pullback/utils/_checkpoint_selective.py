@@ -124,6 +124,32 @@ class _Caching(Interception):
         return out
 
 
+class _Tagging(Interception):
+    """The context of a forward that is traced: what the policy says of an operator becomes the tag of its nodes."""
+
+    def __init__(self, policy: Policy, trace: Any) -> None:
+        super().__init__()
+        self._policy = policy
+        self._trace = trace
+
+    def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Proceed) -> Any:
+        decision = self._policy(SelectiveCheckpointContext(), op, *operands, **params)
+        saves = _is_save(decision)
+        before = self._trace.recompute
+        self._trace.recompute = decision.name if isinstance(decision, CheckpointPolicy) else (
+            "MUST_SAVE" if saves else "PREFER_RECOMPUTE"
+        )  # fmt: skip
+        try:
+            return proceed(op, operands, params)
+        finally:
+            self._trace.recompute = before
+
+
+def tagging(context: AbstractContextManager[Any], trace: Any) -> AbstractContextManager[Any]:
+    """What stands for the forward context of a checkpoint while a trace is running."""
+    return _Tagging(context._policy, trace) if isinstance(context, _Caching) else context
+
+
 def _is_save(decision: CheckpointPolicy | bool) -> bool:
     if isinstance(decision, bool):
         return decision

@@ -26,6 +26,7 @@ from pullback.utils._checkpoint_selective import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
+    tagging,
 )
 from pullback.utils._checkpoint_session import GraphExecGroup, restore
 from pullback.utils._checkpoint_trace import OperatorTrace, compare
@@ -106,6 +107,8 @@ def checkpoint(
     modes = current()
     if not modes.grad or modes.inference:
         return function(*args, **kwargs)
+    if modes.trace is not None:
+        return _traced(function, args, kwargs, context_fn)
     if modes.hooks_disabled is not None:
         raise RuntimeError(modes.hooks_disabled)
     forward_context, context, explain = _contexts(context_fn, debug)
@@ -120,6 +123,16 @@ def checkpoint(
         explain=explain,
     )
     return _run_forward(frame, forward_context, args, kwargs)
+
+
+def _traced(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], context_fn: Callable[[], Contexts] | None
+) -> Any:
+    """Inside of a trace the function runs as it is, and its nodes say that backward is to compute them again."""
+    trace = current().trace
+    context = noop_context_fn()[0] if context_fn is None else context_fn()[0]
+    with trace.checkpointed(), tagging(context, trace):
+        return function(*args, **kwargs)
 
 
 def _contexts(

@@ -1,0 +1,79 @@
+"""Ahead-of-time autograd: capture a function as a graph, with its gradient, its mutations and its aliases.
+
+| name               | what it gives                                                         |
+|--------------------|-----------------------------------------------------------------------|
+| `trace`            | the forward graph                                                     |
+| `collect_metadata` | what the function does to its inputs, and what its outputs are        |
+| `joint_graph`      | forward and backward in one graph                                     |
+| `partition`        | the joint graph, split; what is saved and what is recomputed          |
+| `explain`          | what is mutated, aliased, saved and recomputed, with bytes and flops  |
+| `aot_function`     | a compiled function, with compilers of your own                       |
+| `export_source`    | Python that computes the same with NumPy alone                        |
+| `mark_dynamic`     | an axis whose length may vary without another capture                 |
+| `effect_op`        | an operator that does something whenever the graph runs               |
+| `set_cache_dir`    | where compiled functions are kept for other processes                 |
+| `reset`            | all captures of this process are forgotten                            |
+"""
+
+from __future__ import annotations
+
+from pullback.aot._api import (
+    Joint,
+    Traced,
+    aot_function,
+    collect_metadata,
+    explain,
+    joint_graph,
+    partition,
+    spec,
+    trace,
+)
+from pullback.aot._disk_cache import clear_cache, set_cache_dir
+from pullback.aot._dynamic import mark_dynamic
+from pullback.aot._explain import Explanation
+from pullback.aot._function import reset
+from pullback.aot._metadata import (
+    InputAliasInfo,
+    MemoryFormatMeta,
+    MutationType,
+    OutputAliasInfo,
+    OutputType,
+    ViewAndMutationMeta,
+)
+from pullback.aot._signature import BackwardSignature, Signature
+from pullback.core.deferred import deferred as _deferred
+from pullback.errors import (
+    AliasError,
+    AOTError,
+    CaptureError,
+    ConcretizationError,
+    ConstantMutationError,
+    DoubleBackwardError,
+    DynamicShapeError,
+    FunctionalizationError,
+    GuardError,
+    HigherOrderError,
+    LeakedTracerError,
+    PartitionError,
+    RecompileLimitError,
+    TraceError,
+    TraceWarning,
+    UnsupportedTypeError,
+)
+from pullback.graph.graph import Graph
+
+__getattr__, __dir__ = _deferred(globals(), {
+    "export_source": "pullback._compile",
+    "debug_print": "pullback.library._effects",
+    "effect_op": "pullback.library._effects",
+})  # fmt: skip
+
+__all__ = [
+    "AOTError", "AliasError", "BackwardSignature", "CaptureError", "ConcretizationError", "ConstantMutationError",
+    "DoubleBackwardError", "DynamicShapeError", "Explanation", "FunctionalizationError", "Graph", "GuardError",
+    "HigherOrderError", "InputAliasInfo", "Joint", "LeakedTracerError", "MemoryFormatMeta", "MutationType",
+    "OutputAliasInfo", "OutputType", "PartitionError", "RecompileLimitError", "Signature", "TraceError", "TraceWarning",
+    "Traced", "UnsupportedTypeError", "ViewAndMutationMeta", "aot_function", "clear_cache", "collect_metadata",
+    "debug_print", "effect_op", "explain", "export_source", "joint_graph", "mark_dynamic", "partition", "reset",
+    "set_cache_dir", "spec", "trace",
+]  # fmt: skip

@@ -1,0 +1,197 @@
+"""From a finished trace to `OutputAliasInfo`: what each output is, seen from the caller.
+
+The tree of questions for an output `o` on storage `S`, of which `n` different outputs are:
+
+    o is an earlier output                              the same as that
+    o is no tensor                                      non_alias
+    o is an input                                       is_input
+    S belongs to an input
+        a custom Function made o a view, with history,
+        or o has a history that is not the input's      custom_function_view
+        otherwise                                       alias_of_input
+    o is a view, and o and its base require grad
+        it is the only output on S, or
+        a custom Function made it                       unsafe_view_alias
+        its base is an output                           alias_of_intermediate_base_is_user_output
+        its base is already returned for another        alias_of_intermediate
+        otherwise                                       alias_of_intermediate_save_as_output
+    another output of the same place requires grad,
+    and o does not                                      alias_of_intermediate_base_is_user_output
+    otherwise                                           non_alias
+
+Pieces of a split are views like any other here, since eager code may write to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pullback.aot._input_analysis import Steps, layout_in, relative, same_place
+from pullback.aot._metadata import OutputAliasInfo, OutputType
+from pullback.aot._trace import Primal, Trace
+from pullback.autograd._variable import grad_fn, requires_grad
+from pullback.errors import FunctionalizationError
+from pullback.payloads.traced import TracedArray
+from pullback.tensors.tensor import Tensor, is_inference, shared_counter, version_of
+from pullback.tensors.views import CreationMeta, view_of
+
+# Outputs that the runtime makes by taking views again.
+REPLAYED = frozenset({
+    OutputType.alias_of_input, OutputType.alias_of_intermediate, OutputType.alias_of_intermediate_save_as_output,
+    OutputType.alias_of_intermediate_base_is_user_output,
+})  # fmt: skip
+
+Kind = tuple[OutputType, int | None, Tensor | None]  # the base's number, and the traced tensor that the base is
+
+
+class Outputs:
+    """The classification of all outputs together."""
+
+    def __init__(self, trace: Trace, leaves: list[Any]) -> None:
+        self.leaves = leaves
+        self.inputs = list(trace.numbered())
+        self.bases: list[Tensor] = []  # intermediates that are returned because outputs are views of them
+        self.introduced_by: list[int] = []
+        self.first: dict[int, int] = {}  # id of a tensor: its first position
+        self.on: dict[int, list[int]] = {}  # id of a storage: first positions of the outputs on it
+        for position, leaf in enumerate(leaves):
+            if isinstance(leaf, Tensor) and id(leaf) not in self.first:
+                self.first[id(leaf)] = position
+                self.on.setdefault(id(leaf._data.storage), []).append(position)
+        # Memory that an input was given is seen by the caller through that input as well.
+        finals = [(primal.tensor._data.storage, primal.storage) for _, primal in self.inputs]
+        self.handed_over = {id(final) for final, own in finals if final is not own}
+        self.aliases: dict[int, int] = {}  # numbers of the tensors that outputs are views of, by id
+        self.counters: dict[int, int] = {}  # and of their version counters
+        self.infos: list[OutputAliasInfo] = []
+        for position, leaf in enumerate(leaves):
+            self.infos.append(self._info(position, leaf))
+
+    def _info(self, position: int, leaf: Any) -> OutputAliasInfo:
+        if not isinstance(leaf, Tensor):
+            return OutputAliasInfo(OutputType.non_alias, type(leaf), literal=leaf)
+        first = self.first[id(leaf)]
+        if first != position:
+            return replace(self.infos[first], duplicate_of=first)
+        return self._describe(position, leaf)
+
+    def _describe(self, position: int, leaf: Tensor) -> OutputAliasInfo:
+        connected = grad_fn(leaf) is not None  # this brings the history of a view up to date
+        kind, number, base = self._kind(position, leaf, connected)
+        payload: TracedArray = leaf._data
+        info = view_of(leaf)
+        shared = self.on[id(payload.storage)]
+        is_replayed = kind in REPLAYED
+        is_custom = kind is OutputType.custom_function_view
+        root = root_tensor(leaf)
+        at = self.first.get(id(root)) if root is not leaf else None
+        if kind is OutputType.alias_of_intermediate_base_is_user_output and at == number:
+            at = None  # it is replayed on that output in any case
+        is_apart = base is not None and at is None and root is not root_tensor(base)
+        return OutputAliasInfo(
+            output_type=kind,
+            raw_type=Tensor,
+            base_idx=None if is_custom else number,
+            dynamic_dims=frozenset(),
+            requires_grad=requires_grad(leaf),
+            requires_grad_for_backward=requires_grad(leaf) and connected,
+            view_meta_sequence=_chain(payload, base._data) if is_replayed else None,  # type: ignore[union-attr]
+            connected=connected,
+            alias_group=shared[0] if len(shared) > 1 else None,
+            strided=None if base is None else layout_in(payload, base._data),
+            detached=is_apart,
+            is_view=info is not None,
+            alias_number=self.aliases.setdefault(id(root), len(self.aliases)),
+            counted_apart=is_apart and shared_counter(leaf) is not shared_counter(base),  # type: ignore[arg-type]
+            creation="DEFAULT" if info is None else info.creation_meta.name,
+            base_requires_grad=info is not None and requires_grad(info.base),
+            memory_of=number if is_custom else None,
+            view_of_output=at,
+            view_steps=() if at is None or info is None else info.steps,
+            version=version_of(leaf),
+            counter_of=next((k for k, p in self.inputs if p.tensor._counter is shared_counter(leaf)), None),
+            counter=self.counters.setdefault(id(shared_counter(leaf)), len(self.counters)),
+            inference=is_inference(leaf),
+            retains_grad=leaf._meta is not None and leaf._meta.retains_grad,
+        )
+
+    def _kind(self, position: int, leaf: Tensor, connected: bool) -> Kind:
+        for slot, primal in self.inputs:
+            if primal.tensor is leaf:
+                return OutputType.is_input, slot, None
+        found = None if leaf._data.storage.frozen else self._input_behind(leaf)
+        if leaf._data.storage.frozen and any(p.tensor is root_tensor(leaf) for _, p in self.inputs):
+            raise FunctionalizationError(
+                "a result is a view of memory that an argument had, before it was given other memory",
+                why="its base is the argument, and its elements are elsewhere",
+                fix="take views again after assigning to .data",
+            )
+        if found is None:
+            return self._of_intermediate(position, leaf, connected)
+        slot, primal = found
+        root = root_tensor(leaf)
+        has_own_history = root is not root_tensor(primal.tensor) and (root is leaf or id(root) not in self.first)
+        has_own_history = has_own_history or not requires_grad(primal.tensor)  # what made it require grad is a view
+        if connected and (has_own_history or _is_custom_view(leaf)):
+            return OutputType.custom_function_view, slot, primal.tensor
+        return OutputType.alias_of_input, slot, primal.tensor
+
+    def _input_behind(self, leaf: Tensor) -> tuple[int, Primal] | None:
+        """The input that an output lies in the memory of, and is a view of: the nearest one of its storage."""
+        payload, root = leaf._data, root_tensor(leaf)
+
+        def nearness(each: tuple[int, Primal]) -> tuple[bool, bool, bool, int]:
+            base: TracedArray = each[1].tensor._data
+            is_beginning = relative(payload, base) is not None
+            was_beginning = relative(payload, each[1].payload) is not None
+            is_root = root_tensor(each[1].tensor) is root
+            return is_beginning, was_beginning, is_root, len(base.steps) if is_beginning else 0
+
+        found = [each for each in self.inputs if each[1].tensor._data.storage is payload.storage]
+        if payload.storage.slot is None:  # memory made here that an input was given: views of that input know it
+            found = [each for each in found if root_tensor(each[1].tensor) is root]
+        return max(found, key=nearness) if found else None
+
+    def _of_intermediate(self, position: int, leaf: Tensor, connected: bool) -> Kind:
+        storage = leaf._data.storage
+        shared = self.on[id(storage)]
+        info = view_of(leaf)
+        if info is not None and requires_grad(leaf) and requires_grad(info.base):
+            is_custom = connected and _is_custom_view(leaf)
+            if is_custom or (len(shared) == 1 and id(storage) not in self.handed_over):
+                return OutputType.unsafe_view_alias, None, None
+            return self._of_base(position, info.base)
+        if not requires_grad(leaf):
+            for other in shared:
+                twin = self.leaves[other]
+                if other != position and requires_grad(twin) and same_place(twin._data, leaf._data):
+                    return OutputType.alias_of_intermediate_base_is_user_output, other, twin
+        return OutputType.non_alias, None, None
+
+    def _of_base(self, position: int, base: Tensor) -> Kind:
+        at = self.first.get(id(base))
+        if at is not None:
+            return OutputType.alias_of_intermediate_base_is_user_output, at, base
+        for number, known in enumerate(self.bases):
+            if known is base:
+                return OutputType.alias_of_intermediate, number, base
+        self.bases.append(base)
+        self.introduced_by.append(position)
+        return OutputType.alias_of_intermediate_save_as_output, len(self.bases) - 1, base
+
+
+def root_tensor(tensor: Tensor) -> Tensor:
+    """The tensor of which this is a view, or itself."""
+    info = view_of(tensor)
+    return tensor if info is None else info.base
+
+
+def _is_custom_view(tensor: Tensor) -> bool:
+    info = view_of(tensor)
+    return info is not None and info.creation_meta in (CreationMeta.CUSTOM, CreationMeta.MULTI)
+
+
+def _chain(payload: TracedArray, base: TracedArray) -> Steps | None:
+    """How the runtime gets from the base to the output; None if it has to go by strides."""
+    return () if same_place(payload, base) and len(payload.steps) <= len(base.steps) else relative(payload, base)

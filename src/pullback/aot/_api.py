@@ -1,0 +1,188 @@
+"""The functions of `pb.aot` that capture and compile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pullback.aot._capture import Capture, Options, capture
+from pullback.aot._entry import Compiler, Compilers, specialised
+from pullback.aot._explain import Explanation
+from pullback.aot._function import CompiledFunction
+from pullback.aot._leaves import ArraySpec, flatten_arguments
+from pullback.aot._metadata import ViewAndMutationMeta
+from pullback.aot._partition import Partition
+from pullback.aot._partition import partition as split
+from pullback.aot._signature import Signature, signature_of
+from pullback.core.axes import normalize_shape
+from pullback.core.pytree import unflatten
+from pullback.graph.descriptors import PlainAOTInput, PlainAOTOutput
+from pullback.graph.graph import Graph
+from pullback.graph.ir import BACKWARD
+from pullback.tensors.tensor import Tensor
+
+_CAPTURE_OPTIONS = tuple(Options.__dataclass_fields__)
+
+
+def spec(shape: Any, dtype: Any = float, requires_grad: bool = False, leaf: bool = True) -> ArraySpec:
+    """A stand-in for an array argument of `trace`, `collect_metadata` and `joint_graph`.
+
+    >>> pb.aot.spec((2, 2), "f8")
+    spec((2, 2), '<f8', requires_grad=False, leaf=True)
+    """
+    return ArraySpec(normalize_shape(shape), np.dtype(dtype), requires_grad, leaf)
+
+
+@dataclass
+class Traced:
+    """The forward graph of a function."""
+
+    graph: Graph
+    meta: ViewAndMutationMeta
+    in_tree: Any
+    out_tree: Any
+    signature: Signature  # which inputs and outputs are what to the caller
+
+    def eval(self, *args: Any, **kwargs: Any) -> Any:
+        """The graph on real arguments, which stay as they are: `(outputs, mutated values by slot)`."""
+        leaves, _ = flatten_arguments(args, kwargs)
+        arrays = []
+        for desc in self.graph.input_descs:
+            leaf = leaves[desc.index] if isinstance(desc, PlainAOTInput) else self.meta.captures[desc.index]
+            arrays.append(np.array(leaf._data if isinstance(leaf, Tensor) else leaf))
+        results = self.graph.eval(*arrays)
+        by_desc = dict(zip((desc.expr() for desc in self.graph.output_descs), results, strict=True))
+        outs = [
+            info.literal if info.raw_type is not Tensor else by_desc[PlainAOTOutput(position).expr()]
+            for position, info in enumerate(self.meta.output_info)
+        ]
+        mutated = {text: value for text, value in by_desc.items() if text.startswith("mutated(")}
+        for node in self.graph.nodes:
+            if node.op == "store":
+                position = self.graph.inputs.index(node.operands[0])
+                mutated[f"mutated({self.graph.input_descs[position].expr()})"] = arrays[position]
+        return unflatten(self.out_tree, outs), mutated
+
+
+@dataclass
+class Joint:
+    """Forward and backward of a function in one graph."""
+
+    graph: Graph
+    meta: ViewAndMutationMeta
+    num_forward_outputs: int
+    in_tree: Any
+    out_tree: Any
+    captured: Capture
+    signature: Signature  # which inputs and outputs are what to the caller
+
+
+def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Traced:
+    """The forward graph of `fn` for arguments of this kind. Nothing is written and nothing computed.
+
+    Options such as `keep_input_mutations` are given by keyword, beside the keywords of `fn`.
+    """
+    options, kwargs = _separate(kwargs)
+    found = _captured(fn, args, kwargs, options, backward=False)
+    graph = found.graph.simplify().dce()
+    graph.name = "forward"
+    signature = signature_of(found, graph, fn, options.static_inputs)
+    return Traced(graph, found.meta, found.in_tree, found.out_tree, signature)
+
+
+def collect_metadata(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> ViewAndMutationMeta:
+    """What `fn` does to its inputs, what its outputs are, and which gradients its backward takes."""
+    options, kwargs = _separate(kwargs)
+    return _captured(fn, args, kwargs, options, backward=True).meta
+
+
+def joint_graph(fn: Callable[..., Any], *args: Any, loss_index: int | None = None, **kwargs: Any) -> Joint:
+    """Forward and backward of `fn` in one graph. With `loss_index` that output is the loss: its gradient is one, and
+    there is no tangent input."""
+    options, kwargs = _separate(kwargs)
+    found = _captured(fn, args, kwargs, options, backward=True)
+    graph = found.graph
+    if options.joint_pass is not None:
+        graph = options.joint_pass(graph)
+    if loss_index is not None:
+        graph = _with_loss(graph, len(found.inputs), loss_index)
+    graph = graph.simplify().cse().dce()
+    signature = signature_of(found, graph, fn, options.static_inputs, loss_index)
+    return Joint(graph, found.meta, found.num_forward_outputs, found.in_tree, found.out_tree, found, signature)
+
+
+def _with_loss(graph: Graph, count: int, loss_index: int) -> Graph:
+    """The joint graph in which the gradient of one output is one, and there are no others."""
+    wanted = f"tangent({PlainAOTOutput(loss_index).expr()})"
+    defined = tuple([desc.expr() == wanted for desc in graph.input_descs[count:]])
+    if True not in defined or graph.inputs[count + defined.index(True)].type.shape != ():
+        raise ValueError(f"loss_index={loss_index}: output {loss_index} is no scalar that requires grad")
+    graph = specialised(graph, count, defined)
+    seed = graph.inputs[count]
+    one = np.ones((), seed.type.dtype)
+    one.flags.writeable = False
+    node = graph.add("constant", [], {"value": one}, [seed.type], BACKWARD)
+    first = next((k for k, each in enumerate(graph.nodes) if each.tag == BACKWARD), 0)
+    graph.nodes.insert(first, graph.nodes.pop())
+    graph = graph.replace_uses(seed, node.result)
+    graph.inputs, graph.input_descs = graph.inputs[:count], graph.input_descs[:count]
+    return graph
+
+
+def partition(
+    joint: Joint, method: str = "auto", memory_budget: float = 1.0, static_inputs: tuple[int, ...] = (),
+    policy: Any = None, cost: Any = "flops",
+) -> Partition:  # fmt: skip
+    """A joint graph split into forward and backward, with what is saved between them and what is recomputed."""
+    return split(
+        joint.graph, joint.num_forward_outputs, method=method, memory_budget=memory_budget,
+        static_inputs=static_inputs, policy=policy, cost=cost,
+    )  # fmt: skip
+
+
+def aot_function(
+    fn: Callable[..., Any], fw_compiler: Compiler, bw_compiler: Compiler | None = None, *,
+    inference_compiler: Compiler | None = None, partitioner: Any = "auto", memory_budget: float = 1.0,
+    recompile_limit: int = 8, fallback: str = "raise", **options: Any,
+) -> CompiledFunction:  # fmt: skip
+    """`fn`, captured at its first call and compiled by functions of your own.
+
+    A compiler is called with a graph and the types of its inputs, and returns a function that takes one list of arrays
+    and returns one. `Graph.eval_boxed` is such a function.
+    """
+    compilers = Compilers(fw_compiler, bw_compiler, inference_compiler, partitioner, memory_budget)
+    return CompiledFunction(
+        fn, compilers, Options(**options), fallback=fallback, recompile_limit=recompile_limit
+    )
+
+
+def explain(
+    fn: Callable[..., Any], *args: Any, partitioner: Any = "auto", memory_budget: float = 1.0, **kwargs: Any
+) -> Explanation:
+    """What a compiled call of `fn` with these arguments does: what it mutates, aliases, saves and recomputes.
+
+    Nothing is run, and nothing compiled.
+    """
+    options, kwargs = _separate(kwargs)
+    compilers = Compilers(
+        lambda graph, types: graph.eval_boxed, partitioner=partitioner, memory_budget=memory_budget
+    )
+    return CompiledFunction(fn, compilers, options).explain(*args, **kwargs)
+
+
+def _separate(kwargs: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
+    """Keywords of the capture, and keywords of the function."""
+    own = {name: kwargs[name] for name in _CAPTURE_OPTIONS if name in kwargs}
+    return Options(**own), {name: value for name, value in kwargs.items() if name not in own}
+
+
+def _captured(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, backward: bool
+) -> Capture:
+    leaves, structure = flatten_arguments(args, kwargs)
+    found = capture(fn, leaves, structure, options, backward=backward)
+    found.in_tree = structure
+    return found

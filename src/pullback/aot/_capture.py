@@ -1,0 +1,365 @@
+"""Capture: one run of the function becomes metadata and one graph, joint if gradients are wanted.
+
+    inputs     [merged bases] [array leaves by slot] [captures] [tangents]
+    outputs    [values of inputs that the runtime writes] [outputs] [intermediate bases] [a gradient per input]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pullback.aot._analysis import Outputs
+from pullback.aot._input_analysis import input_info
+from pullback.aot._joint import Roots, add_backward, separate_from_backward
+from pullback.aot._leaves import array_of, check_leaves, is_array, overlapping
+from pullback.aot._left_behind import check_host_randomness, check_modes, guarded_modes, host_randomness
+from pullback.aot._memory import Steps, alias_error, base_of_group, memory_of, same_steps
+from pullback.aot._metadata import (
+    OWN,
+    InputAliasInfo,
+    MutationType,
+    OutputType,
+    ViewAndMutationMeta,
+)
+from pullback.aot._trace import Primal, Trace, WrittenAlias
+from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
+from pullback.core.pytree import flatten, unflatten
+from pullback.core.state import change_grad, current
+from pullback.declare.op import registry
+from pullback.errors import AliasError, TraceError
+from pullback.graph.aliasing import root_of
+from pullback.graph.descriptors import (
+    CapturedAOTInput,
+    InputMutationAOTOutput,
+    IntermediateBaseAOTOutput,
+    PlainAOTInput,
+    PlainAOTOutput,
+    SyntheticBaseAOTInput,
+    ViewBaseAOTInput,
+)
+from pullback.graph.graph import Graph
+from pullback.graph.ir import FORWARD, Value
+from pullback.graph.types import ArrayType, type_of
+from pullback.payloads.traced import TracedArray
+from pullback.tensors.tensor import Leaf, Tensor
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a capture can be told."""
+
+    keep_input_mutations: bool = True
+    captures: str = "lift"
+    static_inputs: tuple[int, ...] = ()
+    strict: bool = False
+    higher_order: str = "retrace"
+    dynamic: bool = False
+    joint_pass: Callable[[Graph], Graph] | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("captures", ("lift", "error", "constant")), ("higher_order", ("retrace", "error"))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}")
+
+
+@dataclass
+class GraphInput:
+    """One array that the compiled graph takes: where it comes from, and what happens to it."""
+
+    desc: Any
+    slot: int | None  # the leaf slot, None for captures and merged bases
+    capture: Tensor | None
+    members: tuple[int, ...]  # of a merged group
+    info: InputAliasInfo
+    wants_grad: bool
+    type: ArrayType
+    steps: Steps = field(default_factory=dict)  # from the base of a merged group to its members
+
+    def has_base_of(self, leaves: list[Any]) -> bool:
+        """Do the members of the group lie in their base as they did when the function was captured?"""
+        try:
+            root, steps = base_of_group({slot: leaves[slot] for slot in self.members})
+        except AliasError:
+            return False
+        is_same_leaf = not isinstance(root, Tensor) or is_leaf(root) is self.info.is_leaf
+        return is_same_leaf and type_of(memory_of(root)) == self.type and same_steps(steps, self.steps)
+
+
+@dataclass
+class Capture:
+    """What is known of one captured call."""
+
+    graph: Graph
+    meta: ViewAndMutationMeta
+    inputs: list[GraphInput]
+    out_tree: Any
+    num_forward_outputs: int
+    is_training: bool
+    groups: tuple[tuple[int, ...], ...] = ()
+    members: dict[int, InputAliasInfo] = field(default_factory=dict)
+    inputs_read_later: frozenset[int] = frozenset()  # in whose memory eager code saves values for backward
+    outputs_read_later: frozenset[int] = frozenset()  # the same for outputs of the forward part
+    in_tree: Any = None
+    met: dict[Any, Tensor] = field(default_factory=dict)  # arguments that are captured as well, by descriptor
+
+
+def capture(
+    function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True,
+    watcher: Any = None,
+) -> Capture:  # fmt: skip
+    """Run `function` once on stand-ins for its arguments. It is run again for each group of overlapping arguments of
+    which it writes one. A `watcher` is told what the function asks about sizes that vary."""
+    check_leaves(unflatten(in_tree, leaves), leaves, "args")
+    merged: tuple[tuple[int, ...], ...] = ()
+    while True:
+        trace = Trace(options.captures, merged)
+        trace.watcher = watcher
+        try:
+            return _run(trace, function, leaves, in_tree, options, backward)
+        except WrittenAlias as written:
+            merged = (*merged, written.group)
+        finally:
+            trace.close()
+
+
+def _run(
+    trace: Trace, function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, backward: bool
+) -> Capture:
+    arrays = {slot: leaf for slot, leaf in enumerate(leaves) if is_input(leaf)}
+    real = {slot: array_of(leaf) for slot, leaf in arrays.items() if is_array(leaf)}
+    groups = [group for group in overlapping(real) if len({id(leaves[slot]) for slot in group}) > 1]
+    with trace.running():
+        trace.add_inputs(arrays, groups, len(leaves))
+        given = [trace.members[slot].tensor if slot in arrays else leaf for slot, leaf in enumerate(leaves)]
+        args, kwargs = unflatten(in_tree, given)
+        before = guarded_modes()
+        grad_before = current().grad
+        host = host_randomness()
+        try:
+            result = function(*args, **kwargs)
+            grad_after = current().grad
+        finally:
+            change_grad(grad_before)
+        check_modes(before)
+        check_host_randomness(host)
+        outs, out_tree = flatten(result)
+        check_leaves(result, outs, "output")
+        outs = [trace.lifted(leaf) if isinstance(leaf, Tensor) else leaf for leaf in outs]
+        maker = _Maker(trace, outs, options)
+        maker.meta.grad_enabled_mutation = grad_after if grad_after is not grad_before else None
+        return maker.finish(out_tree, backward)
+
+
+def is_input(leaf: Any) -> bool:
+    """Does this leaf become an input of the graph? Arrays do, and descriptions of arrays."""
+    return is_array(leaf) or hasattr(leaf, "is_array_spec")
+
+
+class _Maker:
+    """Turns a trace whose function has returned into a capture."""
+
+    def __init__(self, trace: Trace, outs: list[Any], options: Options) -> None:
+        self.trace, self.outs, self.options = trace, outs, options
+        self.infos = {id(p): input_info(trace, p, options.keep_input_mutations) for p in trace.primals}
+        self._check_groups()
+        groups = {slot: number for number, group in enumerate(trace.merged) for slot in group}
+        self.members = {slot: self._member_info(p, slot, groups.get(slot)) for slot, p in trace.members.items()}
+        blank = InputAliasInfo(is_leaf=False, requires_grad=False, keep_input_mutations=options.keep_input_mutations)
+        self.outputs = Outputs(trace, outs)
+        self.stand_ins = {id(primal.tensor) for primal in (*trace.members.values(), *trace.primals)}
+        self.borrowed: list[int] = []  # outputs that are copies of values computed for somebody else
+        self.returned: set[int] = set()  # values that are outputs, by id
+        self.handed_out: dict[int, int] = {}  # memory that the caller will see: by root value, the storage it is for
+        self.meta = ViewAndMutationMeta(
+            input_info=[self.members.get(slot, blank) for slot in range(trace.num_slots)],
+            output_info=self.outputs.infos,
+            num_intermediate_bases=len(self.outputs.bases),
+            keep_input_mutations=options.keep_input_mutations,
+            traced_tangents=[], traced_tangents_descs=[], traced_tangent_metas=[],
+            base_introduced_by=self.outputs.introduced_by,
+            static_input_indices=options.static_inputs,
+            alias_groups=list(trace.merged),
+            captures=[primal.original for primal in trace.captured],
+        )  # fmt: skip
+
+    def _member_info(self, primal: Primal, slot: int, group: int | None) -> InputAliasInfo:
+        info = self.infos.get(id(primal))
+        if info is None:  # a member of a merged group: what is tracked is the history of the base
+            base = next(p for p in self.trace.primals if p.storage is primal.storage)
+            found = input_info(self.trace, primal, self.options.keep_input_mutations)
+            if found.sets_requires_grad is not None or found.retains_grad:
+                raise alias_error({slot: None}, "requires_grad_() or retain_grad() was called on it")
+            info = replace(found, tracked=self.infos[id(base)].tracked, sets_requires_grad=None)
+            if info.mutates_storage_metadata and info.swapped_to is None:
+                raise alias_error({slot: None}, "it was given other memory, while it shares its own with others")
+            if found.sets_requires_grad is not None:
+                raise alias_error({slot: None}, "its requires_grad was changed, while it shares memory with others")
+        first = primal.slots[0]
+        return replace(info, alias_group=group, duplicate_of=None if first == slot else first)
+
+    def _check_groups(self) -> None:
+        synthetic = [p.storage for p in self.trace.primals if isinstance(p.desc, SyntheticBaseAOTInput)]
+        for primal in self.trace.members.values() if synthetic else ():
+            if any(primal.storage is each for each in synthetic) and requires_grad(primal.tensor):
+                raise alias_error(
+                    {slot: None for slot, p in self.trace.members.items() if p.storage is primal.storage},
+                    "what is written requires grad, and autograd does not know that they are related",
+                )
+
+    # The graph.
+
+    def finish(self, out_tree: Any, backward: bool) -> Capture:
+        """Add outputs, tangents and gradients to the graph."""
+        trace, graph, meta = self.trace, self.trace.graph, self.meta
+        roots = self._roots()
+        finals = self._finals()
+        for primal in trace.primals:
+            self._store(primal)
+        for value, desc in finals:
+            graph.add_output(value, desc)
+        is_training = bool(roots) and backward
+        self._let_go_of_retained()
+        if is_training:
+            add_backward(trace, meta, roots, self._fresh_leaves(), self.options.strict)
+            separate_from_backward(graph, self.borrowed)
+        return Capture(
+            graph=graph, meta=meta, inputs=self._graph_inputs(), out_tree=out_tree,
+            num_forward_outputs=len(finals), is_training=is_training, groups=trace.merged, members=self.members,
+            inputs_read_later=frozenset(k for k, p in enumerate(trace.primals) if id(p.storage) in trace.read_later),
+            outputs_read_later=frozenset(k for k, x in enumerate(self._kept()) if id(x) in trace.read_later),
+            met={desc: x for desc, x in trace.met.items() if not isinstance(desc, CapturedAOTInput)},
+        )  # fmt: skip
+
+    def _finals(self) -> list[tuple[Value | None, Any]]:
+        """What the forward part returns."""
+        finals: list[tuple[Value | None, Any]] = []
+        for primal in self.trace.primals:
+            info = self.infos[id(primal)]
+            if info.is_returned:
+                value = self._once(self._final(primal) if info.mutates_data else self._own(primal.tensor._data))
+                finals.append((value, InputMutationAOTOutput(primal.desc)))
+        for position, (out, described) in enumerate(zip(self.outs, self.meta.output_info, strict=True)):
+            made: Value | None = None
+            if isinstance(out, Tensor):
+                made = self._own(out._data) if described.output_type in OWN else out._data.value
+                self._note_borrowed(len(finals), out._data, made)
+                if described.output_type in OWN and described.duplicate_of is None:
+                    made = self._once(made)
+            finals.append((made, PlainAOTOutput(position)))
+        for base, position in zip(self.outputs.bases, self.outputs.introduced_by, strict=True):
+            value = self._once(self._own(base._data))
+            finals.append((value, IntermediateBaseAOTOutput(PlainAOTOutput(position))))
+        return finals
+
+    def _kept(self) -> Iterator[Any]:
+        """The storages of what the forward part returns, in the same order."""
+        for primal in self.trace.primals:
+            if self.infos[id(primal)].is_returned:
+                yield primal.tensor._data.storage
+        for out in (*self.outs, *self.outputs.bases):
+            yield out._data.storage if isinstance(out, Tensor) else None
+
+    def _once(self, value: Value) -> Value:
+        """A value as an output. A second output that is the same memory is a view of it: two equal outputs of a graph
+        are two arrays."""
+        if id(value) in self.returned:
+            index = registry["_basic_index"]
+            value = self.trace.graph.add(index, [value], {"index": (Ellipsis,)}, [value.type], FORWARD).result
+        self.returned.add(id(value))
+        return value
+
+    def _note_borrowed(self, index: int, payload: TracedArray, value: Value) -> None:
+        """Note an output that is a copy of a value computed for somebody else, where nothing was copied so far."""
+        home = self.trace.homes.get(root_of(value))
+        if home is not None and home is not payload.storage:
+            self.borrowed.append(index)
+
+    def _store(self, primal: Primal) -> None:
+        """Write to an input inside of the graph: where the runtime does not, or to memory that was swapped away."""
+        info = self.infos[id(primal)]
+        is_left_behind = info.mutates_storage_metadata and primal.storage.generation > 0
+        if info.mutation_type is MutationType.MUTATED_IN_GRAPH or is_left_behind:
+            value = self._final(primal)
+            if value is not primal.value:
+                self.trace.graph.add("store", [primal.value, value], {}, [])
+
+    def _final(self, primal: Primal) -> Value:
+        """The last value of an input. It must not be read from memory that another store has changed before."""
+        is_moved = self.infos[id(primal)].mutates_metadata and not self.infos[id(primal)].mutates_storage_metadata
+        value = primal.tensor._data.value if is_moved else primal.storage.base
+        others = {id(other.value) for other in self.trace.primals} - {id(primal.value)}
+        return self._copied(value) if id(root_of(value)) in others else value
+
+    def _copied(self, value: Value) -> Value:
+        order = "C" if value.type.strides is None else "K"
+        return self.trace.graph.add(registry["copy"], [value], {"order": order}, [value.type], FORWARD).result
+
+    def _own(self, payload: TracedArray) -> Value:
+        """The value of an output in memory of its own: not that of an input, a constant or an unrelated output."""
+        value, storage = payload.value, payload.storage
+        if storage.slot is not None:
+            return value
+        root = root_of(value)
+        owner = self.handed_out.setdefault(id(root), id(storage))
+        if root.node is not None and root.node.op != "constant" and owner == id(storage):
+            return value
+        # The storage gets memory of its own, and a view is taken of that.
+        storage.base = self._copied(storage.base)
+        storage.generation += 1
+        self.handed_out[id(storage.base)] = id(storage)
+        return payload.value
+
+    def _graph_inputs(self) -> list[GraphInput]:
+        return [self._graph_input(primal) for primal in self.trace.primals]
+
+    def _graph_input(self, primal: Primal) -> GraphInput:
+        is_base = isinstance(primal.desc, (SyntheticBaseAOTInput, ViewBaseAOTInput))
+        members = [slot for slot, member in self.trace.members.items() if member.storage is primal.storage]
+        return GraphInput(
+            desc=primal.desc,
+            slot=primal.slots[0] if isinstance(primal.desc, PlainAOTInput) else None,
+            capture=primal.original if isinstance(primal.desc, CapturedAOTInput) else None,
+            members=tuple(members) if is_base else (),
+            info=self.infos[id(primal)],
+            wants_grad=primal.edge[0] is not None,
+            type=primal.value.type,
+            steps={slot: self.trace.members[slot].payload.steps for slot in members} if is_base else {},
+        )
+
+    # Backward.
+
+    def _roots(self) -> Roots:
+        """The tensors that gradients may arrive at, with their descriptors, in the order of the tangents."""
+        roots: Roots = []
+        for primal in self.trace.primals:
+            if self.infos[id(primal)].tracked:
+                roots.append((primal.tensor, InputMutationAOTOutput(primal.desc)))
+        for position, (out, info) in enumerate(zip(self.outs, self.meta.output_info, strict=True)):
+            if info.output_type in OWN and info.requires_grad_for_backward and info.duplicate_of is None:
+                roots.append((out, PlainAOTOutput(position)))
+        for base, position in zip(self.outputs.bases, self.outputs.introduced_by, strict=True):
+            if grad_fn(base) is not None:
+                roots.append((base, IntermediateBaseAOTOutput(PlainAOTOutput(position))))
+        return roots
+
+    def _fresh_leaves(self) -> list[Tensor]:
+        """Leaves that were made in the function and are returned."""
+        return [
+            out for out, info in zip(self.outs, self.meta.output_info, strict=True)
+            if isinstance(out, Tensor) and info.output_type is not OutputType.is_input and type(out._node) is Leaf
+        ]  # fmt: skip
+
+    def _let_go_of_retained(self) -> None:
+        """Gradients that results retain are kept when the compiled function runs, and not in the trace."""
+        for tensor in self.trace.retaining:
+            node = grad_fn(tensor)
+            if node is not None and node.rare is not None:
+                node.rare.retained.pop(tensor._nr, None)
+            if not any(tensor is out for out in self.outs) and id(tensor) not in self.stand_ins:
+                raise TraceError(
+                    f"retain_grad() on an intermediate {tensor._spec!r} that is not returned",
+                    why="nobody can ask for its gradient after a compiled call",
+                    fix="return the tensor, or remove the call",
+                )

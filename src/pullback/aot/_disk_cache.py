@@ -1,0 +1,175 @@
+"""Texts that outlive the process: partitions and generated source, by a digest of everything they depend on.
+
+An entry is a JSON file of texts and numbers, with a checksum; nothing is pickled. Tracing always runs, so that the key
+is what the function does here and now: two functions with the same graph share an entry, and one whose graph has
+changed has another. Part of every key are the versions of Python, NumPy and Pullback, the processor and its byte order.
+
+Generated source is executed, so it is read only from a directory that nobody else can write to. The cache is off unless
+a directory was given, by `set_cache_dir` or in the environment as PULLBACK_CACHE_DIR.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+VARIABLE = "PULLBACK_CACHE_DIR"
+MOST_BYTES = 64 << 20
+"""Size up to which the cache grows; then the entries that were not used for longest go."""
+
+_FORMAT = 1
+_SUFFIX = ".pullback.json"
+_UNSET: Any = object()
+_chosen: Any = _UNSET
+
+
+def set_cache_dir(path: str | os.PathLike[str] | None) -> None:
+    """Keep compiled functions in this directory, for other processes to find; None keeps nothing.
+
+    The directory is made if it is not there, readable for nobody else. Everything in it is executed: it must be yours.
+    """
+    global _chosen
+    _chosen = None if path is None else Path(path)
+    if _chosen is not None:
+        _chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def cache_dir() -> Path | None:
+    """The directory of the cache; None if it is off."""
+    if _chosen is not _UNSET:
+        return _chosen
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else None
+
+
+def clear_cache() -> None:
+    """Remove everything from the cache directory that Pullback has put there."""
+    folder = cache_dir()
+    for file in _files(folder) if folder is not None else ():
+        with suppress(OSError):
+            file.unlink()
+
+
+def key_of(kind: str, *parts: str) -> str:
+    """The name of an entry: a digest of what it depends on."""
+    digest = hashlib.sha256()
+    for part in (kind, *environment(), *parts):
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "little"))
+        digest.update(encoded)
+    return digest.hexdigest()
+
+
+@functools.cache
+def environment() -> tuple[str, ...]:
+    """What every entry depends on."""
+    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
+    processor = [platform.machine(), *sorted(name for name, there in features.items() if there)]
+    return (
+        f"format {_FORMAT}", sys.implementation.cache_tag or "", sys.version, np.__version__, sys.byteorder,
+        " ".join(processor), _package(),
+    )  # fmt: skip
+
+
+def _package() -> str:
+    """This very version of Pullback, also while it is being worked on."""
+    root = Path(__file__).parents[1]
+    states = [(file.relative_to(root).as_posix(), file.stat()) for file in sorted(root.rglob("*.py"))]
+    return " ".join(f"{name} {state.st_size} {state.st_mtime_ns}" for name, state in states)
+
+
+# Reading and writing.
+
+
+def load(key: str) -> Any:
+    """What was stored under this name; None if there is nothing, or nothing that can be trusted."""
+    folder = cache_dir()
+    if folder is None or not is_private(folder):
+        return None
+    file = folder / f"{key}{_SUFFIX}"
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+        content = record["content"]
+        if record["key"] != key or record["checksum"] != _checksum(content):
+            return None
+        os.utime(file)  # it was used
+        return json.loads(content)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def store(key: str, value: Any) -> None:
+    """Keep a value of texts, numbers, lists and dicts. A cache that can not be written to is no error."""
+    folder = cache_dir()
+    if folder is None:
+        return
+    content = json.dumps(value)
+    record = json.dumps({"key": key, "checksum": _checksum(content), "content": content})
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if is_private(folder):
+            _write(folder, f"{key}{_SUFFIX}", record)
+            _shrink(folder)
+
+
+def _checksum(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    """Write a file such that others see all of it, or nothing."""
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, folder / name)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def is_private(folder: Path) -> bool:
+    """Is this a directory that only its owner, who is running this, can write to?"""
+    try:
+        state = folder.stat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(state.st_mode):
+        return False
+    if not hasattr(os, "getuid"):
+        return True  # a system without such rights
+    return state.st_uid == os.getuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        yield from (file for file in folder.iterdir() if file.name.endswith(_SUFFIX))
+
+
+def _shrink(folder: Path) -> None:
+    """Remove what was not used for longest, until the rest is small enough."""
+    found = []
+    for file in _files(folder):
+        with suppress(OSError):
+            state = file.stat()
+            found.append((state.st_mtime_ns, state.st_size, file))
+    total = sum(size for _, size, _ in found)
+    for _, size, file in sorted(found):
+        if total <= MOST_BYTES:
+            break
+        with suppress(OSError):
+            file.unlink()
+        total -= size

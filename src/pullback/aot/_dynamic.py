@@ -1,0 +1,198 @@
+"""Which lengths of arguments vary, and finding or making the template of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.aot._capture import Capture, Options, capture
+from pullback.aot._guards import call_key
+from pullback.aot._leaves import ArraySpec
+from pullback.aot._sizes import Numbers, Watcher
+from pullback.aot._templates import NotDynamic, Template
+from pullback.autograd._variable import is_leaf, requires_grad
+from pullback.tensors.tensor import Tensor
+
+Axis = tuple[int, int]  # a leaf slot and one of its axes
+
+
+def mark_dynamic(x: Tensor, dim: int = 0, min: int = 2, max: int | None = None) -> Tensor:
+    """Say that the length of this axis varies from call to call. Returns the tensor.
+
+    Functions that are compiled for such an argument are captured once for all lengths, where that is possible. Lengths
+    0 and 1 are always captured on their own.
+    """
+    if not isinstance(x, Tensor):
+        raise TypeError(f"mark_dynamic: expected a Tensor, got {type(x).__name__}")
+    if not -x.ndim <= dim < x.ndim:
+        raise IndexError(f"mark_dynamic: a tensor of shape {list(x.shape)} has no axis {dim}")
+    marked: dict[int, tuple[int, int | None]] = x.__dict__.setdefault("_varying", {})
+    marked[dim % x.ndim] = (min, max)
+    return x
+
+
+def varying_axes(leaves: list[Any], all_leading: bool, known: frozenset[Axis]) -> tuple[Axis, ...]:
+    """The axes of a call's arguments whose lengths vary: marked ones, known ones, or every first one."""
+    found: list[Axis] = []
+    for slot, leaf in enumerate(leaves):
+        array = leaf._data if isinstance(leaf, Tensor) else leaf
+        if not isinstance(array, np.ndarray) or not array.ndim or not array.flags.c_contiguous:
+            continue
+        axes = set(leaf.__dict__.get("_varying", ())) if isinstance(leaf, Tensor) else set()
+        axes |= {axis for where, axis in known if where == slot and axis < array.ndim}
+        if all_leading:
+            axes.add(0)
+        found += [(slot, axis) for axis in sorted(axes) if array.shape[axis] >= 2]
+    return tuple(found)
+
+
+class DynamicTable:
+    """The templates of one compiled function."""
+
+    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+        self.function = function
+        self.options = options
+        self.captures: list[DynamicCapture] = []
+        self.notes: list[str] = []
+        self._seen: dict[Axis, set[int]] = {}  # the lengths that calls which had to be captured came with
+
+    def found(self, leaves: list[Any], structure: Any) -> Capture | None:
+        """The capture for a call that differs in sizes from one that was captured for all of them."""
+        for dynamic in self.captures:
+            captured = dynamic.at(leaves, structure)
+            if captured is not None:
+                return captured
+        return None
+
+    def capture(self, leaves: list[Any], structure: Any) -> Capture | None:
+        """A capture for all sizes, as far as sizes of this call vary; None if they do not, or if it must be for one."""
+        axes = varying_axes(leaves, self.options.dynamic, self._varying(leaves))
+        if not axes:
+            return None
+        try:
+            dynamic = DynamicCapture(self.function, leaves, structure, self.options, axes)
+            captured = dynamic.template.at(dynamic.sizes)
+        except NotDynamic as reason:
+            self.notes.append(f"captured for one size only: {reason}")
+            return None
+        self.captures.append(dynamic)
+        return captured
+
+    def _varying(self, leaves: list[Any]) -> frozenset[Axis]:
+        """The axes that have had two other lengths in calls before this one."""
+        found = set()
+        for slot, leaf in enumerate(leaves):
+            for axis, length in enumerate(getattr(leaf, "shape", ())):
+                seen = self._seen.setdefault((slot, axis), set())
+                if len(seen - {length}) >= 2:
+                    found.add((slot, axis))
+                seen.add(length)
+        return frozenset(found)
+
+
+class DynamicCapture:
+    """The template of one kind of call, and which calls are of this kind."""
+
+    def __init__(self, function: Callable[..., Any], leaves: list[Any], structure: Any, options: Options,
+                 axes: tuple[Axis, ...]) -> None:  # fmt: skip
+        self.axes = axes
+        lengths = [_length(leaves, axis) for axis in axes]
+        self.sizes = tuple(dict.fromkeys(lengths))
+        self.symbols = tuple(self.sizes.index(length) for length in lengths)
+        self.key = self._key(leaves, structure)
+        self.limits = _limits(leaves, axes, self.symbols)
+        watcher = Watcher(self.sizes)
+        first = capture(function, leaves, structure, options, watcher=watcher)
+        self.guards = [*watcher.guards, *self.limits]
+        others = list(self._neighbours())
+        found = [first] + [
+            capture(function, self._resized(leaves, sizes), structure, options, watcher=Watcher(sizes))
+            for sizes in others
+        ]
+        self.template = Template(found, [self.sizes, *others], self.guards)
+        self.first: Capture = first
+
+    def at(self, leaves: list[Any], structure: Any) -> Capture | None:
+        """The capture for a call, if it is of this kind and its sizes are allowed."""
+        try:
+            sizes: list[int | None] = [None] * len(self.sizes)
+            for axis, symbol in zip(self.axes, self.symbols, strict=True):
+                length = _length(leaves, axis)
+                if sizes[symbol] not in (None, length):
+                    return None
+                sizes[symbol] = length
+            given = tuple(size for size in sizes if size is not None)
+            if not self.template.allows(given) or self._key(leaves, structure) != self.key:
+                return None
+        except (IndexError, AttributeError, TypeError):
+            return None  # other arguments altogether
+        return self.template.at(given)
+
+    def _key(self, leaves: list[Any], structure: Any) -> Any:
+        """The key of a call in which varying lengths are left out."""
+        masked = [self._described(slot, leaf) for slot, leaf in enumerate(leaves)]
+        plain = [None if isinstance(mark, tuple) else leaf for leaf, mark in zip(leaves, masked, strict=True)]
+        return call_key(plain, structure), tuple(masked)
+
+    def _described(self, slot: int, leaf: Any) -> Any:
+        axes = {axis for where, axis in self.axes if where == slot}
+        if not axes:
+            return None
+        array = leaf._data if isinstance(leaf, Tensor) else leaf
+        shape = tuple(None if axis in axes else length for axis, length in enumerate(array.shape))
+        flags = array.flags.c_contiguous, array.flags.writeable
+        if isinstance(leaf, Tensor):
+            return shape, array.dtype, *flags, requires_grad(leaf), is_leaf(leaf)
+        return shape, array.dtype, *flags
+
+    def _neighbours(self) -> Iterator[Numbers]:
+        """Sizes to compare with: each size changed alone, and then all of them."""
+        for k in range(len(self.sizes)):
+            yield self._allowed(
+                (*self.sizes[:k], self.sizes[k] + step, *self.sizes[k + 1 :]) for step in (1, -1, 2, -2, 3, 4)
+            )
+        yield self._allowed(
+            tuple(size * factor + step + k for k, size in enumerate(self.sizes))
+            for factor, step in ((2, 3), (1, 2), (1, 3), (1, 5), (1, -2), (1, -3))
+        )
+
+    def _allowed(self, candidates: Any) -> Numbers:
+        for sizes in candidates:
+            distinct = len(set(sizes)) == len(sizes)
+            if distinct and sizes != self.sizes and min(sizes) >= 2 and all(guard(sizes) for guard in self.guards):
+                return sizes
+        raise NotDynamic("the function asks so much of the sizes that there is nothing to compare with")
+
+    def _resized(self, leaves: list[Any], sizes: Numbers) -> list[Any]:
+        resized = list(leaves)
+        for slot in {slot for slot, _ in self.axes}:
+            leaf = leaves[slot]
+            array = leaf._data if isinstance(leaf, Tensor) else leaf
+            shape = list(array.shape)
+            for (where, axis), symbol in zip(self.axes, self.symbols, strict=True):
+                if where == slot:
+                    shape[axis] = sizes[symbol]
+            recorded = isinstance(leaf, Tensor) and requires_grad(leaf)
+            resized[slot] = ArraySpec(tuple(shape), array.dtype, recorded, not recorded or is_leaf(leaf))
+        return resized
+
+
+def _length(leaves: list[Any], axis: Axis) -> int:
+    leaf = leaves[axis[0]]
+    array = leaf._data if isinstance(leaf, Tensor) else leaf
+    return int(array.shape[axis[1]])
+
+
+def _limits(leaves: list[Any], axes: tuple[Axis, ...], symbols: tuple[int, ...]) -> list[Callable[[Numbers], bool]]:
+    limits: list[Callable[[Numbers], bool]] = []
+    for (slot, axis), symbol in zip(axes, symbols, strict=True):
+        leaf = leaves[slot]
+        if isinstance(leaf, Tensor) and axis in leaf.__dict__.get("_varying", ()):
+            limits.append(_between(symbol, *leaf.__dict__["_varying"][axis]))
+    return limits
+
+
+def _between(symbol: int, low: int, high: int | None) -> Callable[[Numbers], bool]:
+    return lambda sizes: low <= sizes[symbol] and (high is None or sizes[symbol] <= high)

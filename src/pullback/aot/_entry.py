@@ -1,0 +1,354 @@
+"""`Entry`: one capture, partitioned and compiled, ready to be called.
+
+The forward is compiled at once. Backward graphs are compiled when they are needed, one for each set of outputs that
+gradients arrive at: what depends on an absent gradient is no part of the graph then, and inputs that only such
+gradients lead to get none, as in eager code.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.aot._capture import Capture, GraphInput, Options
+from pullback.aot._draws import sources_of
+from pullback.aot._fits import Fit
+from pullback.aot._metadata import OWN, MutationType
+from pullback.aot._partition import Partition, partition
+from pullback.aot._private import with_private_copies
+from pullback.aot._stored_partition import stored_partition
+from pullback.core.spec import spec_for
+from pullback.errors import HigherOrderError
+from pullback.graph.descriptors import DummyAOTOutput
+from pullback.graph.graph import Graph
+from pullback.graph.ir import BACKWARD, Value
+from pullback.graph.types import type_of
+
+# Compiles a graph: called with the graph and the types of its inputs, returns a function of one list that it owns.
+Compiler = Callable[[Graph, list[Any]], Callable[[list[Any]], Sequence[Any]]]
+
+_MOST_MASKS = 8
+
+
+class Compilers:
+    """The functions that compile graphs, and how a joint graph is split for them."""
+
+    def __init__(
+        self, forward: Compiler, backward: Compiler | None = None, inference: Compiler | None = None,
+        partitioner: Any = "auto", memory_budget: float = 1.0, layout: str = "exact",
+    ) -> None:  # fmt: skip
+        self.forward = forward
+        self.backward = backward or forward
+        self.inference = inference or forward
+        self.partitioner = partitioner
+        self.memory_budget = memory_budget
+        self.layout = layout  # "any": the backward graph takes tangents as they come
+
+    def split(self, graph: Graph, count: int, static: tuple[int, ...]) -> Partition:
+        """The two halves of a joint graph."""
+        if callable(self.partitioner):
+            return self.partitioner(graph, count)
+        settings = {"method": self.partitioner, "memory_budget": self.memory_budget, "static_inputs": static}
+        return stored_partition(graph, {"count": count, **settings}, lambda: partition(graph, count, **settings))
+
+
+class Entry:
+    """A compiled call."""
+
+    def __init__(
+        self, captured: Capture, compilers: Compilers, options: Options, function: Callable[..., Any] | None = None
+    ) -> None:
+        self.capture = captured
+        self.fit = Fit(captured, function)
+        self.compilers = compilers
+        self.options = options
+        self.meta = captured.meta
+        self.inputs: list[GraphInput] = captured.inputs
+        self.is_training = captured.is_training
+        self.deferred_error = captured.meta.deferred_backward_error
+        self.overwrites_inputs = any(
+            given.info.mutation_type is not MutationType.NOT_MUTATED for given in self.inputs
+        )
+        self.lock = threading.RLock()
+        self.partition: Partition | None = None
+        self._backwards: dict[tuple[bool, ...], Any] = {}
+        self._recorded: dict[tuple[bool, ...], Any] = {}
+        self._led_from: list[int] | None = None
+        self._reads: dict[tuple[bool, ...], frozenset[int]] = {}
+        self._compile_forward()
+        tangents = [value.type for value in captured.meta.traced_tangents]
+        self.tangent_types = tangents
+        # The inputs that some gradient leads to.
+        first = captured.num_forward_outputs
+        self.reaches = [value is not None for value in self.graph.outputs[first:]] or [False] * len(self.inputs)
+        if self.deferred_error is not None:
+            self.reaches = [True] * len(self.inputs)  # whoever asks for a gradient gets the error
+        keeps = self.is_training and options.higher_order == "retrace"
+        self.draw_sources = sources_of(self.graph) if keeps else ()
+        self.tangent_specs = tuple([spec_for(each.shape, each.dtype) for each in tangents])
+
+    # Compiling.
+
+    def _compile_forward(self) -> None:
+        captured = self.capture
+        graph = pruned(captured)
+        if self.options.joint_pass is not None and self.is_training:
+            graph = self.options.joint_pass(graph)
+        graph = graph.simplify().cse().dce()
+        self.graph = graph
+        types = [value.type for value in graph.inputs]
+        if not self.is_training or self.deferred_error is not None:
+            graph = self._without_gradients(graph) if self.is_training else graph
+            graph.name = "inference" if not self.is_training else "forward"
+            self.forward_graph = graph
+            compiler = self.compilers.inference if not self.is_training else self.compilers.forward
+            self.forward = flat(compiler(graph, [value.type for value in graph.inputs]))
+            self.saved: list[Any] = []
+            return
+        split = self.compilers.split(graph, captured.num_forward_outputs, self._static())
+        self.partition = split = with_private_copies(split, captured.inputs_read_later, captured.outputs_read_later)
+        split.forward.name = "forward"
+        split.backward.name = "backward"
+        self.forward_graph = split.forward
+        self.saved = split.saved
+        self.forward = flat(self.compilers.forward(split.forward, types[: len(split.forward.inputs)]))
+
+    def _without_gradients(self, graph: Graph) -> Graph:
+        """The forward part of a joint graph whose backward can not be."""
+        copy = graph.copy()
+        count = self.capture.num_forward_outputs
+        copy.outputs, copy.output_descs = copy.outputs[:count], copy.output_descs[:count]
+        kept = len(self.inputs)
+        copy = copy.dce()
+        copy.inputs, copy.input_descs = copy.inputs[:kept], copy.input_descs[:kept]
+        return copy
+
+    def _static(self) -> tuple[int, ...]:
+        """The inputs whose memory outlives the call: those that the caller says so of, and what the function holds."""
+        static = set(self.options.static_inputs)
+        return tuple(k for k, given in enumerate(self.inputs) if given.slot in static or given.capture is not None)
+
+    def backward_for(self, defined: tuple[bool, ...]) -> Any:
+        """The compiled backward for gradients that arrive at these outputs."""
+        found = self._backwards.get(defined)
+        if found is None:
+            with self.lock:
+                found = self._backwards.get(defined)
+                if found is None:
+                    found = self._backwards[defined] = self._compile_backward(defined)
+        return found
+
+    def _compile_backward(self, defined: tuple[bool, ...]) -> Any:
+        assert self.partition is not None
+        graph = self.partition.backward
+        if False in defined:
+            if len(self._backwards) > _MOST_MASKS:
+                return None
+            graph = self._specialised(graph, len(self.saved), defined)
+        return flat(self.compilers.backward(graph, [value.type for value in graph.inputs]))
+
+    def _specialised(self, graph: Graph, lead: int, defined: tuple[bool, ...]) -> Graph:
+        """`specialised`, with gradients exactly for those inputs that eager code has gradients for. Simplification may
+        have found a gradient to be zero: it is there if a gradient that led to it is."""
+        if self._led_from is None:
+            self._led_from = sources_of_gradients(self.capture)
+        graph = specialised(graph, lead, defined)
+        arrived = sum(1 << k for k, there in enumerate(defined) if there)
+        for position, sources in enumerate(self._led_from):
+            value = graph.outputs[position]
+            if value is not None and not sources & arrived:
+                graph.outputs[position] = None
+            elif value is None and sources & arrived:
+                gradient = self.capture.graph.outputs[self.capture.num_forward_outputs + position]
+                assert gradient is not None
+                graph.outputs[position] = _zeros(graph, gradient.type)
+        return graph.dce()
+
+    def reads(self, defined: tuple[bool, ...]) -> frozenset[int]:
+        """The saved values, by position, that the backward for these gradients reads."""
+        found = self._reads.get(defined)
+        if found is None:
+            assert self.partition is not None
+            graph = self.partition.backward
+            if False in defined:
+                graph = self._specialised(graph, len(self.saved), defined)
+            used = {id(x) for node in graph.nodes for x in node.inputs} | {id(x) for x in graph.outputs}
+            positions = [k for k in range(len(self.saved)) if id(graph.inputs[k]) in used]
+            found = self._reads[defined] = frozenset(positions)
+        return found
+
+    def run_backward(self, defined: tuple[bool, ...], saved: list[Any], tangents: list[Any]) -> tuple[Any, ...]:
+        """The gradients of the graph's inputs, as arrays."""
+        found = self.backward_for(defined)
+        if found is not None:
+            return tuple(found(*saved, *tangents))
+        return self._with_zeros(defined, saved, tangents)
+
+    def _with_zeros(self, defined: tuple[bool, ...], saved: list[Any], tangents: list[Any]) -> tuple[Any, ...]:
+        """For the ninth set of outputs and later ones: zeros for what is absent, and None for what it leads to."""
+        assert self.partition is not None
+        given = iter(tangents)
+        filled = [
+            next(given) if there else np.zeros(kind.shape, kind.dtype)
+            for there, kind in zip(defined, self.tangent_types, strict=True)
+        ]
+        results = self.backward_for((True,) * len(defined))(*saved, *filled)
+        graph = self._specialised(self.partition.backward, len(self.saved), defined)
+        return tuple([x if value is not None else None for x, value in zip(results, graph.outputs, strict=True)])
+
+    def run_backward_on_payloads(self, defined: Any, saved: list[Any], tangents: list[Any]) -> tuple[Any, ...]:
+        """The same node by node, for payloads that are no arrays: batched gradients, traced ones."""
+        assert self.partition is not None
+        graph = self.partition.backward
+        if False in defined:
+            graph = self._specialised(graph, len(self.saved), defined)
+        return tuple(graph.run_on(*saved, *tangents))
+
+    def differentiable_backward(self, defined: tuple[bool, ...]) -> tuple[Graph, frozenset[int]]:
+        """The gradients as a differentiable function of inputs and tangents, a graph to be run on tensors; and the
+        inputs that it reads. Behind the gradients are the values that the backward pass stores."""
+        found = self._recorded.get(defined)
+        if found is None:
+            with self.lock:
+                found = self._recorded[defined] = self._without_saved(defined)
+        return found
+
+    def _without_saved(self, defined: tuple[bool, ...]) -> tuple[Graph, frozenset[int]]:
+        count = self.capture.num_forward_outputs
+        graph = self.graph.copy()
+        stored = [node.operands[1] for node in graph.nodes if node.op == "store" and node.tag == BACKWARD]
+        graph.nodes = [node for node in graph.nodes if node.op != "store"]
+        graph.outputs = [*graph.outputs[count:], *stored]
+        graph.output_descs = [*graph.output_descs[count:], *map(DummyAOTOutput, range(len(stored)))]
+        for node in graph.nodes:
+            node.effect = None if node.effect == "ordered" else node.effect
+        graph = self._specialised(graph.dce(), len(self.inputs), defined)
+        _check_repeatable(graph)
+        read = {x for node in graph.nodes for x in node.inputs}.union(x for x in graph.outputs if x is not None)
+        return graph, frozenset(k for k, value in enumerate(graph.inputs[: len(self.inputs)]) if value in read)
+
+    def fitting_tangent(self, position: int, gradient: Any) -> Any:
+        """A gradient as the backward graph takes it."""
+        kind = self.tangent_types[position]
+        if type(gradient) is not np.ndarray or self.compilers.layout == "any":
+            return gradient
+        if kind.strides is None:
+            return gradient if gradient.flags.c_contiguous else np.ascontiguousarray(gradient).reshape(kind.shape)
+        if _same_steps(gradient, kind):
+            return gradient
+        laid = _room(kind)
+        laid[...] = gradient
+        return laid
+
+    def misfit(self, leaves: list[Any]) -> str | None:
+        """What of a call with this key is not as it was when this was captured; None if it fits."""
+        return self.fit.misfit(leaves)
+
+
+def _check_repeatable(graph: Graph) -> None:
+    """Raise if what is computed again has effects, which must not happen again."""
+    for node in graph.nodes:
+        call = node.attrs.get("call")
+        if call is not None and call.definition.effect is not None:
+            raise HigherOrderError(
+                f"a derivative of a compiled backward pass needs the results of {node.op}, which has effects",
+                why="it is computed by running the graph again, and the effects would happen again",
+                fix="call the operator outside of the compiled function",
+            )
+
+
+def _same_steps(array: Any, kind: Any) -> bool:
+    """Does the array lie in memory as the type says? Axes with one element have no step to speak of."""
+    return array.strides == kind.strides or all(
+        mine == wanted or length == 1
+        for mine, wanted, length in zip(array.strides, kind.strides, kind.shape, strict=True)
+    )
+
+
+def _room(kind: Any) -> Any:
+    """A new array of this type, which has no gaps."""
+    order = sorted(range(len(kind.shape)), key=lambda axis: -kind.strides[axis])
+    room = np.empty([kind.shape[axis] for axis in order], kind.dtype)
+    back = [0] * len(order)
+    for place, axis in enumerate(order):
+        back[axis] = place
+    return room.transpose(back)
+
+
+def flat(compiled: Any) -> Callable[..., Sequence[Any]]:
+    """A compiled graph as a function of its inputs one by one."""
+    direct = getattr(compiled, "flat", None)
+    if direct is not None:
+        return direct
+    return lambda *arrays: compiled(list(arrays))
+
+
+def pruned(captured: Capture) -> Graph:
+    """The captured graph without the outputs that the runtime makes from others."""
+    graph = captured.graph.copy()
+    first = captured.num_forward_outputs - len(captured.meta.output_info) - captured.meta.num_intermediate_bases
+    for position, info in enumerate(captured.meta.output_info):
+        if info.output_type not in OWN or info.duplicate_of is not None:
+            graph.outputs[first + position] = None
+    return graph
+
+
+def specialised(graph: Graph, lead: int, defined: tuple[bool, ...]) -> Graph:
+    """A backward graph without the tangents that are not defined.
+
+    Backward graphs are linear in the tangents: what depends on absent ones only is zero, and is left out. Where such a
+    value meets another, it is zeros, and in a sum it is nothing at all.
+    """
+    copy = graph.copy()
+    tangents = copy.inputs[lead:]
+    zero = {value for value, there in zip(tangents, defined, strict=True) if not there}
+    alive = {value for value, there in zip(tangents, defined, strict=True) if there}
+    replaced: dict[Value, Value] = {}
+    nodes, copy.nodes = copy.nodes, []
+    for node in nodes:
+        given = [replaced.get(x, x) if type(x) is Value else x for x in node.operands]
+        reads_zero = [type(x) is Value and x in zero for x in given]
+        is_alive = any(type(x) is Value and x in alive for x in given)
+        if any(reads_zero) and not is_alive and node.op != "store":
+            zero.update(node.results)
+            continue
+        if any(reads_zero):
+            left = [x for x, gone in zip(given, reads_zero, strict=True) if not gone]
+            if node.op == "add" and type(left[0]) is Value and left[0].type == node.result.type:
+                replaced[node.result] = left[0]
+                continue
+            given = [_zeros(copy, x.type) if gone else x for x, gone in zip(given, reads_zero, strict=True)]
+        node.operands = tuple(given)
+        copy.nodes.append(node)
+        if is_alive:
+            alive.update(node.results)
+    copy.outputs = [
+        None if value is None or (value in zero and value not in replaced) else replaced.get(value, value)
+        for value in copy.outputs
+    ]
+    kept = [k for k in range(len(copy.inputs)) if k < lead or defined[k - lead]]
+    copy.inputs, copy.input_descs = [copy.inputs[k] for k in kept], [copy.input_descs[k] for k in kept]
+    return copy.dce()
+
+
+def sources_of_gradients(captured: Capture) -> list[int]:
+    """For each input, the tangents that its gradient is computed from, as bits. Asked of the graph as it was traced."""
+    graph, first = captured.graph, len(captured.inputs)
+    led: dict[Value, int] = {value: 1 << k for k, value in enumerate(graph.inputs[first:])}
+    for node in graph.nodes:
+        sources = 0
+        for x in node.inputs:
+            sources |= led.get(x, 0)
+        if sources:
+            led.update(dict.fromkeys(node.results, sources))
+    gradients = graph.outputs[captured.num_forward_outputs :]
+    return [0 if value is None else led.get(value, 0) for value in gradients]
+
+
+def _zeros(graph: Graph, kind: Any) -> Value:
+    zeros = np.zeros(kind.shape, kind.dtype)
+    zeros.flags.writeable = False
+    return graph.add("constant", [], {"value": zeros}, [type_of(zeros)], BACKWARD).result

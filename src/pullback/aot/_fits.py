@@ -1,0 +1,96 @@
+"""Does a call fit a capture? Its key does, or nobody would ask; what depends on the capture itself is asked here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.aot._capture import Capture
+from pullback.aot._captured import CapturedTensor
+from pullback.graph.descriptors import PlainAOTInput, SyntheticBaseAOTInput
+from pullback.tensors.tensor import Tensor
+from pullback.tensors.versions import overlap
+from pullback.tensors.views import view_of
+
+
+class Fit:
+    """What a capture asks of a call: captured tensors are what they were, and no other arguments overlap."""
+
+    def __init__(self, captured: Capture, function: Callable[..., Any] | None) -> None:
+        self.captured = [
+            CapturedTensor(given.capture, given.desc.expr(), function)
+            for given in captured.inputs if given.capture is not None
+        ]  # fmt: skip
+        # Arguments that the function also finds without being given them: they have to be these very tensors.
+        self.met = [(_slot_of(desc), desc.expr(), tensor) for desc, tensor in captured.met.items()]
+        self.groups = captured.groups
+        self.bases = [given for given in captured.inputs if given.members]
+        self.written_slots = [g.slot for g in captured.inputs if g.slot is not None and g.info.mutates_data]
+        self.written_captures = [g.capture for g in captured.inputs if g.capture is not None and g.info.mutates_data]
+        self.is_plain = not (self.captured or self.met or self.groups or self.written_slots)
+
+    def misfit(self, leaves: list[Any]) -> str | None:
+        """What of this call is not as it was when the function was captured; None if it fits."""
+        if self.is_plain:
+            return None
+        for captured in self.captured:
+            found = captured.misfit()
+            if found is not None:
+                return found
+        for slot, name, tensor in self.met:
+            if leaves[slot] is not tensor and _base_of(leaves[slot]) is not tensor:
+                return f"{name}: another object, and the function also uses the one that it was captured with"
+        return self._overlap(leaves)
+
+    def _overlap(self, leaves: list[Any]) -> str | None:
+        for name, mine in self._written(leaves):
+            for slot, leaf in enumerate(leaves):
+                if leaf is not mine and _is_array(leaf) and _overlap(mine, leaf):
+                    return f"{name} and args[{slot}] overlap, and one of them is written"
+            for captured in self.captured:
+                if captured.tensor is not mine and _overlap(mine, captured.tensor):
+                    return f"{name} and {captured.name} overlap, and one of them is written"
+        for group in self.groups:
+            members = [leaves[slot] for slot in group]
+            others = [(slot, x) for slot, x in enumerate(leaves) if slot not in group and _is_array(x)]
+            for slot, leaf in others:
+                if any(_overlap(leaf, member) for member in members):
+                    return f"args[{slot}] overlaps arguments of which one is written"
+        for base in self.bases:
+            if not base.has_base_of(leaves):
+                return f"the arguments {', '.join(map(str, base.members))} do not overlap as they did"
+        return None
+
+    def _written(self, leaves: list[Any]) -> Iterator[tuple[str, Any]]:
+        for slot in self.written_slots:
+            yield f"args[{slot}]", leaves[slot]
+        for captured in self.captured:
+            if any(captured.tensor is each for each in self.written_captures):
+                yield captured.name, captured.tensor
+
+
+def _slot_of(desc: Any) -> int:
+    while not isinstance(desc, PlainAOTInput):
+        assert not isinstance(desc, SyntheticBaseAOTInput)  # no tensor, so nobody finds it elsewhere
+        desc = desc.of
+    return desc.index
+
+
+def _base_of(leaf: Any) -> Any:
+    info = view_of(leaf) if isinstance(leaf, Tensor) else None
+    return None if info is None else info.base
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (Tensor, np.ndarray))
+
+
+def _overlap(first: Any, second: Any) -> bool:
+    mine, theirs = _memory(first), _memory(second)
+    return bool(np.may_share_memory(mine, theirs)) and overlap(mine, theirs)
+
+
+def _memory(leaf: Any) -> Any:
+    return leaf._data if isinstance(leaf, Tensor) else leaf

@@ -1,0 +1,278 @@
+"""`CompiledFunction`: a function with a table of its captures. It is what `aot_function` and `pb.compile` return.
+
+A call looks for its capture in three places: among the short ways (`_fast_call.py`), then in the table by its key, and
+if it is in neither, the function is captured and compiled under the lock. Other threads that want the same wait there
+and find it. A call inside of a trace or of a transform runs the function itself, which becomes part of what is traced.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.aot._capture import Capture, Options, capture
+from pullback.aot._dynamic import DynamicTable
+from pullback.aot._entry import Compilers, Entry
+from pullback.aot._explain import Explanation
+from pullback.aot._fast_call import MISS, fast_call
+from pullback.aot._guards import call_key, difference, leaf_key
+from pullback.aot._leaves import flatten_arguments
+from pullback.aot._runtime import run
+from pullback.core.state import current, open_levels
+from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, TraceError
+from pullback.tensors.tensor import Tensor
+
+PROCESS_LIMIT = 256
+"""How many captures all functions together may have, not counting the first of each."""
+
+_MOST_SHORT_WAYS = 8  # each is tried in turn
+
+_functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+
+
+class CacheInfo(NamedTuple):
+    """How often a call found its capture, and how often it had to be captured."""
+
+    hits: int
+    misses: int
+    currsize: int
+
+
+class _Eager:
+    """Stands in the table for calls that can not be captured: the function itself runs."""
+
+
+EAGER = _Eager()
+
+
+class CompiledFunction:
+    """A function that is captured when it is called with a new kind of arguments, and otherwise runs compiled."""
+
+    def __init__(
+        self, function: Callable[..., Any], compilers: Compilers, options: Options, *, fallback: str = "raise",
+        recompile_limit: int = 8,
+    ) -> None:  # fmt: skip
+        if fallback not in ("raise", "eager"):
+            raise ValueError(f"fallback must be 'raise' or 'eager', got {fallback!r}")
+        if not callable(function):
+            raise TypeError(f"a function is compiled, and {type(function).__name__} is none")
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self.compilers = compilers
+        self.options = options
+        self.fallback = fallback
+        self.recompile_limit = recompile_limit
+        self._name = getattr(function, "__name__", type(function).__name__)
+        self._lock = threading.RLock()
+        self._tracing: set[tuple[int, Any]] = set()  # by thread and key: where a trace of this function is running
+        self._forget()
+        _functions.add(self)
+
+    def _forget(self) -> None:
+        self._entries: dict[Any, list[Any]] = {}
+        self._calls: tuple[Any, ...] = ()  # short ways, the newest first
+        self._hits = 0
+        self._misses = 0
+        self._last_key: Any = None
+        self._reasons: list[str] = []
+        self._warned = False
+        self._sizes = DynamicTable(self.function, self.options)
+
+    # Calling.
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of the function."""
+        if not kwargs:
+            for call in self._calls:
+                result = call(args)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
+        modes = current()
+        if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
+            return self._as_a_part(args, kwargs)
+        leaves, structure = flatten_arguments(args, kwargs)
+        if any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves):
+            return self.function(*args, **kwargs)
+        key = call_key(leaves, structure)
+        entry = self._found(key, leaves)
+        if entry is None:
+            entry = self._compile(key, leaves, structure)
+            if entry is not EAGER and not kwargs:
+                self._shorten(entry, args, leaves)
+        elif entry is not EAGER:
+            self._hits += 1
+        return self.function(*args, **kwargs) if entry is EAGER else run(entry, leaves)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _as_a_part(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call inside of something larger, which looks into the function."""
+        if not self._tracing:
+            return self.function(*args, **kwargs)
+        leaves, structure = flatten_arguments(args, kwargs)
+        with self._in_trace(call_key(leaves, structure)):
+            return self.function(*args, **kwargs)
+
+    def _found(self, key: Any, leaves: list[Any]) -> Any:
+        try:
+            entries = self._entries.get(key, ())
+        except TypeError:
+            raise _unhashable(leaves) from None
+        for entry in entries:
+            if entry is EAGER or entry.misfit(leaves) is None:
+                return entry
+        return None
+
+    def _shorten(self, entry: Entry, args: tuple[Any, ...], leaves: list[Any]) -> None:
+        """Give calls like this one a short way, if there is one."""
+        if len(self._calls) < _MOST_SHORT_WAYS:
+            call = fast_call(entry, args, leaves)
+            if call is not None:
+                self._calls = (call, *self._calls)
+
+    # Compiling.
+
+    def _compile(self, key: Any, leaves: list[Any], structure: Any) -> Any:
+        with self._lock:
+            entry = self._found(key, leaves)  # another thread may have been faster
+            if entry is not None:
+                return entry
+            captured = self._sizes.found(leaves, structure)
+            if captured is not None:
+                entry = Entry(captured, self.compilers, self.options, self.function)
+                self._entries.setdefault(key, []).append(entry)
+                return entry
+            reason = self._reason(key, leaves)
+            if self._misses >= self.recompile_limit or (reason and _recompiled() >= PROCESS_LIMIT):
+                return self._over_the_limit(reason or "the first kind of arguments")
+            self._misses += 1
+            if reason is not None:
+                self._reasons.append(reason)
+            with self._in_trace(key):
+                entry = self._new_entry(leaves, structure)
+            self._last_key = key
+            self._entries.setdefault(key, []).append(entry)
+            return entry
+
+    @contextmanager
+    def _in_trace(self, key: Any) -> Iterator[None]:
+        me = (threading.get_ident(), key)
+        if me in self._tracing:
+            raise TraceError(
+                f"{self._name} calls itself with arguments of the same kind while it is being traced",
+                why="the trace would never end",
+                fix="compile the outermost function only, or write the repetition as pb.while_loop",
+            )
+        self._tracing.add(me)
+        try:
+            yield
+        finally:
+            self._tracing.discard(me)
+
+    def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
+        try:
+            return Entry(self._capture(leaves, structure), self.compilers, self.options, self.function)
+        except AOTError as error:
+            if self.fallback == "raise" or self.options.strict:
+                raise
+            warnings.warn(f"{self._name} runs without being compiled: {error}", stacklevel=4)
+            if isinstance(error, DynamicShapeError) and error.instead is not None:
+                self.function = error.instead(self.function)
+            return EAGER
+
+    def _capture(self, leaves: list[Any], structure: Any) -> Capture:
+        captured = self._sizes.capture(leaves, structure)
+        if captured is None:
+            captured = capture(self.function, leaves, structure, self.options)
+        captured.in_tree = structure
+        return captured
+
+    def _reason(self, key: Any, leaves: list[Any]) -> str | None:
+        """What is new about a call; None for the first one."""
+        for entry in reversed(self._entries.get(key, ())):
+            return entry.misfit(leaves)
+        return None if self._last_key is None else difference(key, self._last_key)
+
+    def _over_the_limit(self, reason: str) -> Any:
+        count = self._misses
+        what = f"{self._name} was compiled for {count} kinds of arguments"
+        if count < self.recompile_limit:
+            what = f"functions were compiled again for {PROCESS_LIMIT} kinds of arguments in this process"
+        if self.options.strict:
+            raise RecompileLimitError(
+                f"{what}, and this is another one",
+                why=f"the last difference was in {reason}",
+                fix="raise recompile_limit, mark the size that varies with pb.aot.mark_dynamic, or pass fewer literals",
+            )
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{what}; other kinds of arguments of {self._name} run without being compiled ({reason})", stacklevel=4
+            )
+        return EAGER
+
+    # Looking inside.
+
+    def cache_info(self) -> CacheInfo:
+        """Hits, misses and the number of captures."""
+        return CacheInfo(self._hits, self._misses, sum(map(len, list(self._entries.values()))))
+
+    def why_recompiled(self) -> list[str]:
+        """For every capture after the first: the first thing that differed from the one before, the last one last."""
+        return list(self._reasons)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
+        leaves, structure = flatten_arguments(args, kwargs)
+        looking = Compilers(
+            lambda graph, types: graph.eval_boxed, partitioner=self.compilers.partitioner,
+            memory_budget=self.compilers.memory_budget,
+        )  # fmt: skip
+        entry = Entry(self._capture(leaves, structure), looking, self.options, self.function)
+        error = entry.deferred_error
+        notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
+        return Explanation(entry, self.function, args, kwargs, notes)
+
+    def clear(self) -> None:
+        """Forget all captures."""
+        with self._lock:
+            self._forget()
+
+    def entries(self) -> list[Entry]:
+        """The captures so far."""
+        return [entry for entries in self._entries.values() for entry in entries if entry is not EAGER]
+
+    def __repr__(self) -> str:
+        return f"<compiled {self._name}>"
+
+
+def _recompiled() -> int:
+    """The captures of all functions, without the first of each."""
+    return sum(max(0, function.cache_info().currsize - 1) for function in tuple(_functions))
+
+
+def reset() -> None:
+    """Forget the captures of all compiled functions; each is captured again when it is called."""
+    for function in tuple(_functions):
+        function.clear()
+
+
+def _unhashable(leaves: list[Any]) -> AOTError:
+    for position, leaf in enumerate(leaves):
+        try:
+            hash(leaf_key(leaf))
+        except TypeError:
+            return TraceError(
+                f"args[{position}], of type {type(leaf).__name__}, is part of the key of a call, and has no hash",
+                fix="pass what is in it, or something that stands for it",
+            )
+    return TraceError("the structure of the arguments has no hash")

@@ -1,0 +1,160 @@
+"""`CompiledBackward`: the node that a compiled call puts on the tape. One node, one compiled backward."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from pullback.aot._draws import drawing_again
+from pullback.autograd._node import Node, released_error
+from pullback.autograd._saved import SavedVariable, version_error
+from pullback.autograd._variable import bump_version
+from pullback.core.spec import Spec, spec_for
+from pullback.core.state import next_stamp
+from pullback.errors import DoubleBackwardError, HigherOrderError
+from pullback.tensors.tensor import Tensor, version_of, wrap
+
+ndarray = np.ndarray
+
+
+class CompiledBackward(Node):
+    """The history of the outputs of a compiled function. Its saved values are arrays, or SavedVariables where others
+    could change them: inputs, outputs, and everything if there are hooks on saved values."""
+
+    __slots__ = (
+        "draws", "entry", "next_nr", "num_outputs", "output_specs", "primals", "saved", "versions", "watched",
+        "written",
+    )  # fmt: skip
+
+    draws: Any  # where generators were when the call began; unset if it draws nothing
+    entry: Any
+    output_specs: tuple[Spec | None, ...]
+    primals: tuple[Any, ...] | None  # the inputs themselves, for derivatives of the backward pass
+    versions: tuple[int, ...]
+    saved: list[Any] | None
+    written: tuple[tuple[Any, int], ...]  # inputs that the backward pass writes to, and how often; unset if none
+    watched: tuple[Any, ...]  # (position in saved, tensor or None, counter or None, version): what others may write
+
+    @classmethod
+    def of_call(cls, entry: Any, edges: list[tuple[Node | None, int]], primals: tuple[Any, ...] | None) -> Any:
+        """The node of one call; what it saves is added when the forward has run."""
+        node = cls()
+        node.entry = entry
+        node.next = tuple([edge[0] for edge in edges])
+        node.next_nr = tuple([edge[1] for edge in edges]) if any(edge[1] for edge in edges) else None
+        node.output_specs = entry.tangent_specs
+        node.num_outputs = len(entry.tangent_specs)
+        node.spec = entry.tangent_specs[0]
+        node.primals = primals
+        node.versions = tuple([version_of(x) if isinstance(x, Tensor) else 0 for x in primals or ()])
+        node.saved = None
+        node.watched = ()
+        node.rare = None
+        node.seq = next_stamp()
+        return node
+
+    @property
+    def specs(self) -> tuple[Spec | None, ...]:
+        return self.output_specs
+
+    def name(self) -> str:
+        return "CompiledBackward"
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        entry = self.entry
+        if entry.deferred_error is not None:
+            raise entry.deferred_error.with_traceback(None)
+        defined = tuple([gradient is not None for gradient in grads])
+        for number, error in entry.meta.deferred_errors.items():
+            if defined[number]:
+                raise error.with_traceback(None)
+        if True not in defined:
+            return (None,) * len(self.next)
+        if as_tensors:
+            return self._recorded(grads, defined)
+        saved = self.saved
+        if saved is None:
+            raise released_error(self.name())
+        for position, tensor, counter, version in self.watched:
+            if tensor is not None:
+                counter = tensor._counter
+            if counter is not None and counter.value != version and position in entry.reads(defined):
+                self._check_written(saved[position], counter, version)
+        is_plain = True
+        values = saved
+        if SavedVariable in map(type, saved):
+            values = [x.unpack(self, False) if type(x) is SavedVariable else x for x in saved]
+            is_plain = all(type(x) is ndarray for x in values)
+        tangents = []
+        for k, gradient in enumerate(grads):
+            if gradient is not None:
+                is_plain = is_plain and type(gradient) is ndarray
+                tangents.append(entry.fitting_tangent(k, gradient))
+        run = entry.run_backward if is_plain else entry.run_backward_on_payloads
+        gradients = run(defined, values, tangents)
+        if entry.meta.backward_writes:
+            for tensor, count in self.written:
+                _count_writes(tensor, count)
+        return gradients
+
+    def _check_written(self, array: Any, counter: Any, version: int) -> None:
+        if counter.has_written(array, version):
+            raise version_error(self, spec_for(array.shape, array.dtype), "", counter.value, version)
+
+    def _recorded(self, grads: tuple[Any, ...], defined: tuple[bool, ...]) -> tuple[Any, ...]:
+        """The gradients with a history of their own: the joint graph, applied to the inputs themselves."""
+        entry = self.entry
+        if self.primals is None:
+            raise DoubleBackwardError(
+                "a derivative of a compiled backward pass was asked for",
+                why='the function was compiled with higher_order="error", so the inputs were not kept',
+                fix='compile it with higher_order="retrace"',
+            )
+        if self.saved is None or len(self.primals) < len(entry.inputs):
+            raise released_error(self.name())
+        graph, read = entry.differentiable_backward(defined)
+        for position in read:
+            self._check_unchanged(position)
+        if entry.meta.indices_of_inputs_that_requires_grad_with_mutations_in_bw:
+            raise HigherOrderError(
+                "a derivative of a compiled backward pass was asked for that writes to an input which requires grad",
+                why="the write would have to be part of the derivative",
+                fix="write to a .clone() of the input, or call backward without create_graph=True",
+            )
+        primals = [x if isinstance(x, Tensor) else wrap(x) for x in self.primals]
+        tangents = [g for g in grads if g is not None]
+        with drawing_again(self.draws) if entry.draw_sources else nullcontext():
+            results = tuple(graph.run_on(*primals, *tangents))
+        if entry.meta.backward_writes:
+            for (tensor, count), value in zip(self.written, results[len(self.next) :], strict=True):
+                np.copyto(tensor._data if isinstance(tensor, Tensor) else tensor, value._data)
+                _count_writes(tensor, count)
+        return results[: len(self.next)]
+
+    def _check_unchanged(self, position: int) -> None:
+        """Raise if an input that the derivative needs was written since the call."""
+        primal, version = self.primals[position], self.versions[position]  # type: ignore[index]
+        if not isinstance(primal, Tensor) or version_of(primal) == version:
+            return
+        if self.entry.inputs[position].info.mutates_data:
+            raise HigherOrderError(
+                "the function overwrites an input whose old value a higher derivative needs",
+                why="the old value is gone by the time that the backward pass is differentiated",
+                fix="write to a .clone() of the input inside of the function",
+            )
+        raise version_error(self, primal._spec, "", version_of(primal), version)
+
+    def release(self) -> None:
+        # Without saved values it can run again, as eager nodes can.
+        saved, self.saved, self.watched = self.saved, [] if self.saved == [] else None, ()
+        self.primals = None if self.primals is None else ()
+        for x in saved or ():
+            if type(x) is SavedVariable:
+                x.release()
+
+
+def _count_writes(tensor: Any, count: int) -> None:
+    for _ in range(count if isinstance(tensor, Tensor) else 0):
+        bump_version(tensor, tensor._data)

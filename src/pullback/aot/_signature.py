@@ -1,0 +1,102 @@
+"""`Signature`: what the inputs and outputs of a graph mean, for those who store the graph and call it elsewhere.
+
+Parameters and buffers are what the function holds, or is said to be given unchanged (`static_inputs`): parameters
+require grad, buffers do not. Everything else that it is given is a user input. Inputs and outputs are named as the
+graph names them, parameters and buffers by the name that the function has for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pullback.aot._capture import Capture, GraphInput
+from pullback.aot._captured import places_of
+from pullback.aot._metadata import MutationType
+from pullback.graph.descriptors import GradAOTOutput, InputMutationAOTOutput, PlainAOTOutput
+from pullback.graph.graph import Graph
+
+
+@dataclass(frozen=True)
+class BackwardSignature:
+    """What the gradients of a joint graph are the gradients of, and which output is the loss."""
+
+    gradients_to_parameters: dict[str, str]
+    gradients_to_user_inputs: dict[str, str]
+    loss_output: str | None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What the inputs and outputs of a graph mean."""
+
+    parameters: list[str]
+    buffers: list[str]
+    user_inputs: list[str]
+    user_outputs: list[str]
+    inputs_to_parameters: dict[str, str]
+    inputs_to_buffers: dict[str, str]
+    buffers_to_mutate: dict[str, str]
+    parameters_to_mutate: dict[str, str]
+    user_inputs_to_mutate: dict[str, str]
+    captures: list[str]
+    in_tree: Any = field(repr=False)
+    out_tree: Any = field(repr=False)
+    backward: BackwardSignature | None = None
+    input_tokens: tuple[str, ...] = ()  # effects keep their place by the order of the nodes
+    output_tokens: tuple[str, ...] = ()
+
+    @property
+    def loss_output(self) -> str | None:
+        """The output that was differentiated, if the graph begins its backward part by itself."""
+        return None if self.backward is None else self.backward.loss_output
+
+
+def signature_of(
+    found: Capture, graph: Graph, function: Callable[..., Any], static: tuple[int, ...], loss_index: int | None = None
+) -> Signature:
+    """The signature of a graph made from a capture."""
+    kinds: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "user input": {}}
+    mutated: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "user input": {}}
+    gradients: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "user input": {}}
+    there = {
+        desc.expr() for desc, value in zip(graph.output_descs, graph.outputs, strict=True) if value is not None
+    }
+    for given in found.inputs:
+        kind, name = _kind(given, static), _name(given, function)
+        kinds[kind][given.desc.expr()] = name
+        if given.info.mutation_type is not MutationType.NOT_MUTATED:
+            mutated[kind][InputMutationAOTOutput(given.desc).expr()] = name
+        gradient = GradAOTOutput(given.desc).expr()
+        if gradient in there:
+            gradients[kind][gradient] = name
+    return Signature(
+        parameters=list(kinds["parameter"].values()), buffers=list(kinds["buffer"].values()),
+        user_inputs=list(kinds["user input"]),
+        user_outputs=[PlainAOTOutput(k).expr() for k in range(len(found.meta.output_info))],
+        inputs_to_parameters=kinds["parameter"], inputs_to_buffers=kinds["buffer"],
+        buffers_to_mutate=mutated["buffer"], parameters_to_mutate=mutated["parameter"],
+        user_inputs_to_mutate=mutated["user input"],
+        captures=[_name(given, function) for given in found.inputs if given.capture is not None],
+        in_tree=found.in_tree, out_tree=found.out_tree,
+        backward=None if not found.is_training else BackwardSignature(
+            gradients["parameter"], gradients["user input"],
+            None if loss_index is None else PlainAOTOutput(loss_index).expr(),
+        ),
+    )  # fmt: skip
+
+
+def _kind(given: GraphInput, static: tuple[int, ...]) -> str:
+    if given.capture is None and given.slot not in static:
+        return "user input"
+    return "parameter" if given.wants_grad else "buffer"
+
+
+def _name(given: GraphInput, function: Callable[..., Any]) -> str:
+    """What the function calls a tensor that it holds."""
+    text: str = given.desc.expr()
+    if given.capture is None:
+        return text
+    place = next((place for place in places_of(function, given.capture) if isinstance(place.name, str)), None)
+    return given.capture.name or (text if place is None else place.name)

@@ -1,0 +1,300 @@
+"""`Trace`: run a function once on tensors without data, under the ordinary tape.
+
+Nothing above the payload knows that it is traced. The tape records nodes, in-place writes rebase histories, views know
+their bases, versions are counted; and `run_pass` over these nodes is the backward graph (`_joint.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pullback.aot._memory import common_base, memory_of, shadow_like, synthetic_base
+from pullback.autograd._fields import requires_grad_
+from pullback.autograd._node import Node
+from pullback.autograd._task import task_variable
+from pullback.autograd._variable import edge_of, requires_grad
+from pullback.core.state import changed, next_stamp
+from pullback.declare.op import Op, registry
+from pullback.declare.steps import ViewStep
+from pullback.errors import AliasError, CaptureError, ConstantMutationError
+from pullback.graph.descriptors import (
+    CapturedAOTInput,
+    PlainAOTInput,
+    SyntheticBaseAOTInput,
+    ViewBaseAOTInput,
+)
+from pullback.graph.types import type_of
+from pullback.payloads.traced import Recorder, Storage, TracedArray, recorded, traced_constant, user_location
+from pullback.tensors.tensor import Tensor, alias, extra_of, is_inference, shared_counter, wrap
+from pullback.tensors.versions import new_counter, overlap
+from pullback.tensors.views import CreationMeta, ViewInfo, view_of
+
+Array = np.ndarray[Any, Any]
+
+
+class WrittenAlias(BaseException):
+    """A member of a group of overlapping inputs was written: the trace begins again, with the group merged.
+
+    Not an Exception, so that the traced function does not catch it by accident.
+    """
+
+    def __init__(self, group: tuple[int, ...]) -> None:
+        super().__init__(group)
+        self.group = group
+
+
+class InputBoundary(Node):
+    """Where the history of an input begins that is no leaf: gradients are taken here, and go no further."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "InputBoundary"
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        return ()
+
+
+class Primal:
+    """A traced tensor that stands for an input: what it was at the start, and where its gradient is taken."""
+
+    __slots__ = ("desc", "edge", "former_edge", "original", "payload", "slots", "storage", "tensor", "value")
+
+    def __init__(self, tensor: Tensor, original: Any, desc: Any, slots: list[int]) -> None:
+        self.tensor = tensor
+        self.original = original  # the caller's tensor or array
+        self.desc = desc
+        self.slots = slots  # the leaf slots that hold it; none for captures and bases
+        self.payload: TracedArray = tensor._data
+        self.storage = self.payload.storage
+        self.value = self.payload.value
+        self.edge: tuple[Node | None, int] = edge_of(tensor)
+        self.former_edge: Any = None  # of a leaf, before its shape was changed
+
+
+class Trace(Recorder):
+    """A running trace, with the tensors that stand for its inputs."""
+
+    def __init__(self, captures: str = "lift", merged: tuple[tuple[int, ...], ...] = ()) -> None:
+        super().__init__("forward")
+        self.captures_mode = captures
+        self.merged = merged
+        self.candidates: list[tuple[int, ...]] = []  # groups of inputs that overlap, and are not merged
+        self.primals: list[Primal] = []  # in the order of the graph's inputs
+        self.members: dict[int, Primal] = {}  # by slot: what the function is given
+        self.known: dict[int, Primal] = {}  # by id of the caller's object: arguments, bases of groups, captures
+        self.captured: list[Primal] = []
+        self.met: dict[Any, Tensor] = {}  # inputs that the function also reaches by itself, by descriptor
+        self.constants: dict[int, tuple[Tensor, Tensor]] = {}  # captures that became constants, by id
+        self.entangled: list[Storage] = []  # captures that overlap other inputs, and those
+        self.num_slots = 0
+
+    def numbered(self) -> Iterator[tuple[int, Primal]]:
+        """The inputs that the caller can see, with their slots; captures are numbered behind the arguments."""
+        for slot, primal in self.members.items():
+            if primal.slots[0] == slot:
+                yield slot, primal
+        for position, primal in enumerate(self.captured):
+            yield self.num_slots + position, primal
+
+    def home(self, array: Array) -> TracedArray:
+        return traced_constant(self, array)
+
+    def draw(self, name: str, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return recorded(self, registry[name], operands, params)
+
+    def running_node(self) -> Any:
+        task = task_variable.get(None)
+        return None if task is None else task.current_node
+
+    def before_write(self, storage: Storage) -> None:
+        if any(storage is constant._data.storage for _, constant in self.constants.values()):
+            raise ConstantMutationError(
+                "the function writes to a tensor that it was not given, and which is a constant of the graph",
+                location=user_location(),
+                why='captures="constant" was asked for, so the graph has a copy of it',
+                fix='pass it as an argument, or allow captures="lift"',
+            )
+        for group in self.candidates:
+            if storage.slot in group:
+                raise WrittenAlias(group)
+        if any(storage is each for each in self.entangled):
+            raise AliasError(
+                "the function writes to memory that it reaches in two ways: through an argument and through a tensor "
+                "that it was not given, or through two of those",
+                location=user_location(),
+                why="a write to one of them would have to be seen through the other",
+                fix="pass both as arguments, or use a .copy() of one",
+            )
+
+    # Inputs.
+
+    def add_inputs(self, arrays: dict[int, Any], groups: list[tuple[int, ...]], num_slots: int) -> None:
+        """Make tensors for the array leaves, by slot. `groups` are the slots that overlap in memory."""
+        self.num_slots = num_slots
+        self.candidates = [group for group in groups if group not in self.merged]
+        for group in sorted(self.merged):
+            self._add_group(group, {slot: arrays[slot] for slot in group})
+        for slot, leaf in arrays.items():
+            if slot not in self.members and not self._is_duplicate(leaf, slot):
+                self.members[slot] = self._add_input(leaf, PlainAOTInput(slot), slot, [slot])
+
+    def _is_duplicate(self, leaf: Any, slot: int) -> bool:
+        """Is this argument the same object as an earlier one? Then it has the same stand-in."""
+        known = self.known.get(id(leaf))
+        if known is None:
+            return False
+        known.slots.append(slot)
+        self.members[slot] = known
+        return True
+
+    def _add_input(self, leaf: Any, desc: Any, owner: Any, slots: list[int]) -> Primal:
+        shadow = shadow_like(leaf)
+        value = self.graph.add_input(type_of(shadow), desc)
+        tensor = wrap(TracedArray(Storage(self, value, shadow, owner), shadow, value))
+        shared_counter(tensor)
+        if hasattr(leaf, "requires_grad"):
+            with changed(transforms=()):  # a capture may be met inside of a transform, and is from outside of it
+                _mirror(tensor, leaf)
+        primal = self.known[id(leaf)] = Primal(tensor, leaf, desc, slots)
+        self.primals.append(primal)
+        return primal
+
+    # Overlapping inputs of which one is written.
+
+    def _add_group(self, group: tuple[int, ...], leaves: dict[int, Any]) -> None:
+        root: Any
+        root, steps = common_base(leaves)
+        if root is not None:
+            viewing = min((slot for slot in group if steps[slot]), default=group[0])
+            desc: Any = ViewBaseAOTInput(PlainAOTInput(viewing))
+        else:
+            root, steps = synthetic_base(leaves)
+            desc = SyntheticBaseAOTInput(PlainAOTInput(group[0]))
+        base = self._add_input(root, desc, ("base", group[0]), [])
+        for slot in group:
+            if not self._is_duplicate(leaves[slot], slot):
+                self.members[slot] = self._member(base, leaves[slot], steps[slot], slot)
+
+    def _member(self, base: Primal, leaf: Any, steps: tuple[ViewStep, ...], slot: int) -> Primal:
+        value, shadow = base.value, base.storage.shadow
+        for step in steps:
+            shadow = step.op.kernel(shadow, **step.params)
+            value = self.add(step.op, [value], step.params, [type_of(shadow)]).result
+        tensor = wrap(TracedArray(base.storage, shadow, value, steps))
+        info = view_of(leaf) if isinstance(leaf, Tensor) else None
+        meta = CreationMeta.DEFAULT if info is None else info.creation_meta
+        # Tensors of which autograd does not know that they share memory count their writes each for itself.
+        tensor._counter = new_counter() if info is None else shared_counter(base.tensor)
+        if isinstance(base.original, Tensor):
+            extra_of(tensor).view = ViewInfo(base.tensor, steps, meta, -1)
+        primal = self.known[id(leaf)] = Primal(tensor, leaf, PlainAOTInput(slot), [slot])
+        return primal
+
+    # Captures.
+
+    def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Callable[..., Any]) -> Any:
+        """Stand in for every operator: tensors from outside become inputs first."""
+        for x in operands:
+            if isinstance(x, Tensor) and type(x._data) is np.ndarray:
+                return proceed(op, tuple([self.lifted(x) if isinstance(x, Tensor) else x for x in operands]), params)
+        return proceed(op, operands, params)
+
+    def lifted(self, tensor: Tensor) -> Tensor:
+        """The stand-in of a tensor that the function uses, and was not given."""
+        if type(tensor._data) is not np.ndarray:
+            return tensor
+        known = self.known.get(id(tensor))
+        if known is not None:
+            if known.desc not in self.met:
+                self.met[known.desc] = tensor
+            return known.tensor
+        if self.captures_mode == "constant":
+            return self._constant_capture(tensor)
+        if self.captures_mode == "error":
+            name = f" {tensor.name!r}" if tensor.name else ""
+            raise CaptureError(
+                f"the function uses a tensor{name} {tensor._spec!r} that is not among its arguments",
+                location=user_location(),
+                why='captures="error" was asked for',
+                fix='pass it as an argument, or allow captures="lift"',
+            )
+        position = len(self.captured)
+        primal = self._add_input(tensor, CapturedAOTInput(position), ("captured", position), [])
+        self.captured.append(primal)
+        self._note_overlap(primal)
+        return primal.tensor
+
+    def _constant_capture(self, tensor: Tensor) -> Tensor:
+        known = self.constants.get(id(tensor))
+        if known is not None:
+            return known[1]
+        constant = wrap(self.home(tensor._data))
+        constant._data.shadow.flags.writeable = False
+        self.constants[id(tensor)] = (tensor, constant)  # the tensor is held, so that its id stays its own
+        return constant
+
+    def _note_overlap(self, primal: Primal) -> None:
+        """If a captured tensor shares memory with another input, neither may be written."""
+        mine = primal.original._data
+        for other in self.primals:
+            memory = memory_of(other.original)
+            if other is primal or not isinstance(memory, np.ndarray) or not np.may_share_memory(mine, memory):
+                continue
+            if overlap(mine, memory):
+                self.entangled += [primal.storage, other.storage]
+                if other.storage.generation:
+                    self.before_write(other.storage)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """The block is traced. Hooks on saved values apply when the compiled function runs, and not here."""
+        with changed(trace=self, interceptors=(self.intercept,), saved_hooks=(), mutation_guard=None):
+            yield
+
+    def close(self) -> None:
+        """End the trace: its tensors can not be used any more, and what it knows of the caller's is let go of.
+
+        Traced tensors and their trace refer to each other, and live until the garbage collector finds them.
+        """
+        self.is_open = False
+        for primal in (*self.primals, *self.members.values()):
+            primal.original = None
+        self.known.clear()
+        self.homes.clear()
+        self.read_later.clear()
+        self.retaining.clear()
+        self.constants.clear()
+        self._constants.clear()
+        self.met = {}
+
+
+def _mirror(tensor: Tensor, leaf: Any) -> None:
+    """Give a stand-in the flags of the caller's tensor."""
+    if isinstance(leaf, Tensor):
+        _mirror_kind(tensor, leaf)
+    if not leaf.requires_grad:
+        return
+    if leaf.is_leaf:
+        requires_grad_(tensor)
+    else:
+        node = InputBoundary()
+        node.next, node.spec, node.rare, node.seq = (), tensor._spec, None, next_stamp()
+        tensor._node = node
+
+
+def _mirror_kind(tensor: Tensor, leaf: Tensor) -> None:
+    """Views that may not be written where gradients are recorded stay such views."""
+    if is_inference(leaf):
+        extra_of(tensor).inference = True
+        tensor._counter = None
+    info = view_of(leaf)
+    if info is not None and info.creation_meta is not CreationMeta.DEFAULT:
+        base = alias(tensor)
+        if requires_grad(info.base):
+            requires_grad_(base)
+        extra_of(tensor).view = ViewInfo(base, (), info.creation_meta, 0)

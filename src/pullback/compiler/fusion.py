@@ -1,0 +1,233 @@
+"""Fusion: which nodes are computed in the same loops.
+
+An `Item` is one node, or a part of one, with the loops it wants: over `shape`, of which it may reduce some axes. A
+`Group` is a set of items that share loops. In a group with reduced axes there are two kinds of values: those at every
+point of all loops, and outer ones, which results of reductions are and what is computed from them alone. A loop over
+the reduced axes that needs an outer value comes after the one that makes it: it is the next stage.
+
+    softmax of rows:   stage 0  peak = max(x)                        outer: peak
+                       stage 1  powers = exp(x - peak), sum(powers)  outer: total
+                       stage 2  powers / total
+
+Reductions of many elements are cut into blocks of fixed size, the sums of which are added up in a loop of their own.
+So the order in which numbers are added depends on the shape and on nothing else, and threads have blocks to share.
+Groups of that kind have one stage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pullback.compiler.access import own_strides, squeezed
+from pullback.graph.ir import Node, Value
+
+BLOCKED_FROM = 8192
+"""Elements of a reduction from which on it is done in blocks."""
+COLUMNS_BLOCKED_FROM = 1 << 16
+"""Elements from which on a reduction of leading axes is: its loops would jump through memory."""
+_LONGEST_COLUMN = 64
+_MOST_ITEMS = 512
+_LOOK_BACK = 24
+_MOST_STAGES = 12
+
+
+class Element(NamedTuple):
+    """Where an item reads: one element of `root` for every point of its loops."""
+
+    root: Value
+    kind: str
+    offset: int
+    strides: tuple[int, ...]
+    bounds: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(eq=False)
+class Item:
+    """A node with its loops. Items that are not fusible (`shape` is None) form groups of their own."""
+
+    node: Node
+    result: Value
+    shape: tuple[int, ...] | None
+    reads: tuple[Any, ...]  # an Element or a number for each operand
+    what: Any = None  # how it is computed, to whoever writes it
+    reduced: frozenset[int] | None = None
+    is_expensive: bool = False
+
+    @property
+    def roots(self) -> list[Value]:
+        """The values it reads."""
+        return [read.root for read in self.reads if isinstance(read, Element)]
+
+
+@dataclass(eq=False)
+class Group:
+    """Items that share loops."""
+
+    number: int
+    shape: tuple[int, ...] | None
+    reduced: frozenset[int] | None = None
+    items: list[Item] = field(default_factory=list)
+    is_outer: dict[Value, bool] = field(default_factory=dict)
+    stage: dict[Value, int] = field(default_factory=dict)
+    before: int = 0  # the groups that have to run before, as bits
+    has_bounds: bool = False
+
+    @property
+    def outer_shape(self) -> tuple[int, ...]:
+        """The lengths of the axes that are not reduced."""
+        assert self.shape is not None
+        return tuple([n for axis, n in enumerate(self.shape) if axis not in (self.reduced or ())])
+
+    @property
+    def is_blocked(self) -> bool:
+        """Is the reduction done in blocks?"""
+        return self.reduced is not None and self.shape is not None and needs_blocks(self.shape, self.reduced)
+
+    @property
+    def stages(self) -> int:
+        """How many loops over the reduced axes there are."""
+        inner = [self.stage[item.result] for item in self.items if not self.is_outer[item.result] or item.reduced]
+        return max(inner, default=-1) + 1
+
+
+def needs_blocks(shape: tuple[int, ...], reduced: frozenset[int]) -> bool:
+    """Is a reduction done in blocks?"""
+    terms = math.prod(shape[axis] for axis in reduced)
+    if terms > BLOCKED_FROM:
+        return True
+    return len(shape) - 1 not in reduced and terms > _LONGEST_COLUMN and math.prod(shape) > COLUMNS_BLOCKED_FROM
+
+
+def fuse(items: Sequence[Item]) -> list[Group]:
+    """Groups of items in an order in which they can run. Items come in an order in which they could."""
+    fusion = _Fusion()
+    for item in items:
+        fusion.place(item)
+    return sorted(fusion.groups, key=lambda group: (group.before.bit_count(), group.number))
+
+
+class _Fusion:
+    def __init__(self) -> None:
+        self.groups: list[Group] = []
+        self.maker: dict[Value, Group] = {}
+        self.by_shape: dict[Any, list[Group]] = defaultdict(list)
+        self.by_outer_shape: dict[Any, list[Group]] = defaultdict(list)
+
+    def place(self, item: Item) -> None:
+        """Put an item into the best group that takes it, or into a new one."""
+        for group in self._candidates(item):
+            found = _fit(group, item)
+            if found is not None and self._is_acyclic(group, item):
+                self._join(group, item, *found)
+                return
+        group = Group(len(self.groups), item.shape)
+        self.groups.append(group)
+        if item.shape is not None:
+            self.by_shape[item.shape].append(group)
+        self._join(group, item, False, 0)
+
+    def _candidates(self, item: Item) -> Iterable[Group]:
+        """Groups that make what is read, then others with the same loops; the latest first."""
+        if item.shape is None:
+            return ()
+        makers = dict.fromkeys(self.maker[root] for root in reversed(item.roots) if root in self.maker)
+        alike = self.by_shape[item.shape][-_LOOK_BACK:] if item.reduced is None or len(item.shape) else []
+        outer = self.by_outer_shape[item.shape][-_LOOK_BACK:] if item.reduced is None else []
+        latest = sorted({*alike, *outer}, key=lambda group: -group.number)
+        return [*makers, *(group for group in latest if group not in makers)]
+
+    def _needs(self, group: Group, item: Item) -> int:
+        need = 0
+        for root in item.roots:
+            maker = self.maker.get(root)
+            if maker is not None and maker is not group:
+                need |= maker.before | 1 << maker.number
+        return need
+
+    def _is_acyclic(self, group: Group, item: Item) -> bool:
+        return not self._needs(group, item) >> group.number & 1
+
+    def _join(self, group: Group, item: Item, is_outer: bool, stage: int) -> None:
+        need = self._needs(group, item) & ~group.before
+        if need:
+            group.before |= need
+            bit = 1 << group.number
+            for other in self.groups:
+                if other.before & bit:
+                    other.before |= need
+        group.items.append(item)
+        group.is_outer[item.result], group.stage[item.result] = is_outer or item.reduced is not None, stage
+        group.has_bounds |= any(isinstance(read, Element) and bool(read.bounds) for read in item.reads)
+        if item.reduced is not None and group.reduced is None:
+            group.reduced = item.reduced
+            self.by_outer_shape[group.outer_shape].append(group)
+        self.maker[item.result] = group
+
+
+def _fit(group: Group, item: Item) -> tuple[bool, int] | None:
+    """Whether the item is an outer one in this group, and at which stage; None if it does not fit."""
+    if group.shape is None or len(group.items) >= _MOST_ITEMS:
+        return None
+    found = None
+    if item.shape == group.shape and (item.reduced is None or group.reduced in (None, item.reduced)):
+        found = _fit_inside(group, item)
+    if found is None and item.reduced is None and group.reduced is not None and item.shape == group.outer_shape:
+        found = _fit_outside(group, item)
+    return None if found is not None and found[1] >= _MOST_STAGES else found
+
+
+def _fit_inside(group: Group, item: Item) -> tuple[bool, int] | None:
+    reduced = group.reduced if item.reduced is None else item.reduced
+    blocked = reduced is not None and group.shape is not None and needs_blocks(group.shape, reduced)
+    bounds = group.has_bounds or any(isinstance(read, Element) and read.bounds for read in item.reads)
+    if blocked and bounds:
+        return None
+    stage = 0
+    for read in item.reads:
+        if not isinstance(read, Element) or read.root not in group.stage:
+            continue
+        own = read.root.type
+        if group.is_outer[read.root]:
+            if blocked or not _is_repeated(read, group):
+                return None
+            stage = max(stage, group.stage[read.root] + 1)
+        elif read.bounds or read.offset or read.strides != own_strides(own) or squeezed(own.shape) != group.shape:
+            return None
+        else:
+            stage = max(stage, group.stage[read.root])
+    return False, stage
+
+
+def _is_repeated(read: Element, group: Group) -> bool:
+    """Is an outer value read at the point that it belongs to, the same for all points of the reduced axes?"""
+    assert group.reduced is not None
+    own = read.root.type
+    if read.bounds or read.offset or squeezed(own.shape) != group.outer_shape:
+        return False
+    if any(read.strides[axis] for axis in group.reduced):
+        return False
+    return own_strides(own) == tuple([s for axis, s in enumerate(read.strides) if axis not in group.reduced])
+
+
+def _fit_outside(group: Group, item: Item) -> tuple[bool, int] | None:
+    """An item with the shape of results, if it reads one of them."""
+    if group.is_blocked or not any(root in group.stage for root in item.roots):
+        return None
+    stage = -1
+    for read in item.reads:
+        if not isinstance(read, Element):
+            continue
+        if read.bounds:
+            return None
+        if read.root in group.stage:
+            own = read.root.type
+            if not group.is_outer[read.root] or read.offset or read.strides != own_strides(own):
+                return None
+            if squeezed(own.shape) != group.outer_shape:
+                return None
+            stage = max(stage, group.stage[read.root])
+    return True, stage

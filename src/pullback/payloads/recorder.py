@@ -1,0 +1,144 @@
+"""`Recorder`: a running trace. It appends to a graph what the operators on traced arrays do.
+
+A recorder knows nothing of tensors and gradients. What a trace needs to know of those is in `aot/_trace.py`, which
+derives from this class. It is reachable as `current().trace` while the traced function runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pullback.core.state import current, next_stamp
+from pullback.declare.op import Op
+from pullback.errors import LeakedTracerError
+from pullback.graph.graph import Graph
+from pullback.graph.ir import BACKWARD, FORWARD, Node, Value
+from pullback.graph.types import ArrayType, type_of
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Recorder:
+    """What one trace has written down so far."""
+
+    def __init__(self, name: str) -> None:
+        self.graph = Graph(name)
+        self.tag = FORWARD
+        self.is_open = True
+        self.watcher: Any = None  # what is told about questions for sizes that vary (aot/_sizes.py)
+        self.recompute: str | None = None
+        self.region: int | None = None
+        self.homes: dict[Value, Any] = {}  # for values computed here: the storage that they were computed for
+        self.read_later: dict[int, Any] = {}  # storages that the backward half reads, by id
+        self.retaining: list[Any] = []  # tensors on which retain_grad() was called
+        self._constants: dict[int, tuple[Any, Value]] = {}
+
+    def add(self, target: Op | str, operands: list[Any], attrs: dict[str, Any], types: list[ArrayType]) -> Node:
+        """Append a node, with what is known of the place it comes from."""
+        node = self.graph.add(target, operands, attrs, types, self.tag)
+        if self.tag is FORWARD:
+            node.place = user_place()
+            node.recompute = self.recompute
+            node.region = self.region
+        else:
+            running = self.running_node()
+            if running is not None:
+                node.seq = running.seq
+        return node
+
+    def before_write(self, storage: Any) -> None:
+        """A storage is about to be written."""
+
+    def home(self, array: np.ndarray[Any, Any]) -> Any:
+        """The payload of a tensor that is made here with this array."""
+        raise NotImplementedError  # abstract: aot/_trace.py
+
+    def draw(self, name: str, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The payload of random numbers that are drawn whenever the graph runs."""
+        raise NotImplementedError  # abstract: aot/_trace.py
+
+    def lifted(self, tensor: Any) -> Any:
+        """The tensor that stands here for one from outside; the tensor itself, if it is from here."""
+        raise NotImplementedError  # abstract: aot/_trace.py
+
+    def running_node(self) -> Any:
+        """The node of the tape whose formula is running, in a backward pass."""
+        return None
+
+    @contextmanager
+    def checkpointed(self) -> Iterator[None]:
+        """What is recorded inside belongs to one checkpoint: backward computes it again, unless told otherwise."""
+        before = self.region, self.recompute
+        self.region, self.recompute = next_stamp(), "PREFER_RECOMPUTE"
+        try:
+            yield
+        finally:
+            self.region, self.recompute = before
+
+    def begin_backward(self) -> None:
+        """What is recorded from now on belongs to the backward half."""
+        self.tag = BACKWARD
+        self._constants = {}
+
+    def constant(self, array: np.ndarray[Any, Any]) -> Value:
+        """The value of a constant. The array is kept as it is now: nobody may write to it later."""
+        key = id(array)
+        known = self._constants.get(key)
+        if known is not None:
+            return known[1]
+        kept = array.copy("K")
+        kept.flags.writeable = False
+        node = self.add("constant", [], {"value": kept}, [type_of(kept)])
+        self._constants[key] = (array, node.result)  # the array is held, so that its id stays its own
+        return node.result
+
+    def check_open(self, name: str, value: Value | None = None) -> None:
+        """Raise if the trace has ended, or is not the one that is running here; `value` is what is used."""
+        if not self.is_open or current().trace is not self:
+            made = value.node.place if value is not None and value.node is not None else None
+            where = "" if made is None else f"it was made at {_written(made)}; "
+            raise LeakedTracerError(
+                f"{name}: a tensor of a trace is used after the trace has ended",
+                location=user_location(),
+                why=f"{where}it has a shape and a type, and never had a value",
+                fix="return it from the function; do not keep it in a list, an attribute or a global",
+            )
+
+
+def is_asked_by_user(depth: int) -> bool:
+    """Is the caller so many frames up code that is not Pullback's own?"""
+    return not sys._getframe(depth + 1).f_code.co_filename.startswith(_PACKAGE)
+
+
+def user_place() -> tuple[str, int, str] | None:
+    """File, line and function of the innermost frame that is not Pullback's own."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        name = code.co_filename
+        is_own = _own_files.get(name)
+        if is_own is None:
+            is_own = _own_files[name] = name.startswith((_PACKAGE, "<pull of ", "<fast path of "))
+        if not is_own:
+            return name, frame.f_lineno, code.co_qualname
+        frame = frame.f_back
+    return None
+
+
+_own_files: dict[str, bool] = {}  # by name: is it Pullback's?
+
+
+def user_location() -> str:
+    """The same for error messages."""
+    place = user_place()
+    return "" if place is None else _written(place)
+
+
+def _written(place: tuple[str, int, str]) -> str:
+    return f"{place[0]}, line {place[1]}, in {place[2]}"

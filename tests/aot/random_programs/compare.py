@@ -1,0 +1,195 @@
+"""Two runs in, the first disagreement out. Every difference that is meant is a rule here, with its reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from .observe import Picture, Run, State
+
+# What a trace refuses although eager code can do it; each says so, and names what to write instead.
+REFUSALS = {
+    "FunctionalizationError": "a write through as_strided of a view, or to memory that was swapped away",
+    "AliasError": "arguments that share memory in a way that autograd does not know of, one of them written",
+    "TraceError": "a leaf made in the function that is used and returned",
+    "AutogradError OVERLAP_WRITE": "a write to a part of an argument whose elements share memory",
+    "DynamicShapeError": "a mask whose number of elements decides a shape",
+}
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """At one step, `what` differs."""
+
+    step: str
+    what: str
+    eager: str
+    compiled: str
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.what}\n  eager    {self.eager}\n  compiled {self.compiled}"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a program does that rules ask about: change axes in place, share memory behind the back of autograd,
+    compute with complex numbers, detach in place."""
+
+    looks: bool = False
+    hides: bool = False
+    is_complex: bool = False
+    lets_go: bool = False
+
+
+NOTHING = Traits()
+
+
+def disagreement(eager: Run, compiled: Run, rules: Counter[str], traits: Traits = NOTHING) -> Disagreement | None:
+    """Where the compiled run first does something that the eager one does not, or None."""
+    for ours, theirs in zip(compiled.steps, eager.steps, strict=False):
+        step = theirs[0]
+        if ours[1] != theirs[1]:
+            if is_refusal(step, ours[1]):
+                rules[f"refused: {ours[1]}"] += 1
+                return None
+            if step == "call" and ours[1] is None and theirs[1] == "AutogradError VIEW_OF_LEAF_INPLACE":
+                # A trace does not know that an argument is a view of a leaf. What reaches the argument is refused
+                # when it is written; other axes for a view of it are not.
+                rules["other axes for a view of a view of a leaf"] += 1
+                return None
+            if "backward" in step and is_meant_error(theirs[1], ours[1], rules, traits):
+                return None
+            if step.startswith("later") and theirs[1] == "AutogradError VIEW_OF_LEAF_INPLACE" and traits.lets_go:
+                # A result that is a view of an intermediate which was detached in place.
+                rules["a view of what was detached in place is no view"] += 1
+                return None
+            return Disagreement(
+                step, "error", f"{theirs[1]} {eager.detail.get(step, '')}", f"{ours[1]} {compiled.detail.get(step, '')}"
+            )
+        if ours[1] is None:
+            found = of_step(step, theirs[2], ours[2], rules, traits)
+            if found is not None:
+                return Disagreement(step, *found)
+    return None
+
+
+VERSION, SECOND = "AutogradError VERSION", "AutogradError SECOND_BACKWARD"
+
+
+def is_refusal(step: str, compiled: str | None) -> bool:
+    """Does a trace refuse what eager code can do?"""
+    return (step == "call" and compiled in REFUSALS) or (step.endswith("of the backward") and compiled == "HigherOrderError")
+
+
+def is_meant_error(eager: str | None, compiled: str | None, rules: Counter[str], traits: Traits) -> bool:
+    """Is it documented that a backward pass raises on one side, or something else?"""
+    if eager == VERSION and compiled is None:
+        rules["the compiled forward saved a copy of its own"] += 1
+        return True
+    if eager == "AutogradError LEAF_MOVED" and compiled is None:
+        rules["a leaf made in the function was overwritten"] += 1
+        return True
+    if eager is None and compiled == VERSION and traits.hides:
+        # Memory that a result got with `.data =`, or that is written as an array: eager code does not notice.
+        rules["a saved value was overwritten unseen, and compiled code noticed"] += 1
+        return True
+    if eager == SECOND and compiled in (None, VERSION):
+        rules["the compiled forward saved less"] += 1
+        return True
+    if eager in (None, VERSION) and compiled == SECOND:
+        # Of eager nodes those without saved values can run again; a compiled call is one node.
+        rules["a compiled call is released as a whole"] += 1
+        return True
+    return False
+
+
+def of_step(step: str, eager: Any, compiled: Any, rules: Counter[str], traits: Traits) -> tuple[str, str, str] | None:
+    if isinstance(eager, Picture):
+        return of_pictures(eager, compiled, rules, traits)
+    if step == "arguments after the error":
+        before, after = compiled  # eager code may have written before it raised; compiled code has not begun
+        return of_pictures(before, after, rules, NOTHING)
+    found = of_gradients(eager, compiled)
+    if found is not None and traits.hides and "None" not in found[1:]:
+        # A saved value that is overwritten through `.data` or an array on the same memory: eager code computes with
+        # what it finds there, compiled code with what it saved.
+        rules["a saved value was overwritten unseen"] += 1
+        return None
+    return found
+
+
+def of_pictures(
+    eager: Picture, compiled: Picture, rules: Counter[str], traits: Traits
+) -> tuple[str, str, str] | None:
+    if eager.structure != compiled.structure:
+        return "structure", eager.structure, compiled.structure
+    for ours, theirs in zip(compiled.states, eager.states, strict=True):
+        for field in fields(State):
+            a, b = getattr(ours, field.name), getattr(theirs, field.name)
+            if a != b and not is_meant(field.name, theirs, ours, rules, traits):
+                return f"{theirs.name}.{field.name}", shown(theirs, field.name), shown(ours, field.name)
+    if eager.shared != compiled.shared:
+        return "shared memory", names(eager, eager.shared - compiled.shared), names(eager, compiled.shared - eager.shared)
+    if eager.grad_mode != compiled.grad_mode:
+        return "grad mode", str(eager.grad_mode), str(compiled.grad_mode)
+    return None
+
+
+def is_meant(field: str, eager: State, compiled: State, rules: Counter[str], traits: Traits) -> bool:
+    """Is this difference one of those that are documented?"""
+    if field == "base" and traits.looks:
+        # Which tensor is the base of which, after one of them got other axes in place, depends in eager code on who
+        # is still alive: see `ops/inplace_views.py`. Values, versions and gradients are compared all the same.
+        rules["_base after axes were changed in place"] += 1
+        return True
+    if field == "values" and traits.is_complex and eager.dtype == compiled.dtype and eager.shape == compiled.shape:
+        # NumPy rounds a product of complex numbers in one way or another, depending on where the operands lie.
+        theirs, ours = (np.frombuffer(state.values, state.dtype) for state in (eager, compiled))
+        if np.allclose(theirs, ours, rtol=1e-12, atol=1e-14, equal_nan=True):
+            rules["rounding of complex products"] += 1
+            return True
+    if field == "version" and traits.hides:
+        # After `.data =` on a tensor that has views these go on counting together, on different memory.
+        rules["versions after .data ="] += 1
+        return True
+    if field == "base" and eager.base == "hidden" and compiled.base == "none":
+        # A view of a tensor that nobody holds can not be told from a tensor of its own, except by asking.
+        rules["a view of what nobody holds has no _base"] += 1
+        return True
+    return False
+
+
+def of_gradients(eager: dict[str, Any], compiled: dict[str, Any]) -> tuple[str, str, str] | None:
+    if eager.keys() != compiled.keys():
+        return "which tensors have gradients", str(sorted(eager)), str(sorted(compiled))
+    scale = max((float(np.abs(g).max()) for g in eager.values() if g is not None and g.size), default=0.0)
+    for name, theirs in eager.items():
+        ours = compiled[name]
+        if not same_gradient(theirs, ours, scale):
+            return f"gradient of {name}", str(theirs), str(ours)
+    return None
+
+
+def same_gradient(theirs: Any, ours: Any, scale: float) -> bool:
+    """Equal up to the order of additions."""
+    if theirs is None or ours is None:
+        # A gradient without elements says nothing; who has one depends on what overlaps nothing.
+        return theirs is ours or (ours if theirs is None else theirs).size == 0
+    if theirs.shape != ours.shape or theirs.dtype != ours.dtype:
+        return False
+    small = 1e-4 if theirs.dtype.itemsize // (2 if theirs.dtype.kind == "c" else 1) == 4 else 1e-9
+    return bool(np.allclose(theirs, ours, rtol=small, atol=small * (1e-3 + scale), equal_nan=True))
+
+
+def shown(state: State, field: str) -> str:
+    value = getattr(state, field)
+    if field == "values":
+        return str(np.frombuffer(value, state.dtype).reshape(state.shape).tolist())
+    return str(value)
+
+
+def names(picture: Picture, pairs: Any) -> str:
+    return str(sorted((picture.states[i].name, picture.states[j].name, apart) for i, j, apart in pairs))

@@ -1,0 +1,161 @@
+"""Sizes that vary: one capture serves all lengths, unless the function does something else for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.aot import mark_dynamic
+from pullback.aot._sizes import Size, Watcher
+
+LENGTHS = (4, 7, 9, 100)
+
+
+def rows(count, requires_grad=True):
+    values = np.arange(count * 3.0).reshape(count, 3) + 1
+    return pb.tensor(values, requires_grad=requires_grad)
+
+
+def loss(result):
+    return result if result.ndim == 0 else (result * result).sum()
+
+
+def misses_for(function, lengths=LENGTHS, **options):
+    """How often a function is traced for these lengths, after checking results and gradients of each."""
+    compiled = pb.compile(function, fallback="raise", **{"dynamic": True, **options})
+    for count in (*lengths, *lengths):
+        mine, theirs = rows(count), rows(count)
+        got, expected = loss(compiled(mine)), loss(function(theirs))
+        assert got.item() == expected.item()
+        got.backward()
+        expected.backward()
+        np.testing.assert_array_equal(mine.grad.numpy(), theirs.grad.numpy())
+    return compiled.cache_info().misses
+
+
+def filled(x):
+    h = pb.zeros((x.shape[0], 2))
+    h[:, 0] = x[:, 1]
+    return h
+
+
+def doubled_in_place(x):
+    h = x * 1
+    h[1:] *= 2
+    return h
+
+
+DYNAMIC = {
+    "elementwise": lambda x: (pb.sin(x) * 2).sum(),
+    "mean": lambda x: x.mean(),
+    "divided by the length": lambda x: (x.reshape(-1) ** 2).sum() / x.shape[0],
+    "product": lambda x: x.T @ x,
+    "new array": filled,
+    "slices": lambda x: x[1:] - x[:-1],
+    "joined": lambda x: pb.concat([x, x]).var(axis=0),
+    "counting": lambda x: pb.arange(x.shape[0])[:, None] * x,
+    "gradient inside": lambda x: pb.func.grad(lambda z: (z**3).sum())(x),
+    "vmap inside": lambda x: pb.vmap(lambda row: pb.tanh(row).sum())(x),
+    "write": doubled_in_place,
+    "broadcast": lambda x: x - x.mean(axis=0),
+    "view returned": lambda x: x.reshape(-1),
+}
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_one_capture_serves_all_lengths(name):
+    assert misses_for(DYNAMIC[name]) == 1
+
+
+def test_a_loop_over_the_axis_is_captured_for_each_length():
+    def summed(x):
+        total = 0
+        for row in range(x.shape[0]):
+            total = total + x[row].sum()
+        return total
+
+    assert misses_for(summed) == len(LENGTHS)
+
+
+def test_a_question_about_a_length_is_a_guard():
+    def chosen(x):
+        return (x * 2).sum() if x.shape[0] > 8 else (x * 3).sum()
+
+    assert misses_for(chosen) == 2
+
+
+def test_a_length_used_as_a_number_is_pinned():
+    assert misses_for(lambda x: x.sum() * float(x.shape[0])) == len(LENGTHS)
+
+
+def test_lengths_zero_and_one_are_captured_alone():
+    assert misses_for(lambda x: (x * x).sum(), (4, 1, 7, 1)) == 2
+
+
+def test_only_marked_axes_vary():
+    compiled = pb.compile(lambda x: x.sum(), fallback="raise")
+    for count in (4, 7, 9):
+        compiled(mark_dynamic(rows(count), 0))
+    assert compiled.cache_info().misses == 1
+    compiled(rows(5))
+    assert compiled.cache_info().misses == 1  # the mark is a wish, and the capture serves it too
+    compiled(mark_dynamic(pb.ones((4, 8), requires_grad=True), 0))
+    assert compiled.cache_info().misses == 2
+
+
+def test_marks_have_limits():
+    compiled = pb.compile(lambda x: x.sum(), fallback="raise")
+    for count in (4, 7, 20):
+        compiled(mark_dynamic(rows(count), 0, max=10))
+    assert compiled.cache_info().misses == 2
+
+
+def test_an_axis_that_caused_two_captures_varies_from_then_on():
+    compiled = pb.compile(lambda x: (x * 2).sum(), fallback="raise")
+    for count in (3, 4, 5, 6, 7, 8, 9, 10):
+        assert compiled(rows(count)).item() == (rows(count) * 2).sum().item()
+    assert compiled.cache_info().misses == 3
+
+
+def test_equal_lengths_vary_together_and_different_ones_alone():
+    compiled = pb.compile(lambda x, y: (x * y).sum(), fallback="raise", dynamic=True)
+    for count in (3, 5, 8):
+        compiled(rows(count), rows(count))
+    assert compiled.cache_info().misses == 1
+    apart = pb.compile(lambda x, y: x.sum() + y.sum(), fallback="raise", dynamic=True)
+    for first, second in ((3, 5), (4, 9), (7, 20)):
+        assert apart(rows(first), rows(second)).item() == (rows(first).sum() + rows(second).sum()).item()
+    assert apart.cache_info().misses == 1
+
+
+def test_a_written_argument_may_vary():
+    def step(x):
+        x.mul_(2)
+        return x.sum()
+
+    compiled = pb.compile(step, fallback="raise", dynamic=True)
+    for count in (3, 5):
+        x = rows(count, requires_grad=False)
+        assert compiled(x).item() == (2 * rows(count)).sum().item()
+        np.testing.assert_array_equal(x.numpy(), 2 * rows(count).detach().numpy())
+    assert compiled.cache_info().misses == 1
+
+
+def test_bad_marks_are_refused():
+    with pytest.raises(IndexError):
+        mark_dynamic(rows(2), 2)
+    with pytest.raises(TypeError):
+        mark_dynamic(np.ones(3), 0)
+
+
+def test_sizes_compute_and_remember_comparisons():
+    watcher = Watcher((6,))
+    (size,) = watcher.shown((6,))
+    assert type(size) is Size
+    assert type(size // 2 + 1) is Size
+    assert (size // 2 + 1) > 3
+    (guard,) = watcher.guards
+    assert guard((6,))
+    assert guard((7,))
+    assert not guard((5,))

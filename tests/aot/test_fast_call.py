@@ -1,0 +1,433 @@
+"""The short way through a compiled call equals the general way, and answers MISS for every call that is not its own."""
+
+import gc
+import threading
+import weakref
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback import aot
+from pullback._compile import compile
+from pullback.aot import _function
+from pullback.aot._fast_call import MISS, fast_call
+from pullback.aot._leaves import flatten_arguments
+from pullback.aot._runtime import run
+
+
+def leaf(*shape, dtype=float):
+    return pb.tensor(np.arange(1.0, 1 + np.prod(shape, dtype=int)).reshape(shape).astype(dtype), requires_grad=True)
+
+
+def plain(*shape, dtype=float):
+    return leaf(*shape, dtype=dtype).detach()
+
+
+def inner(*shape):
+    return leaf(*shape) * 1
+
+
+def shortened(f, *args, **options):
+    """A compiled function, and its short way for calls like this one."""
+    compiled = compile(f, fallback="raise", **options)
+    compiled(*args)
+    (call,) = compiled._calls
+    return compiled, call
+
+
+def ways(f, *args, **options):
+    """The result of the short way and of the general way."""
+    compiled, call = shortened(f, *args, **options)
+    (entry,) = compiled.entries()
+    return call(args), run(entry, flatten_arguments(args, {})[0])
+
+
+CALLS = {
+    "one leaf": (lambda x: pb.sin(x), lambda: (leaf(3),)),
+    "one constant": (lambda x: pb.sin(x), lambda: (plain(3),)),
+    "an array": (lambda x, a: x * a, lambda: (leaf(2, 2), np.full((2, 2), 3.0))),
+    "only arrays": (lambda a, b: pb.asarray(a) * b, lambda: (np.ones(3), np.ones(3))),
+    "inner": (lambda x, y: x * y, lambda: (inner(3), leaf(3))),
+    "two results": (lambda x, y: (pb.exp(x), x * y, y + 1), lambda: (leaf(3), leaf(3))),
+    "some results without history": (lambda x, b: (b * 2, x * b), lambda: (leaf(3), plain(3))),
+    "a tree": (lambda x: {"a": [pb.sin(x), x * 2]}, lambda: (leaf(3),)),
+    "scalars": (lambda x, y: (x * y).sum(), lambda: (leaf(), leaf())),
+    "literals": (lambda x, k, flag, name, nothing: x * k if flag else x, lambda: (leaf(2), 2.5, True, "s", None)),
+    "containers": (
+        lambda p, x: x @ p["w"] + p["b"][0] * p["b"][1],
+        lambda: ({"w": leaf(2, 2), "b": (leaf(2), [plain(2)][0])}, plain(3, 2)),
+    ),
+    "a list of many": (lambda xs: xs[0] * xs[1] * xs[2] + xs[3] * xs[4], lambda: ([leaf(2) for _ in range(5)],)),
+    "nothing": (lambda: pb.ones(3) * 2, lambda: ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_and_histories_are_those_of_the_general_way(name):
+    f, make = CALLS[name]
+    short, general = ways(f, *make())
+    mine, theirs = flatten_arguments((short,), {})[0], flatten_arguments((general,), {})[0]
+    assert flatten_arguments((short,), {})[1] == flatten_arguments((general,), {})[1]
+    nodes = set()
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_array_equal(one._data, other._data)
+        assert one._data.dtype == other._data.dtype and one._spec is other._spec
+        assert (one.requires_grad, one.is_leaf, one._version) == (other.requires_grad, other.is_leaf, other._version)
+        assert one._meta is None and one._base is None
+        if one.grad_fn is not None:
+            nodes.add(one.grad_fn)
+            same_node(one.grad_fn, other.grad_fn)
+            assert one.output_nr == other.output_nr
+    assert len(nodes) <= 1
+
+
+def same_node(mine, theirs):
+    assert type(mine) is type(theirs) and mine.entry is theirs.entry
+    assert mine.num_outputs == theirs.num_outputs and mine.output_specs == theirs.output_specs
+    assert [edge[1] for edge in mine.next_functions] == [edge[1] for edge in theirs.next_functions]
+    assert all(one is other for one, other in zip(mine.next, theirs.next, strict=True))
+    assert all(one is other for one, other in zip(mine.primals, theirs.primals, strict=True))
+    assert mine.versions == theirs.versions and mine.seq < theirs.seq and mine.rare is None
+    for one, other in zip(mine.saved, theirs.saved, strict=True):
+        np.testing.assert_array_equal(one, other)
+    watched = [each for each in theirs.watched if each[1] is not None or each[2] is not None]
+    for one, other in zip(mine.watched, watched, strict=True):
+        assert one[0] == other[0] and one[1] is other[1] and one[3] == other[3]
+        assert (one[2] is None) == (other[2] is None)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients_are_those_of_eager_code(name):
+    f, make = CALLS[name]
+    found = []
+    for function in (f, shortened(f, *make())[0]):
+        args = make()
+        leaves = [x for x in flatten_arguments(args, {})[0] if isinstance(x, pb.Tensor) and x.requires_grad]
+        for x in leaves:
+            x.retain_grad()
+        outs = [x for x in flatten_arguments((function(*args),), {})[0] if x.requires_grad]
+        if outs:
+            sum((x * x).sum() for x in outs).backward()
+        found.append([None if x.grad is None else x.grad._data for x in leaves])
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-14)
+
+
+def test_written_inputs_and_results_are_noticed():
+    for written in ("x", "y", "result"):
+        for attempt in range(2):  # the first call takes the general way, the second the short one
+            if attempt == 0:
+                call = compile(lambda x, y: pb.exp(x * y), fallback="raise")
+            x, y = leaf(3), leaf(3)
+            result = call(x, y)
+            with pb.no_grad():
+                {"x": x, "y": y, "result": result}[written].mul_(2)
+            with pytest.raises(pb.autograd.AutogradError) as caught:
+                result.sum().backward()
+            assert caught.value.code == "VERSION"
+        assert call.cache_info().hits == 1
+
+
+def test_a_write_before_the_call_is_no_error():
+    call = compile(lambda x, y: x * y)
+    x, y = leaf(3), leaf(3)
+    with pb.no_grad():
+        x.mul_(2)
+        y.mul_(2)
+    for _ in range(2):
+        call(x, y).sum().backward()
+    np.testing.assert_array_equal(x.grad._data, 2 * y._data)
+
+
+@pytest.mark.filterwarnings("ignore:anomaly mode")
+def test_everything_that_differs_is_a_miss():
+    hook = pb.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+    args = (leaf(2, 2), plain(2, 2), np.ones((2, 2)), 3)
+    _, call = shortened(lambda x, b, a, k: x * b * a * k, *args)
+    x, b, a, k = args
+    assert call(args) is not MISS
+    view = leaf(4).reshape(2, 2)
+    flipped = pb.tensor(np.asfortranarray(np.ones((2, 2))))
+    frozen = np.ones((2, 2))
+    frozen.flags.writeable = False
+    misses = {
+        "fewer": (x, b, a), "more": (x, b, a, k, 1), "a constant": (b.clone(), b, a, k),
+        "inner": (inner(2, 2), b, a, k), "a view": (view, b, a, k), "shape": (leaf(3, 2), b, a, k),
+        "dtype": (leaf(2, 2, dtype=np.float32), b, a, k),
+        "an array": (np.ones((2, 2)), b, a, k), "requires grad": (x, leaf(2, 2), a, k), "order": (x, flipped, a, k),
+        "a tensor": (x, b, b.clone(), k), "other array": (x, b, np.ones((2, 3)), k),
+        "type": (x, b, np.ones((2, 2), int), k), "read-only": (x, b, frozen, k),
+        "strides": (x, b, np.ones((4, 4))[::2, ::2], k), "value": (x, b, a, 4),
+        "kind": (x, b, a, 3.0), "bool": (x, b, a, True), "text": (x, b, a, "3"),
+    }  # fmt: skip
+    for name, given in misses.items():
+        assert call(given) is MISS, name
+    subclass = np.ones((2, 2)).view(np.matrix)
+    assert call((x, b, subclass, k)) is MISS
+    for mode in (pb.no_grad(), pb.inference_mode(), hook, pb.autograd.detect_anomaly(check_nan=False)):
+        with mode:
+            assert call(args) is MISS
+    pb.set_default_dtype(np.float32)
+    try:
+        assert call(args) is MISS
+    finally:
+        pb.set_default_dtype(np.float64)
+    with pb.autograd.forward_ad.dual_level():
+        assert call((pb.autograd.forward_ad.make_dual(x, pb.ones((2, 2))), b, a, k)) is MISS
+    assert call(args) is not MISS
+
+
+def test_one_object_in_two_places_is_a_miss():
+    for count in (2, 6):
+        xs = [leaf(3) for _ in range(count)]
+        _, call = shortened(lambda *xs: sum(xs), *xs)
+        assert call(tuple(xs)) is not MISS
+        assert call((*xs[:-1], xs[0])) is MISS
+
+
+def test_containers_are_told_apart():
+    f = lambda p: p["a"] * p["b"][0]
+    _, call = shortened(f, {"a": leaf(2), "b": [leaf(2)]})
+    assert call(({"b": [leaf(2)], "a": leaf(2)},)) is not MISS
+    for given in (
+        {"a": leaf(2), "b": (leaf(2),)}, {"a": leaf(2), "b": [leaf(2), leaf(2)]}, {"a": leaf(2), "c": [leaf(2)]},
+        {"a": leaf(2)}, [leaf(2), [leaf(2)]], {"a": [leaf(2)], "b": [leaf(2)]}, {"a": None, "b": [leaf(2)]},
+    ):  # fmt: skip
+        assert call((given,)) is MISS
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.add_(1), lambda x: x.reshape(-1), lambda x: x, lambda x: (x * 2, 3), lambda x: (x * 2).unbind(0),
+        lambda x: [y := x * 2, y],
+    ],
+)  # fmt: skip
+def test_calls_that_do_more_have_no_short_way(f):
+    compiled = compile(f, fallback="raise")
+    compiled(plain(2, 2))
+    assert compiled._calls == ()
+
+
+def test_keyword_arguments_and_unusual_modes_have_no_short_way():
+    compiled = compile(lambda x, k=1: x * k, fallback="raise")
+    compiled(plain(2), k=2)
+    with pb.inference_mode():
+        compiled(plain(2))
+    assert compiled._calls == ()
+
+
+# Captured tensors. ---------------------------------------------------------------------------------------------------
+
+
+w_of_module = None
+
+
+def test_captured_tensors_are_in_the_short_way():
+    w = leaf(3)
+    compiled, call = shortened(lambda x: (x * w).sum(), plain(3))
+    call((plain(3),)).backward()
+    np.testing.assert_array_equal(w.grad._data, plain(3)._data)
+    with pb.no_grad():
+        w.mul_(2)
+    assert call((plain(3),)).item() == (plain(3)._data * w._data).sum()
+    assert compiled.cache_info().misses == 1
+
+
+def test_a_captured_tensor_that_changed_is_a_miss():
+    w = leaf(3)
+    _, call = shortened(lambda x: x * w, plain(3))
+    w.requires_grad_(False)
+    assert call((plain(3),)) is MISS
+    w.requires_grad_(True)
+    assert call((plain(3),)) is not MISS
+    w.data = leaf(2).detach()
+    assert call((plain(2),)) is MISS and call((plain(3),)) is MISS
+    w.data = pb.ones(6)[::2]
+    assert call((plain(3),)) is MISS
+
+
+def test_a_rebound_name_is_a_miss_and_is_captured_anew():
+    w = leaf(3)
+
+    def f(x):
+        return x * w
+
+    compiled, call = shortened(f, plain(3))
+    w = pb.full((3,), 10.0, requires_grad=True)
+    assert call((plain(3),)) is MISS
+    np.testing.assert_array_equal(compiled(plain(3))._data, 10 * plain(3)._data)
+    assert compiled.cache_info().misses == 2
+    assert "w of the closure is another object" in compiled.why_recompiled()[0]
+    del w
+    assert call((plain(3),)) is MISS
+    with pytest.raises(NameError):
+        compiled(plain(3))
+    w = leaf(3)
+
+
+def test_globals_and_defaults_are_looked_at():
+    global w_of_module
+    w_of_module = leaf(3)
+    compiled, call = shortened(lambda x: (lambda y: y * w_of_module)(x), plain(3))
+    w_of_module = leaf(3)
+    assert call((plain(3),)) is MISS
+    compiled(plain(3))
+    assert "global w_of_module" in compiled.why_recompiled()[0]
+
+    def with_defaults(x, w=None, *, v=None):
+        return x * w * v
+
+    with_defaults.__defaults__, with_defaults.__kwdefaults__ = (leaf(3),), {"v": leaf(3)}
+
+    compiled, call = shortened(with_defaults, plain(3))
+    assert call((plain(3),)) is not MISS
+    with_defaults.__kwdefaults__["v"] = leaf(3)
+    assert call((plain(3),)) is MISS
+    compiled(plain(3))
+    with_defaults.__defaults__ = (leaf(3),)
+    compiled(plain(3))
+    assert [text.split(": ")[1].split(" is")[0] for text in compiled.why_recompiled()] == [
+        "keyword default v", "default 0",
+    ]  # fmt: skip
+    w_of_module = None
+
+
+def test_an_argument_that_is_also_captured_is_guarded():
+    w = leaf(3)
+    compiled = compile(lambda x: x * w, fallback="raise")
+    np.testing.assert_array_equal(compiled(w)._data, w._data**2)
+    x = pb.full((3,), 5.0, requires_grad=True)
+    np.testing.assert_array_equal(compiled(x)._data, 5 * w._data)
+    np.testing.assert_array_equal(compiled(w)._data, w._data**2)
+    assert compiled.cache_info().misses == 2
+
+
+# Memory and threads. -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_short", [True, False])
+def test_nothing_keeps_arguments_and_results_alive(is_short):
+    compiled = compile(lambda x, y: (pb.exp(x * y), pb.sin(x)), fallback="raise")
+    compiled(leaf(3), leaf(3))
+    if not is_short:
+        compiled._calls = ()
+    gc.collect()
+    gc.disable()
+    try:
+        x, y = leaf(3), leaf(3)
+        outs = compiled(x, y)
+        (outs[0] * outs[1]).sum().backward(retain_graph=True)
+        watched = [weakref.ref(thing) for thing in (x, y, *outs, outs[0].grad_fn, x._data, outs[0]._data)]
+        del x, y, outs
+        assert [ref() for ref in watched] == [None] * len(watched)
+    finally:
+        gc.enable()
+
+
+def test_the_first_call_keeps_nothing_alive_either():
+    gc.collect()
+    gc.disable()
+    try:
+        for f in (lambda x: pb.exp(x) * x, lambda x: (x * 2).reshape(-1)):
+            x = leaf(3, 3)
+            compiled = compile(f, fallback="raise")
+            out = compiled(x)
+            watched = [weakref.ref(x), weakref.ref(out), weakref.ref(x._data)]
+            del x, out
+            assert [ref() for ref in watched] == [None] * 3
+    finally:
+        gc.enable()
+
+
+def test_written_arguments_are_not_kept_alive():
+    def f(n, x):
+        n.add_(1)
+        return (x * n).sum()
+
+    compiled = compile(f, fallback="raise")
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):
+            n, x = pb.zeros(3), leaf(3)
+            loss = compiled(n, x)
+            loss.backward()
+            watched = [weakref.ref(thing) for thing in (n, x, loss)]
+            del n, x, loss
+            assert [ref() for ref in watched] == [None] * 3
+    finally:
+        gc.enable()
+
+
+def test_threads_take_the_short_way_at_the_same_time():
+    compiled, _ = shortened(lambda x, y: (x * y).sum(), leaf(50), leaf(50))
+    wrong = []
+
+    def work(number):
+        for _ in range(200):
+            x, y = pb.full((50,), float(number), requires_grad=True), leaf(50)
+            compiled(x, y).backward()
+            if not (x.grad._data == y._data).all() or not (y.grad._data == number).all():
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [] and compiled.cache_info().misses == 1
+
+
+def test_draws_are_repeated_for_higher_derivatives():
+    f = lambda x: ((x + pb.random.standard_normal(3)) ** 3).sum()
+    compiled, _ = shortened(f, leaf(3))
+    found = []
+    for function in (f, compiled):
+        pb.random.manual_seed(5)
+        x = leaf(3)
+        (first,) = pb.autograd.grad(function(x), x, create_graph=True)
+        (second,) = pb.autograd.grad(first.sum(), x)
+        found.append((first.tolist(), second.tolist(), pb.random.random(2).tolist()))
+    assert found[0] == found[1]
+
+
+def test_there_are_not_too_many_short_ways():
+    compiled = compile(lambda x: x * 2, recompile_limit=20, fallback="raise")
+    for rank in range(12):
+        compiled(plain(*(1,) * rank))
+    assert len(compiled._calls) == _function._MOST_SHORT_WAYS
+
+
+def test_the_source_can_be_read():
+    compiled, call = shortened(lambda x: x * 2, leaf(3))
+    assert isinstance(call, FunctionType)
+    assert call.source.startswith("def call(args):\n    if len(args) != 1: return MISS\n    a0, = args\n")
+    (entry,) = compiled.entries()
+    assert fast_call(entry, (leaf(3),), [leaf(3)]) is None  # a leaf that is not among the arguments
+
+
+def test_functions_that_are_no_python_functions_are_compiled():
+    class Model:
+        def __init__(self):
+            self.w = leaf(3)
+
+        def __call__(self, x):
+            return x * self.w
+
+    model = Model()
+    compiled, call = shortened(model, plain(3))
+    call((plain(3),)).sum().backward()
+    np.testing.assert_array_equal(model.w.grad._data, plain(3)._data)
+    assert repr(compiled) == "<compiled Model>"
+    bound = compile(model.__call__)
+    np.testing.assert_array_equal(bound(plain(3))._data, (plain(3) * model.w)._data)
+    with pytest.raises(TypeError, match="is none"):
+        compile(3)
+    with pytest.raises(ValueError, match="fallback"):
+        compile(model, fallback="no")
+    with pytest.raises(ValueError, match="backend"):
+        compile(model, backend="abacus")
+    assert aot.aot_function(np.sin, lambda graph, types: graph.eval_boxed)(plain(3)).shape == (3,)
