@@ -1,7 +1,7 @@
 # Every target does its own set-up: an environment is made once, stamped, and remade when pyproject.toml changes.
 # Nothing is needed beforehand but Python >= 3.11 and access to packages (pip's own settings are honoured).
 #
-#   make demo      differentiate plain code, check it, fit a model with it
+#   make demo      differentiate plain code, check it, compile it, fit a model with it
 #   make test      the test suite, on JOBS cores            make test ARGS="tests/autograd -x"
 #   make lint      ruff and mypy
 #   make oracle    PROGRAMS random programs, on Pullback and on torch

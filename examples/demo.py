@@ -1,4 +1,4 @@
-"""What Pullback does, on one screen: differentiate plain code, check the gradient, fit a model with it.
+"""What Pullback does, on one screen: differentiate plain code, check the gradient, compile it, fit a model with it.
 
 The program is a small simulation as one writes it in NumPy: an array is allocated, filled row by row and changed
 through a view. Nothing is rewritten for the sake of derivatives. `make demo` runs this file.
@@ -33,7 +33,7 @@ def heading(text):
 
 
 def main():
-    """The three parts."""
+    """The four parts."""
     start = pb.tensor([1.0, 0.5])
     truth = np.array([1.1, 0.8, 0.6, 0.9])
 
@@ -50,14 +50,18 @@ def main():
     assert pb.autograd.gradcheck(lambda b, r: simulate(b, r)[-1], (begin, rates))
     print("gradcheck passed: both populations at the end, by initial state and by rates")
 
-    heading("3. Fit a model with it")
+    heading("3. Compile it: one trace of the loop, and what it does to memory")
     rng = np.random.default_rng(3)
     observed = pb.asarray(population.detach().numpy() * (1.0 + 0.02 * rng.standard_normal((STEPS + 1, 2))))
+    compiled = pb.compile(lambda guess: ((simulate(start, guess) - observed) ** 2).mean())
     fitted = pb.tensor([0.8, 0.6, 0.8, 0.7], requires_grad=True)
+    print(compiled.explain(fitted))
+
+    heading("4. Fit a model with it")
     momentum, clock = np.zeros(4), time.perf_counter()
     iterations = 120
     for iteration in range(iterations + 1):
-        loss = ((simulate(start, fitted) - observed) ** 2).mean()
+        loss = compiled(fitted)
         loss.backward()
         with pb.no_grad():                                     # the update is in place, and not differentiated
             momentum = 0.9 * momentum + fitted.grad.numpy()

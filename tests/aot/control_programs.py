@@ -96,9 +96,9 @@ def bodies_that_write(position, velocity):
 
 
 def a_loop_of_five(x):
-    return pb.while_loop(
-        lambda c: c[1] < 5, lambda c: (c[0] * 1.1 + c[0].sin(), c[1] + 1), (x, 0), max_steps=8
-    )[0].sum()
+    return pb.while_loop(lambda c: c[1] < 5, lambda c: (c[0] * 1.1 + c[0].sin(), c[1] + 1), (x, 0), max_steps=8)[
+        0
+    ].sum()
 
 
 def a_loop_until(x):

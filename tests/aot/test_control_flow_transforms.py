@@ -3,8 +3,7 @@
 import pytest
 
 import pullback as pb
-from tests.aot.control_programs import PROGRAMS, check_gradients, compiled, recurrent, same, tensors
-from tests.aot.random_loops import RandomLoops
+from tests.aot.control_programs import PROGRAMS, compiled, recurrent, same, tensors
 
 SMALL = ["recurrent", "branches in a loop", "nested", "bodies that write", "a loop until", "branch of outside values",
          "detaching"]  # fmt: skip
@@ -66,22 +65,3 @@ def test_vmap_in_a_trace(name):
 def test_hessian_of_a_scan():
     args = [x.detach() for x in tensors((3, 3), (5, 3), (3,))]
     same(pb.func.hessian(recurrent, argnums=2)(*args), compiled(pb.func.hessian(recurrent, argnums=2))(*args))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_random_loops(seed):
-    """The seeds up to 600 agree, in these ways and the others of this file."""
-    function = RandomLoops(seed)
-    args = function.arguments()
-    check_gradients(function, args)
-    args = [x.detach() for x in args]
-    directions = tuple(pb.linspace(-1, 1, x.size).reshape(x.shape) for x in args)
-
-    def second(*args):
-        return pb.func.jvp(pb.func.grad(function), args, directions)[1]
-
-    def mapped(matrix, vector, sequence):
-        return pb.vmap(function, in_dims=(None, 0, None))(matrix, pb.stack([vector, -vector]), sequence)
-
-    for way in (second, mapped):
-        same(way(*args), compiled(way)(*args))

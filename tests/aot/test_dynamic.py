@@ -159,3 +159,14 @@ def test_sizes_compute_and_remember_comparisons():
     assert guard((6,))
     assert guard((7,))
     assert not guard((5,))
+
+
+def test_an_axis_that_can_not_vary_stays_fixed_while_others_vary():
+    def scores(points, weights):
+        return (points @ weights).sum()
+
+    compiled = pb.compile(scores, fallback="raise", dynamic=True)
+    weights = pb.ones(3)
+    for count in (4, 6, 11):
+        assert compiled(rows(count), weights).item() == scores(rows(count), weights).item()
+    assert compiled.cache_info().misses == 1

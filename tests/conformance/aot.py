@@ -27,6 +27,7 @@ import pytest
 import pullback as pb
 from pullback import aot
 from pullback._compile import compile
+from pullback.graph.printing import opaque_in
 
 VARIANTS: dict[str, Callable[..., Any]] = {
     "numpy": lambda f, **options: compile(f, backend="numpy", fallback="raise", **options),
@@ -36,7 +37,11 @@ VARIANTS: dict[str, Callable[..., Any]] = {
 
 
 def interpret(graph: aot.Graph, types: list[Any]) -> Callable[[list[Any]], list[Any]]:
-    """A compiler that checks the graph and runs it node by node."""
+    """A compiler that checks the graph and its text (case 171, for the graphs of all cases), and runs it node by node."""
+    if not opaque_in(graph):
+        again = aot.Graph.from_text(graph.to_text())
+        assert again == graph, f"{graph}\nis read as\n{again}"
+        again.verify()
     return graph.verify().eval_boxed
 
 

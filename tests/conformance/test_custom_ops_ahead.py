@@ -21,7 +21,6 @@ from pullback.library import (
 )
 from pullback.testing import assert_close
 from pullback.utils.checkpoint import checkpoint
-
 from tests.conformance.aot import VARIANTS, check, inner, interpret, ops_of, plain, rg, trace
 from tests.conformance.custom_ops import T3, P, bare, cube, like_first, name, op, save_input, sq
 

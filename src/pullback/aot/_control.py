@@ -225,4 +225,3 @@ def _shared_inputs(bodies: list[TracedBody], count: int) -> list[Tensor]:
                 with trace.running():
                     trace.stand_in(_given(tensor, False))
     return list(union.values())
-

@@ -171,9 +171,7 @@ def _scan(flow: Scan, payloads: list[Any], had: list[bool], level: VmapLevel) ->
     body = _Batched("body", flow.body, level.size)
     flags, outputs = _grown(body, flow.carried, had)
     wanted = [*flags[: flow.carried], *outputs[flow.carried :]]
-    made = Scan(
-        body.forced(flags, wanted), flow.carried, flow.scanned, flow.length, flow.reverse, limits=flow.limits
-    )
+    made = Scan(body.forced(flags, wanted), flow.carried, flow.scanned, flow.length, flow.reverse, limits=flow.limits)
     carry, xs, constants = flow.parts(_fitted(payloads, had, flags, level.size))
     _, differ, _ = flow.parts(flags)
     slices = [_swapped(x) if flag else x for x, flag in zip(xs, differ, strict=True)]

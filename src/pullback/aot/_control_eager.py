@@ -47,9 +47,7 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     return _chosen(predicate, yes, no)
 
 
-def while_loop(
-    condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Tree, max_steps: int | None
-) -> Any:
+def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Tree, max_steps: int | None) -> Any:
     """A loop; `max_steps` is the most that it makes."""
     carry, state = init, init.filled([leaf.clone() for leaf in init.tensors])
     steps = 0

@@ -159,9 +159,7 @@ def reached(graph: Program, active: Sequence[bool]) -> list[bool]:
 
 def carried_on(body: Program, carried: int, active: Sequence[bool]) -> list[bool]:
     """The inputs of a loop's body that depend on the active ones once it has gone round a few times."""
-    flags = [
-        is_active and is_differentiable(value.type) for is_active, value in zip(active, body.inputs, strict=True)
-    ]
+    flags = [is_active and is_differentiable(value.type) for is_active, value in zip(active, body.inputs, strict=True)]
     while True:
         outputs = reached(body, flags)
         grown = [*(before or after for before, after in zip(flags, outputs[:carried], strict=False)), *flags[carried:]]

@@ -261,9 +261,7 @@ def _reverse(flow: Scan, pull: ScanPull, defined: tuple[bool, ...]) -> Reverse:
     found = without_sums(body, places, first + len(active_constants), scanned)
     recipes = {active_constants[place - first]: recipe for place, recipe in found.recipes.items()}
     remaining = [k for k in active_constants if k not in recipes]
-    made = Scan(
-        found.body, first + len(remaining), scanned, flow.length, not flow.reverse, limits=flow.limits
-    )
+    made = Scan(found.body, first + len(remaining), scanned, flow.length, not flow.reverse, limits=flow.limits)
     return Reverse(made, remaining, recipes, len(active_xs))
 
 

@@ -11,7 +11,7 @@ from pullback.aot._capture import Capture, Options, capture
 from pullback.aot._guards import call_key
 from pullback.aot._leaves import ArraySpec
 from pullback.aot._sizes import Numbers, Watcher
-from pullback.aot._templates import NotDynamic, Template
+from pullback.aot._templates import NotDynamic, Template, check_same_program
 from pullback.autograd._variable import is_leaf, requires_grad
 from pullback.tensors.tensor import Tensor
 
@@ -48,6 +48,14 @@ def varying_axes(leaves: list[Any], all_leading: bool, known: frozenset[Axis]) -
     return tuple(found)
 
 
+class Fixed(Exception):
+    """For other lengths of these axes the function is another program, or none at all."""
+
+    def __init__(self, axes: tuple[Axis, ...], why: str) -> None:
+        super().__init__(why)
+        self.axes = axes
+
+
 class DynamicTable:
     """The templates of one compiled function."""
 
@@ -69,16 +77,20 @@ class DynamicTable:
     def capture(self, leaves: list[Any], structure: Any) -> Capture | None:
         """A capture for all sizes, as far as sizes of this call vary; None if they do not, or if it must be for one."""
         axes = varying_axes(leaves, self.options.dynamic, self._varying(leaves))
-        if not axes:
-            return None
-        try:
-            dynamic = DynamicCapture(self.function, leaves, structure, self.options, axes)
-            captured = dynamic.template.at(dynamic.sizes)
-        except NotDynamic as reason:
-            self.notes.append(f"captured for one size only: {reason}")
-            return None
-        self.captures.append(dynamic)
-        return captured
+        while axes:
+            try:
+                dynamic = DynamicCapture(self.function, leaves, structure, self.options, axes)
+                captured = dynamic.template.at(dynamic.sizes)
+            except Fixed as fixed:
+                self.notes += [f"args[{slot}].shape[{axis}] does not vary: {fixed}" for slot, axis in fixed.axes]
+                axes = tuple(axis for axis in axes if axis not in fixed.axes)
+                continue
+            except NotDynamic as reason:
+                self.notes.append(f"captured for one size only: {reason}")
+                return None
+            self.captures.append(dynamic)
+            return captured
+        return None
 
     def _varying(self, leaves: list[Any]) -> frozenset[Axis]:
         """The axes that have had two other lengths in calls before this one."""
@@ -107,10 +119,16 @@ class DynamicCapture:
         first = capture(function, leaves, structure, options, watcher=watcher)
         self.guards = [*watcher.guards, *self.limits]
         others = list(self._neighbours())
-        found = [first] + [
-            capture(function, self._resized(leaves, sizes), structure, options, watcher=Watcher(sizes))
-            for sizes in others
-        ]
+        found = [first]
+        for number, sizes in enumerate(others):
+            try:
+                other = capture(function, self._resized(leaves, sizes), structure, options, watcher=Watcher(sizes))
+                if number < len(self.sizes):
+                    check_same_program(first.graph, other.graph, self.sizes[number], sizes[number])
+            except Exception as error:
+                # Whatever the function does with another size of this axis, it does not do the same.
+                raise Fixed(self._axes_of(min(number, len(self.sizes) - 1)), str(error).splitlines()[0]) from error
+            found.append(other)
         self.template = Template(found, [self.sizes, *others], self.guards)
         self.first: Capture = first
 
@@ -129,6 +147,9 @@ class DynamicCapture:
         except (IndexError, AttributeError, TypeError):
             return None  # other arguments altogether
         return self.template.at(given)
+
+    def _axes_of(self, symbol: int) -> tuple[Axis, ...]:
+        return tuple(axis for axis, own in zip(self.axes, self.symbols, strict=True) if own == symbol)
 
     def _key(self, leaves: list[Any], structure: Any) -> Any:
         """The key of a call in which varying lengths are left out."""

@@ -97,6 +97,11 @@ def _meta_parts(meta: Any) -> dict[str, Any]:
     return {name: getattr(meta, name) for name in ("input_info", "output_info", "traced_tangent_metas")}
 
 
+def check_same_program(first: Graph, second: Graph, size: int, other: int) -> None:
+    """Raise NotDynamic unless two graphs differ in numbers only, in proportion to a size that changed."""
+    _Solver([(size,), (other,)]).graph([first, second])
+
+
 class _Filler:
     """A constant whose shape varies: all elements are one number, or they count up."""
 

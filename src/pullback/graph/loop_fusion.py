@@ -20,6 +20,8 @@ Kind = TypeVar("Kind", bound=Program)
 def fuse_loops(program: Kind) -> Kind:
     """The graph with fewer scans; the graph itself if no two of them are alike."""
     different: set[tuple[int, int]] = set()  # bodies of loops that carry other things, by identity
+    if sum([node.op == "scan" for node in program.nodes]) < 2:
+        return program
     while True:
         found = _alike(program, different)
         if found is None:

@@ -126,8 +126,9 @@ def checkpoint(
 
 
 def _traced(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], context_fn: Callable[[], Contexts] | None
-) -> Any:
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+    context_fn: Callable[[], Contexts] | None,
+) -> Any:  # fmt: skip
     """Inside of a trace the function runs as it is, and its nodes say that backward is to compute them again."""
     trace = current().trace
     context = noop_context_fn()[0] if context_fn is None else context_fn()[0]
