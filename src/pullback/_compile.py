@@ -12,7 +12,8 @@ from pullback.aot._disk_cache import cache_dir, key_of, load, store
 from pullback.aot._entry import Compilers
 from pullback.aot._function import CompiledFunction
 from pullback.aot._stored_partition import is_storable
-from pullback.compiler import numpy_source
+from pullback.compiler import numpy_source, object_cache
+from pullback.compiler.native import compile_native
 from pullback.compiler.numpy_source.stored import read_record, write_record
 from pullback.graph.graph import Graph
 
@@ -39,18 +40,27 @@ def compile(
             function, backend=backend, partitioner=partitioner, memory_budget=memory_budget,
             recompile_limit=recompile_limit, fallback=fallback, **options,
         )  # fmt: skip
-    compilers = Compilers(_backend(backend), partitioner=partitioner, memory_budget=memory_budget)
+    compilers = Compilers(_backend(backend, fallback), partitioner=partitioner, memory_budget=memory_budget)
     return CompiledFunction(
         fn, compilers, Options(**options), fallback=fallback, recompile_limit=recompile_limit
     )
 
 
-def _backend(backend: Any) -> Any:
+def _backend(backend: Any, fallback: str) -> Any:
     if callable(backend):
         return backend
     if backend in ("auto", "numpy"):
         return compile_numpy
-    raise ValueError(f"backend must be 'auto', 'numpy' or a function that compiles graphs, got {backend!r}")
+    if backend == "llvm":
+        return lambda graph, types: _compile_native(graph, types, fallback == "raise")
+    raise ValueError(f"backend must be 'auto', 'llvm', 'numpy' or a function that compiles graphs, got {backend!r}")
+
+
+def _compile_native(graph: Graph, types: Any, strict: bool) -> Any:
+    """Native code; object code is kept where everything else is that outlives the process."""
+    folder = cache_dir()
+    object_cache.set_folder(None if folder is None else folder / "objects")
+    return compile_native(graph, types, strict=strict)
 
 
 def compile_numpy(graph: Graph, types: Any) -> Any:
@@ -75,7 +85,9 @@ def export_source(
     results. If something requires grad, `forward` also returns what `backward` needs: give it that, and the gradients
     of the results, and it returns the gradients of the arguments.
 
-    >>> print(pb.aot.export_source(lambda x: x * 2 + 1, pb.ones(3)))  # doctest: +SKIP
+    >>> source = pb.aot.export_source(lambda x: pb.sin(x) * 2, pb.ones(3))
+    >>> "np.sin(" in source, "pullback" in source
+    (True, False)
     """
     joint = joint_graph(fn, *args, **kwargs)
     graphs: list[Graph]

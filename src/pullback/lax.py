@@ -1,7 +1,8 @@
-"""`stop_gradient` under the name that JAX programs import it by: `from pullback import lax`."""
+"""Names that JAX programs import: `from pullback import lax`."""
 
+from pullback.aot._control import cond, fori_loop, scan, while_loop
 from pullback.ops import functions as _functions
 
 stop_gradient = _functions["stop_gradient"]
 
-__all__ = ["stop_gradient"]
+__all__ = ["cond", "fori_loop", "scan", "stop_gradient", "while_loop"]

@@ -409,6 +409,36 @@ def test_a_custom_function_keeps_its_derivative_and_refuses_further_ones():
         compiled(pb.func.hessian(function))(X)
 
 
+def test_a_custom_operator_has_all_its_derivatives():
+    @pb.library.custom_op("test_control_flow::cube", mutates_args=())
+    def cube(x: pb.Tensor) -> pb.Tensor:
+        return x**3
+
+    cube.register_fake(pb.empty_like)
+    cube.register_autograd(
+        lambda ctx, g: g * 3 * ctx.saved_tensors[0] ** 2,
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]),
+    )
+
+    def function(x):
+        return pb.scan(lambda c, row: (cube(c * row) * 0.5 + c.sin(), cube(c)), x[0], x)[0].sum()
+
+    for way in (pb.func.grad(function), pb.func.jacrev(pb.func.grad(function))):
+        same(way(X), compiled(way)(X))
+
+
+def test_effects_happen_in_every_step(capsys):
+    def function(x):
+        return pb.scan(lambda c, row: (pb.aot.debug_print("{}", c) * row, None), x[0], x)[0].sum()
+
+    x = pb.tensor(X.numpy(), requires_grad=True)
+    expected = gradients(function, [x])
+    plain = capsys.readouterr().out
+    assert plain.count("\n") == 2
+    same(expected, gradients(compiled(function), [x]))
+    assert capsys.readouterr().out == plain
+
+
 def test_no_grad_in_a_body():
     def function(x):
         def step(c, row):

@@ -1,5 +1,6 @@
 """The short way through a compiled call equals the general way, and answers MISS for every call that is not its own."""
 
+import functools
 import gc
 import threading
 import weakref
@@ -211,12 +212,26 @@ def test_calls_that_do_more_have_no_short_way(f):
     assert compiled._calls == ()
 
 
-def test_keyword_arguments_and_unusual_modes_have_no_short_way():
+def test_unusual_modes_have_no_short_way():
     compiled = compile(lambda x, k=1: x * k, fallback="raise")
-    compiled(plain(2), k=2)
     with pb.inference_mode():
         compiled(plain(2))
-    assert compiled._calls == ()
+    assert compiled._calls == () and compiled._calls_by_names == {}
+
+
+def test_keyword_arguments_have_short_ways_of_their_own():
+    f = lambda x, *, y, b=2.0: x * y * b
+    compiled = compile(f, fallback="raise")
+    compiled(leaf(3), y=plain(3), b=3.0)
+    ((key, (call,)),) = compiled._calls_by_names.items()
+    assert key == (1, ("b", "y")) and compiled._calls == ()
+    assert call((leaf(3), 3.0, plain(3))) is not MISS
+    for kwargs in ({"y": plain(3), "b": 3.0}, {"b": 3.0, "y": plain(3)}, {"y": leaf(3)}, {"y": plain(3), "b": 4.0}):
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(leaf(3), **kwargs)._data, f(leaf(3), **kwargs)._data)
+    assert compiled.cache_info() == (5, 3, 3)
+    with pytest.raises(TypeError):
+        compiled(leaf(3), leaf(3), y=leaf(3))
 
 
 # Captured tensors. ---------------------------------------------------------------------------------------------------
@@ -260,7 +275,7 @@ def test_a_rebound_name_is_a_miss_and_is_captured_anew():
     assert call((plain(3),)) is MISS
     np.testing.assert_array_equal(compiled(plain(3))._data, 10 * plain(3)._data)
     assert compiled.cache_info().misses == 2
-    assert "w of the closure is another object" in compiled.why_recompiled()[0]
+    assert "w is another object" in compiled.why_recompiled()[0]
     del w
     assert call((plain(3),)) is MISS
     with pytest.raises(NameError):
@@ -275,7 +290,7 @@ def test_globals_and_defaults_are_looked_at():
     w_of_module = leaf(3)
     assert call((plain(3),)) is MISS
     compiled(plain(3))
-    assert "global w_of_module" in compiled.why_recompiled()[0]
+    assert "w_of_module is another object" in compiled.why_recompiled()[0]
 
     def with_defaults(x, w=None, *, v=None):
         return x * w * v
@@ -289,10 +304,70 @@ def test_globals_and_defaults_are_looked_at():
     compiled(plain(3))
     with_defaults.__defaults__ = (leaf(3),)
     compiled(plain(3))
-    assert [text.split(": ")[1].split(" is")[0] for text in compiled.why_recompiled()] == [
-        "keyword default v", "default 0",
+    assert [text.split(": ")[1] for text in compiled.why_recompiled()] == [
+        "v is another object", "w is another object",
     ]  # fmt: skip
     w_of_module = None
+
+
+class Layer:
+    def __init__(self, number):
+        self.w = pb.full((3,), float(number), requires_grad=True)
+
+    def __call__(self, x):
+        return x * self.w
+
+
+class Model:
+    def __init__(self):
+        self.layers = [Layer(1), Layer(2)]
+        self.options = {"bias": leaf(3)}
+
+    def run(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x + self.options["bias"]
+
+
+def test_every_step_of_the_way_to_a_captured_tensor_is_looked_at():
+    model = Model()
+    changes = {
+        "layers[0].w": lambda: setattr(model.layers[0], "w", pb.full((3,), 5.0, requires_grad=True)),
+        "layers[1]": lambda: model.layers.__setitem__(1, Layer(7)),
+        "options['bias']": lambda: model.options.update(bias=pb.zeros(3, requires_grad=True)),
+        "layers": lambda: setattr(model, "layers", [Layer(3), Layer(4)]),
+    }
+    functions = [compile(model.run, fallback="raise"), compile(lambda x: model.run(x), fallback="raise")]
+    for change in ("", *changes):
+        if change:
+            changes[change]()
+        for compiled in functions:
+            for _ in range(2):
+                np.testing.assert_array_equal(compiled(plain(3))._data, model.run(plain(3))._data)
+            if change:
+                assert f"{change} is another object" in compiled.why_recompiled()[-1]
+    assert all(compiled.cache_info()[:2] == (5, 5) for compiled in functions)
+    compiled = compile(model.run, fallback="raise")
+    compiled(plain(3))
+    del model.options["bias"]
+    with pytest.raises(KeyError):
+        compiled(plain(3))
+
+
+def test_ways_lead_through_functions_and_not_through_what_is_ours():
+    w = leaf(3)
+    inner = compile(lambda x: x * w, fallback="raise")
+    inner(plain(3))  # it holds w, too
+    outer = compile(lambda x: inner(x) + 1, fallback="raise")
+    outer(plain(3))
+    (captured,) = outer.entries()[0].fit.captured
+    assert [step.text for step in captured.way] == ["inner", "w"]
+    w = pb.zeros(3, requires_grad=True)
+    assert outer(plain(3)).tolist() == [1.0, 1.0, 1.0]
+    partial = compile(functools.partial(lambda a, x: x * a[0], (w,)), fallback="raise")
+    partial(plain(3))
+    (captured,) = partial.entries()[0].fit.captured
+    assert len(captured.way) == 1 and captured.way[0].leads_there()
 
 
 def test_an_argument_that_is_also_captured_is_guarded():
@@ -407,6 +482,49 @@ def test_the_source_can_be_read():
     assert call.source.startswith("def call(args):\n    if len(args) != 1: return MISS\n    a0, = args\n")
     (entry,) = compiled.entries()
     assert fast_call(entry, (leaf(3),), [leaf(3)]) is None  # a leaf that is not among the arguments
+
+
+def test_methods_are_compiled_for_each_object():
+    class Scaled:
+        def __init__(self, factor):
+            self.w = pb.full((3,), factor, requires_grad=True)
+
+        @compile(fallback="raise")
+        def forward(self, x):
+            return x * self.w
+
+    first, second = Scaled(2.0), Scaled(3.0)
+    for _ in range(2):
+        assert first.forward(plain(3)).tolist() == [2.0, 4.0, 6.0]
+        assert second.forward(plain(3)).tolist() == [3.0, 6.0, 9.0]
+    assert first.forward is first.forward and first.forward is not second.forward
+    assert first.forward.cache_info()[:2] == (1, 1)
+    first.forward(plain(3)).sum().backward()
+    assert first.w.grad.tolist() == [1.0, 2.0, 3.0] and second.w.grad is None
+    first.w = pb.full((3,), 10.0)
+    assert first.forward(plain(3)).tolist() == [10.0, 20.0, 30.0]
+    assert "self.w is another object" in first.forward.why_recompiled()[0]
+    kept = first.forward
+    watched = weakref.ref(first)
+    del first
+    assert watched() is None and len(Scaled.forward._methods._known) == 1
+    with pytest.raises(ReferenceError):
+        kept.function(plain(3))
+
+
+def test_objects_that_are_containers_are_arguments_of_their_methods():
+    class Pair:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+        @compile(fallback="raise")
+        def product(self, x):
+            return self.a * self.b * x
+
+    pb.utils.pytree.register(Pair, lambda p: ((p.a, p.b), None), lambda _, parts: Pair(*parts))
+    for _ in range(2):
+        assert Pair(leaf(3), leaf(3)).product(plain(3)).tolist() == [1.0, 8.0, 27.0]
+    assert Pair.product.cache_info()[:2] == (1, 1)
 
 
 def test_functions_that_are_no_python_functions_are_compiled():

@@ -220,17 +220,19 @@ def test_a_function_that_calls_itself_is_refused():
 
     with pytest.raises(aot.TraceError, match="and_back calls itself"):
         and_back(pb.ones(2))
+    with pytest.raises(aot.TraceError, match="forever calls itself"):
+        compile(lambda x: forever(x) * 2, fallback="raise")(pb.ones(2))
 
 
 def test_a_function_that_calls_itself_with_other_arguments_is_part_of_itself():
     @compile(fallback="raise")
     def power(x, n):
-        return x if n == 1 else power(x, n - 1) * x
+        return x if n == -3 else power(x, n - 1) * x
 
     x = pb.tensor([2.0, 3.0], requires_grad=True)
     for _ in range(2):
         x.grad = None
-        power(x, 4).sum().backward()
+        power(x, 0).sum().backward()  # -1 and -2 have the same hash
         np.testing.assert_array_equal(x.grad._data, 4 * x._data**3)
     assert power.cache_info().misses == 1
 
@@ -370,6 +372,49 @@ def test_the_ninth_set_of_outputs_is_filled_with_zeros():
             found.append([None if x.grad is None else x.grad.tolist() for x in args])
         assert found[0] == found[1]
     assert 9 <= names.count("backward") <= 11
+
+
+def test_backends_say_what_they_are():
+    seen = []
+
+    def compiler(graph, types):
+        def run(arrays):
+            seen.append((graph.name, [array.strides for array in arrays]))
+            return graph.eval_boxed(arrays)
+
+        return run
+
+    f = lambda x: pb.exp(pb.cos(pb.sin(x)))
+    for layout, strides in (("exact", (24, 8)), ("any", (8, 16))):
+        compiler.layout = layout
+        call = aot.aot_function(f, compiler)
+        x = leaf(2, 3)
+        call(x).backward(pb.tensor(np.ones((3, 2))).T)
+        assert seen[-1][0] == "backward" and seen[-1][1][-1] == strides
+    compiler.recompute_is_free = True
+    call = aot.aot_function(f, compiler)
+    call(leaf(2, 3))
+    assert call.entries()[0].partition.method == "min_cut"
+    assert call.explain(leaf(2, 3)).data["partition"]["method"] == "min_cut"
+
+
+def test_a_traced_function_can_be_evaluated():
+    w = pb.full((2,), 3.0)
+
+    def f(a, b, k):
+        a.mul_(2)
+        return a + b * w, k
+
+    a, b = pb.ones(2), pb.ones(2)
+    for keep in (True, False):
+        traced = aot.trace(f, a, b, 5, keep_input_mutations=keep)
+        (total, k), mutated = traced.eval(a, b, 5)
+        assert total.tolist() == [5.0, 5.0] and k == 5
+        assert {name: value.tolist() for name, value in mutated.items()} == {"mutated(args[0])": [2.0, 2.0]}
+    z = pb.tensor([1.0, 2.0, 3.0])
+    (total, _), mutated = aot.trace(f, z[:2], z[1:], 5).eval(z[:2], z[1:], 5)
+    assert total.tolist() == [14.0, 13.0] and list(mutated) == ["mutated(base_of(args[0]))"]
+    assert a.tolist() == b.tolist() == [1.0, 1.0] and z.tolist() == [1.0, 2.0, 3.0] and z._version == 0
 
 
 def test_signatures_say_what_inputs_and_outputs_mean():

@@ -37,7 +37,7 @@ VARIANTS: dict[str, Callable[..., Any]] = {
 
 
 def interpret(graph: aot.Graph, types: list[Any]) -> Callable[[list[Any]], list[Any]]:
-    """A compiler that checks the graph and its text (case 171, for the graphs of all cases), and runs it node by node."""
+    """A compiler that checks the graph and its text (case 171, for the graphs of all cases), and runs it as it is."""
     if not opaque_in(graph):
         again = aot.Graph.from_text(graph.to_text())
         assert again == graph, f"{graph}\nis read as\n{again}"

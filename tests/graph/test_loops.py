@@ -149,6 +149,31 @@ def test_a_large_batch_adds_its_products_step_by_step():
     assert backward.attrs["carried"] == 2
 
 
+def test_what_is_the_same_in_every_step_is_computed_once():
+    def function(w, x):
+        def step(c, row):
+            inner, _ = pb.scan(lambda d, _: (d * w.exp(), None), c, None, length=2)
+            return inner + (w * 2).T.sum() + (w @ w).sin(), row
+
+        last, _ = pb.scan(step, x[0], x)
+        return pb.while_loop(lambda c: c.sum() < 5, lambda c: c + w.cosh(), last)
+
+    graph = graph_of(function, (3, 3), (4, 3, 3))
+    assert {"exp", "sum", "sin", "cosh", "matmul"} <= {node.op for node in graph.nodes}
+    (loop,) = loops(graph)
+    assert [node.op for node in loop.attrs["body"].nodes if node.op != "scan"] == ["add", "add"]
+    w, x = arrays_for(graph)
+    np.testing.assert_allclose(graph.verify().eval(w, x)[0], function(pb.tensor(w), pb.tensor(x)).numpy())
+
+
+def test_what_might_raise_stays_in_the_loop():
+    def function(w, x):
+        return pb.scan(lambda c, row: (pb.linalg.inv(w) @ c, None), x[0], x)[0]
+
+    (loop,) = loops(graph_of(function, (3, 3), (4, 3)))
+    assert any("inv" in node.op for node in loop.attrs["body"].nodes)
+
+
 def test_loops_can_be_read_back():
     graph = graph_of(several, (4, 3), (3,))
     assert Graph.from_text(graph.to_text()) == graph

@@ -121,10 +121,10 @@ class Outputs:
             if primal.tensor is leaf:
                 return OutputType.is_input, slot, None
         found = None if leaf._data.storage.frozen else self._input_behind(leaf)
-        if leaf._data.storage.frozen and any(p.tensor is root_tensor(leaf) for _, p in self.inputs):
+        if leaf._data.storage.frozen and leaf._data.storage.slot is not None:
             raise FunctionalizationError(
-                "a result is a view of memory that an argument had, before it was given other memory",
-                why="its base is the argument, and its elements are elsewhere",
+                "a result lies in the memory that an argument had, before it was given other memory",
+                why="its elements are no longer found through the argument",
                 fix="take views again after assigning to .data",
             )
         if found is None:

@@ -16,10 +16,11 @@ from pullback.aot._leaves import ArraySpec, flatten_arguments
 from pullback.aot._metadata import ViewAndMutationMeta
 from pullback.aot._partition import Partition
 from pullback.aot._partition import partition as split
+from pullback.aot._runtime import input_of
 from pullback.aot._signature import Signature, signature_of
 from pullback.core.axes import normalize_shape
 from pullback.core.pytree import unflatten
-from pullback.graph.descriptors import PlainAOTInput, PlainAOTOutput
+from pullback.graph.descriptors import PlainAOTOutput
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD
 from pullback.tensors.tensor import Tensor
@@ -45,14 +46,13 @@ class Traced:
     in_tree: Any
     out_tree: Any
     signature: Signature  # which inputs and outputs are what to the caller
+    captured: Capture
 
     def eval(self, *args: Any, **kwargs: Any) -> Any:
         """The graph on real arguments, which stay as they are: `(outputs, mutated values by slot)`."""
         leaves, _ = flatten_arguments(args, kwargs)
-        arrays = []
-        for desc in self.graph.input_descs:
-            leaf = leaves[desc.index] if isinstance(desc, PlainAOTInput) else self.meta.captures[desc.index]
-            arrays.append(np.array(leaf._data if isinstance(leaf, Tensor) else leaf))
+        given = [input_of(each, leaves) for each in self.captured.inputs]
+        arrays = [np.array(leaf._data if isinstance(leaf, Tensor) else leaf) for leaf in given]
         results = self.graph.eval(*arrays)
         by_desc = dict(zip((desc.expr() for desc in self.graph.output_descs), results, strict=True))
         outs = [
@@ -90,7 +90,7 @@ def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Traced:
     graph = found.graph.simplify().dce()
     graph.name = "forward"
     signature = signature_of(found, graph, fn, options.static_inputs)
-    return Traced(graph, found.meta, found.in_tree, found.out_tree, signature)
+    return Traced(graph, found.meta, found.in_tree, found.out_tree, signature, found)
 
 
 def collect_metadata(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> ViewAndMutationMeta:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from pullback.aot._metadata import (
     OutputType,
     ViewAndMutationMeta,
 )
+from pullback.aot._stops import Stops, stops_of
 from pullback.aot._trace import Primal, Trace, WrittenAlias
 from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
 from pullback.core.pytree import flatten, unflatten
@@ -99,8 +100,10 @@ class Capture:
     is_training: bool
     groups: tuple[tuple[int, ...], ...] = ()
     members: dict[int, InputAliasInfo] = field(default_factory=dict)
-    inputs_read_later: frozenset[int] = frozenset()  # in whose memory eager code saves values for backward
-    outputs_read_later: frozenset[int] = frozenset()  # the same for outputs of the forward part
+    # By number: inputs in whose memory eager code saves values for backward, with the size of the largest of these.
+    inputs_read_later: dict[int, int] = field(default_factory=dict)
+    stops: Stops = field(default_factory=Stops)  # what has no history inside
+    outputs_read_later: dict[int, int] = field(default_factory=dict)  # the same for outputs of the forward part
     in_tree: Any = None
     met: dict[Any, Tensor] = field(default_factory=dict)  # arguments that are captured as well, by descriptor
 
@@ -164,6 +167,7 @@ class _Maker:
         self.trace, self.outs, self.options = trace, outs, options
         self.infos = {id(p): input_info(trace, p, options.keep_input_mutations) for p in trace.primals}
         self._check_groups()
+        self._check_flags()
         groups = {slot: number for number, group in enumerate(trace.merged) for slot in group}
         self.members = {slot: self._member_info(p, slot, groups.get(slot)) for slot, p in trace.members.items()}
         blank = InputAliasInfo(is_leaf=False, requires_grad=False, keep_input_mutations=options.keep_input_mutations)
@@ -208,6 +212,18 @@ class _Maker:
                     "what is written requires grad, and autograd does not know that they are related",
                 )
 
+    def _check_flags(self) -> None:
+        """Views of an argument change with its flag; as arguments of their own they would not."""
+        for primal in self.trace.primals:
+            if self.infos[id(primal)].sets_requires_grad is not None:
+                views = [
+                    p.slots[0] for p in self.trace.members.values()
+                    if isinstance(p.original, Tensor) and (info := view_of(p.original)) and info.base is primal.original
+                ]  # fmt: skip
+                if views and primal.slots:
+                    reason = "the function changes whether one of them requires grad, of which the others are views"
+                    raise alias_error({slot: None for slot in [primal.slots[0], *views]}, reason)
+
     # The graph.
 
     def finish(self, out_tree: Any, backward: bool) -> Capture:
@@ -227,8 +243,9 @@ class _Maker:
         return Capture(
             graph=graph, meta=meta, inputs=self._graph_inputs(), out_tree=out_tree,
             num_forward_outputs=len(finals), is_training=is_training, groups=trace.merged, members=self.members,
-            inputs_read_later=frozenset(k for k, p in enumerate(trace.primals) if id(p.storage) in trace.read_later),
-            outputs_read_later=frozenset(k for k, x in enumerate(self._kept()) if id(x) in trace.read_later),
+            inputs_read_later=self._read_later([primal.storage for primal in trace.primals]),
+            stops=stops_of(trace) if is_training else Stops(),
+            outputs_read_later=self._read_later(self._kept()),
             met={desc: x for desc, x in trace.met.items() if not isinstance(desc, CapturedAOTInput)},
         )  # fmt: skip
 
@@ -260,6 +277,10 @@ class _Maker:
                 yield primal.tensor._data.storage
         for out in (*self.outs, *self.outputs.bases):
             yield out._data.storage if isinstance(out, Tensor) else None
+
+    def _read_later(self, storages: Iterable[Any]) -> dict[int, int]:
+        known = self.trace.read_later
+        return {number: known[id(each)][1] for number, each in enumerate(storages) if id(each) in known}
 
     def _once(self, value: Value) -> Value:
         """A value as an output. A second output that is the same memory is a view of it: two equal outputs of a graph

@@ -26,16 +26,16 @@ from pullback.tensors.tensor import Tensor
 __all__ = ["cond", "fori_loop", "scan", "while_loop"]
 
 
-def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
-    """`true_fn(*operands)` if the predicate holds, else `false_fn(*operands)`; both return the same kind of thing.
+def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
+    """`true_fn(*args)` if the predicate holds, else `false_fn(*args)`; both return the same kind of thing.
 
     >>> pb.cond(pb.tensor(True), lambda x: x + 1, lambda x: x - 1, pb.tensor(5.0))
     tensor(6.)
     """
     predicate = check_predicate("cond", predicate)
     if current().trace is None or isinstance(predicate, bool):
-        return eager.cond(predicate, true_fn, false_fn, operands)
-    given = Tree("operand", operands)
+        return eager.cond(predicate, true_fn, false_fn, args)
+    given = Tree("argument", args)
     results: list[Tree] = []
 
     def branch(function: Callable[..., Any]) -> Callable[..., Sequence[Any]]:

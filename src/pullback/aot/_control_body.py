@@ -270,7 +270,7 @@ def limits_of(traced: TracedBody) -> Limits:
         node = waiting.pop()
         if node is None or node in seen:
             continue
-        if isinstance(node, FunctionNode):
+        if isinstance(node, FunctionNode) and not hasattr(type(node), "op"):  # a custom operator is a node of the graph
             found.add(node.name())
         seen.add(node)
         waiting += node.next

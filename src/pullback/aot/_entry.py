@@ -19,6 +19,7 @@ from pullback.aot._fits import Fit
 from pullback.aot._metadata import OWN, MutationType
 from pullback.aot._partition import Partition, partition
 from pullback.aot._private import with_private_copies
+from pullback.aot._stops import with_stops
 from pullback.aot._stored_partition import stored_partition
 from pullback.core.spec import spec_for
 from pullback.errors import HigherOrderError
@@ -38,20 +39,31 @@ class Compilers:
 
     def __init__(
         self, forward: Compiler, backward: Compiler | None = None, inference: Compiler | None = None,
-        partitioner: Any = "auto", memory_budget: float = 1.0, layout: str = "exact",
+        partitioner: Any = "auto", memory_budget: float = 1.0,
     ) -> None:  # fmt: skip
         self.forward = forward
         self.backward = backward or forward
         self.inference = inference or forward
         self.partitioner = partitioner
         self.memory_budget = memory_budget
-        self.layout = layout  # "any": the backward graph takes tangents as they come
+        # What backends say of themselves: the backward graph takes gradients as they come; they fuse.
+        self.takes_any_layout = getattr(self.backward, "layout", "exact") == "any"
+        self.recompute_is_free = bool(getattr(forward, "recompute_is_free", False))
+
+    def looking(self) -> Compilers:
+        """The same without compiling anything, for those who only want to know."""
+        made = Compilers(lambda graph, types: graph.eval_boxed, None, None, self.partitioner, self.memory_budget)
+        made.recompute_is_free = self.recompute_is_free
+        return made
 
     def split(self, graph: Graph, count: int, static: tuple[int, ...]) -> Partition:
         """The two halves of a joint graph."""
         if callable(self.partitioner):
             return self.partitioner(graph, count)
-        settings = {"method": self.partitioner, "memory_budget": self.memory_budget, "static_inputs": static}
+        settings = {
+            "method": self.partitioner, "memory_budget": self.memory_budget, "static_inputs": static,
+            "recompute_is_free": self.recompute_is_free,
+        }  # fmt: skip
         return stored_partition(graph, {"count": count, **settings}, lambda: partition(graph, count, **settings))
 
 
@@ -72,6 +84,7 @@ class Entry:
         self.overwrites_inputs = any(
             given.info.mutation_type is not MutationType.NOT_MUTATED for given in self.inputs
         )
+        self.has_short_way = False  # see _fast_call.py
         self.lock = threading.RLock()
         self.partition: Partition | None = None
         self._backwards: dict[tuple[bool, ...], Any] = {}
@@ -114,6 +127,9 @@ class Entry:
         split.backward.name = "backward"
         self.forward_graph = split.forward
         self.saved = split.saved
+        self.meta.bw_donated_idxs = [k for k, saved in enumerate(split.saved) if saved.is_donated]
+        self.meta.num_tensors_saved_with_no_vc_check = sum(not saved.is_checked for saved in split.saved)
+        self.meta.num_symints_saved_for_bw = 0  # sizes are part of the graph
         self.forward = flat(self.compilers.forward(split.forward, types[: len(split.forward.inputs)]))
 
     def _without_gradients(self, graph: Graph) -> Graph:
@@ -218,7 +234,8 @@ class Entry:
 
     def _without_saved(self, defined: tuple[bool, ...]) -> tuple[Graph, frozenset[int]]:
         count = self.capture.num_forward_outputs
-        graph = self.graph.copy()
+        stops = self.capture.stops
+        graph = with_stops(self.capture.graph, stops, count) if stops else self.graph.copy()
         stored = [node.operands[1] for node in graph.nodes if node.op == "store" and node.tag == BACKWARD]
         graph.nodes = [node for node in graph.nodes if node.op != "store"]
         graph.outputs = [*graph.outputs[count:], *stored]
@@ -233,7 +250,7 @@ class Entry:
     def fitting_tangent(self, position: int, gradient: Any) -> Any:
         """A gradient as the backward graph takes it."""
         kind = self.tangent_types[position]
-        if type(gradient) is not np.ndarray or self.compilers.layout == "any":
+        if type(gradient) is not np.ndarray or self.compilers.takes_any_layout:
             return gradient
         if kind.strides is None:
             return gradient if gradient.flags.c_contiguous else np.ascontiguousarray(gradient).reshape(kind.shape)

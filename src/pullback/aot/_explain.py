@@ -15,7 +15,7 @@ from typing import Any
 
 import optree
 
-from pullback.aot._captured import places_of
+from pullback.aot._captured import name_of
 from pullback.aot._entry import Entry
 from pullback.aot._explain_text import page, table
 from pullback.aot._leaves import flatten_arguments
@@ -40,7 +40,7 @@ class Explanation:
         types = [_type(leaf) for leaf in flatten_arguments(args, kwargs)[0]]
         self.data = {
             "schema_version": SCHEMA_VERSION,
-            "inputs": [*_inputs(entry, names, types), *_captures(entry, function)],
+            "inputs": [*_inputs(entry, names, types), *_captures(entry)],
             "outputs": _outputs(entry),
             **_graphs(entry),
             "guards": _guards(entry),
@@ -80,20 +80,20 @@ def _inputs(entry: Entry, names: list[str], types: list[str]) -> list[dict[str, 
     ]
 
 
-def _captures(entry: Entry, function: Callable[..., Any]) -> list[dict[str, Any]]:
+def _captures(entry: Entry) -> list[dict[str, Any]]:
+    held = [given for given in entry.inputs if given.capture is not None]
     return [
         {
             "slot": None,
-            "name": _captured_name(given.capture, given.desc.expr(), function),
-            "type": _type(given.capture),
+            "name": name_of(captured.tensor, captured.name, captured.way),
+            "type": _type(captured.tensor),
             "requires_grad": given.info.requires_grad,
             "is_leaf": given.info.is_leaf,
             "mutation": _mutation(given.info),
             "duplicate_of": None,
             "alias_group": None,
         }
-        for given in entry.inputs
-        if given.capture is not None
+        for given, captured in zip(held, entry.fit.captured, strict=True)
     ]
 
 
@@ -148,7 +148,7 @@ def _guards(entry: Entry) -> list[str]:
         f"{given.desc.expr()}: {type_text(value.type)}"
         for given, value in zip(entry.inputs, entry.graph.inputs, strict=False)
     ]
-    guards += [f"{captured.name}: {place.text}" for captured in entry.fit.captured for place in captured.places]
+    guards += [f"{captured.name}: {captured.way[-1].text}" for captured in entry.fit.captured if captured.way]
     if entry.overwrites_inputs:
         guards.append("which arguments overlap the written ones")
     return [*guards, "structure and literals", "grad mode", "inference mode", "default dtype"]
@@ -179,11 +179,6 @@ def _names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             first = parameters[first].name if known else f"args[{first}]"
         names.append(str(first) + "".join(f"[{key!r}]" for key in rest))
     return names
-
-
-def _captured_name(tensor: Any, text: str, function: Callable[..., Any]) -> str:
-    places = [place.name for place in places_of(function, tensor) if isinstance(place.name, str)]
-    return tensor.name or (places[0] if places else text)
 
 
 def _type(leaf: Any) -> str:

@@ -110,6 +110,7 @@ class _Writer:
             "states_of": states_of, "tangent_specs": entry.tangent_specs, "unflatten": unflatten,
         }  # fmt: skip
         self.lines: list[str] = []
+        self.steps: dict[Any, int] = {}  # on the ways to captured tensors, by place: several may have the same
         self.read: list[Any] = []  # the leaves that were met, in order
         self.attached: list[tuple[str, int]] = []  # results with a history, and which output of the node they are
         captured = iter(range(len(entry.fit.captured)))
@@ -211,14 +212,17 @@ class _Writer:
 
     def _captured(self, captured: CapturedTensor, name: str) -> None:
         self.scope[name] = captured.tensor
-        if captured.places:
-            moved = []
-            for k, place in enumerate(captured.places):
-                self.scope[f"holder{k}_{name}"] = place.holder
-                moved.append(f"{place.expression(f'holder{k}_{name}')} is not {name}")
+        moved = []
+        for step in captured.way:
+            place = (id(step.holder), step.kind, step.key)
+            if place not in self.steps:
+                number = self.steps[place] = len(self.steps)
+                self.scope[f"holder{number}"], self.scope[f"value{number}"] = step.holder, step.value
+                moved.append(f"{step.expression(f'holder{number}')} is not value{number}")
+        if moved:
             self.lines += [
                 "try:", f"    if {' or '.join(moved)}: return MISS",
-                "except (ValueError, LookupError, TypeError): return MISS",
+                "except (ValueError, LookupError, TypeError, AttributeError): return MISS",
             ]  # fmt: skip
         self._tensor(captured.tensor, name, [])
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._capture import Capture
-from pullback.aot._captured import CapturedTensor
+from pullback.aot._captured import captured_tensors
 from pullback.graph.descriptors import PlainAOTInput, SyntheticBaseAOTInput
 from pullback.tensors.tensor import Tensor
 from pullback.tensors.versions import overlap
@@ -19,10 +19,8 @@ class Fit:
     """What a capture asks of a call: captured tensors are what they were, and no other arguments overlap."""
 
     def __init__(self, captured: Capture, function: Callable[..., Any] | None) -> None:
-        self.captured = [
-            CapturedTensor(given.capture, given.desc.expr(), function)
-            for given in captured.inputs if given.capture is not None
-        ]  # fmt: skip
+        held = [(given.capture, given.desc.expr()) for given in captured.inputs if given.capture is not None]
+        self.captured = captured_tensors(function, held)
         # Arguments that the function also finds without being given them: they have to be these very tensors.
         self.met = [(_slot_of(desc), desc.expr(), tensor) for desc, tensor in captured.met.items()]
         self.groups = captured.groups

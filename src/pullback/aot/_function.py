@@ -24,9 +24,11 @@ from pullback.aot._explain import Explanation
 from pullback.aot._fast_call import MISS, fast_call
 from pullback.aot._guards import call_key, difference, leaf_key
 from pullback.aot._leaves import flatten_arguments
+from pullback.aot._methods import BoundMethods
 from pullback.aot._runtime import run
 from pullback.core.state import current, open_levels
 from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, TraceError
+from pullback.payloads.traced import TracedArray
 from pullback.tensors.tensor import Tensor
 
 PROCESS_LIMIT = 256
@@ -72,12 +74,21 @@ class CompiledFunction:
         self._name = getattr(function, "__name__", type(function).__name__)
         self._lock = threading.RLock()
         self._tracing: set[tuple[int, Any]] = set()  # by thread and key: where a trace of this function is running
+        self._methods = BoundMethods()
         self._forget()
         _functions.add(self)
+
+    def _like_this(self, function: Callable[..., Any]) -> CompiledFunction:
+        """Another function, compiled in the same way."""
+        return CompiledFunction(
+            function, self.compilers, self.options, fallback=self.fallback, recompile_limit=self.recompile_limit
+        )
 
     def _forget(self) -> None:
         self._entries: dict[Any, list[Any]] = {}
         self._calls: tuple[Any, ...] = ()  # short ways, the newest first
+        # The same for calls with keyword arguments, by the number of the others and the names.
+        self._calls_by_names: dict[tuple[int, tuple[str, ...]], tuple[Any, ...]] = {}
         self._hits = 0
         self._misses = 0
         self._last_key: Any = None
@@ -89,12 +100,17 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result of the function."""
-        if not kwargs:
-            for call in self._calls:
-                result = call(args)
-                if result is not MISS:
-                    self._hits += 1
-                    return result
+        if kwargs:
+            names = tuple(sorted(kwargs))
+            calls = self._calls_by_names.get((len(args), names), ())
+            given = (*args, *[kwargs[name] for name in names]) if calls else args
+        else:
+            calls, given = self._calls, args
+        for call in calls:
+            result = call(given)
+            if result is not MISS:
+                self._hits += 1
+                return result
         modes = current()
         if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
             return self._as_a_part(args, kwargs)
@@ -105,21 +121,29 @@ class CompiledFunction:
         entry = self._found(key, leaves)
         if entry is None:
             entry = self._compile(key, leaves, structure)
-            if entry is not EAGER and not kwargs:
-                self._shorten(entry, args, leaves)
+            if entry is not EAGER:
+                self._shorten(entry, args, kwargs, leaves)
         elif entry is not EAGER:
             self._hits += 1
         return self.function(*args, **kwargs) if entry is EAGER else run(entry, leaves)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        if instance is None:
+            return self
+        bound = self._methods.of(self.function, instance, self._like_this)
+        return functools.partial(self, instance) if bound is None else bound
 
     def _as_a_part(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call inside of something larger, which looks into the function."""
-        if not self._tracing:
-            return self.function(*args, **kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
-        with self._in_trace(call_key(leaves, structure)):
+        if not any(isinstance(leaf, Tensor) and type(leaf._data) is TracedArray for leaf in leaves):
+            return self.function(*args, **kwargs)
+        try:
+            key = call_key(leaves, structure)
+            hash(key)
+        except (TypeError, AttributeError):  # a literal without hash, or a payload of a transform
+            return self.function(*args, **kwargs)
+        with self._in_trace(key):
             return self.function(*args, **kwargs)
 
     def _found(self, key: Any, leaves: list[Any]) -> Any:
@@ -132,12 +156,19 @@ class CompiledFunction:
                 return entry
         return None
 
-    def _shorten(self, entry: Entry, args: tuple[Any, ...], leaves: list[Any]) -> None:
-        """Give calls like this one a short way, if there is one."""
-        if len(self._calls) < _MOST_SHORT_WAYS:
-            call = fast_call(entry, args, leaves)
-            if call is not None:
-                self._calls = (call, *self._calls)
+    def _shorten(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
+        """Give calls like this one a short way, if there is one. Keyword arguments stand behind the others there."""
+        names = tuple(sorted(kwargs))
+        call = fast_call(entry, (*args, *[kwargs[name] for name in names]), leaves)
+        with self._lock:
+            if call is None or entry.has_short_way:
+                return
+            entry.has_short_way = True
+            if not names:
+                self._calls = (call, *self._calls[: _MOST_SHORT_WAYS - 1])
+            else:
+                others = self._calls_by_names.get((len(args), names), ())
+                self._calls_by_names[len(args), names] = (call, *others[: _MOST_SHORT_WAYS - 1])
 
     # Compiling.
 
@@ -233,11 +264,7 @@ class CompiledFunction:
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
         leaves, structure = flatten_arguments(args, kwargs)
-        looking = Compilers(
-            lambda graph, types: graph.eval_boxed, partitioner=self.compilers.partitioner,
-            memory_budget=self.compilers.memory_budget,
-        )  # fmt: skip
-        entry = Entry(self._capture(leaves, structure), looking, self.options, self.function)
+        entry = Entry(self._capture(leaves, structure), self.compilers.looking(), self.options, self.function)
         error = entry.deferred_error
         notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
         return Explanation(entry, self.function, args, kwargs, notes)

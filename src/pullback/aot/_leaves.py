@@ -43,10 +43,15 @@ def is_array(leaf: Any) -> bool:
     return isinstance(leaf, (Tensor, np.ndarray))
 
 
+def is_leaf_type(x: Any) -> bool:
+    """Is this an array or a literal?"""
+    return isinstance(x, (Tensor, np.ndarray, *_STATIC))
+
+
 def check_leaves(tree: Any, leaves: Sequence[Any], what: str) -> None:
     """Raise if a leaf is of a type that is neither an array nor a literal."""
     for position, leaf in enumerate(leaves):
-        if not (isinstance(leaf, (Tensor, np.ndarray, *_STATIC)) or callable(leaf)):
+        if not (is_leaf_type(leaf) or callable(leaf)):
             paths = optree.tree_paths(tree, none_is_leaf=True, namespace="pullback")
             path = "".join(f"[{key!r}]" for key in paths[position]) if position < len(paths) else f"[{position}]"
             raise UnsupportedTypeError(

@@ -138,7 +138,8 @@ class CompiledBackward(Node):
         primal, version = self.primals[position], self.versions[position]  # type: ignore[index]
         if not isinstance(primal, Tensor) or version_of(primal) == version:
             return
-        if self.entry.inputs[position].info.mutates_data:
+        info = self.entry.inputs[position].info
+        if info.mutates_data or info.mutates_metadata:
             raise HigherOrderError(
                 "the function overwrites an input whose old value a higher derivative needs",
                 why="the old value is gone by the time that the backward pass is differentiated",

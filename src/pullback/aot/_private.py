@@ -14,10 +14,11 @@ from pullback.declare.op import registry
 from pullback.graph.ir import FORWARD
 
 
-def with_private_copies(split: Partition, inputs: frozenset[int], outputs: frozenset[int]) -> Partition:
+def with_private_copies(split: Partition, inputs: dict[int, int], outputs: dict[int, int]) -> Partition:
     """The partition, with copies of saved values in place of memory that the caller may write to.
 
-    `inputs` and `outputs` are the numbers of those inputs and forward outputs in whose memory eager code saves values.
+    `inputs` and `outputs` are the numbers of those inputs and forward outputs in whose memory eager code saves values,
+    and the size of the largest.
     """
     saved = [
         _copied(split, position, record) if record.is_checked and not _is_watched(record, inputs, outputs) else record
@@ -29,8 +30,11 @@ def with_private_copies(split: Partition, inputs: frozenset[int], outputs: froze
     return replace(split, saved=saved)
 
 
-def _is_watched(record: SavedValue, inputs: frozenset[int], outputs: frozenset[int]) -> bool:
-    return record.is_target or record.input_index in inputs or record.output_index in outputs
+def _is_watched(record: SavedValue, inputs: dict[int, int], outputs: dict[int, int]) -> bool:
+    """Does eager code save as much of this memory? Then the caller expects that writes to it are noticed."""
+    size = record.value.type.size
+    mine, theirs = inputs.get(record.input_index, -1), outputs.get(record.output_index, -1)  # type: ignore[arg-type]
+    return record.is_target or size <= mine or size <= theirs
 
 
 def _copied(split: Partition, position: int, record: SavedValue) -> SavedValue:

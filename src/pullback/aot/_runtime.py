@@ -33,7 +33,7 @@ _NOTHING = np.empty(0)
 
 def run(entry: Entry, leaves: list[Any]) -> Any:
     """The result of a call that fits `entry`."""
-    given = [_tensor_or_array(each, leaves) for each in entry.inputs]
+    given = [input_of(each, leaves) for each in entry.inputs]
     if entry.overwrites_inputs:
         _check_writes(entry, given)
     draws = states_of(entry.draw_sources) if entry.draw_sources else None
@@ -41,7 +41,7 @@ def run(entry: Entry, leaves: list[Any]) -> Any:
     return _Epilogue(entry, leaves, given, results, draws).finish()
 
 
-def _tensor_or_array(each: GraphInput, leaves: list[Any]) -> Any:
+def input_of(each: GraphInput, leaves: list[Any]) -> Any:
     """The caller's tensor or array that is an input of the graph."""
     if each.slot is not None:
         return leaves[each.slot]

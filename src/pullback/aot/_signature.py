@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pullback.aot._capture import Capture, GraphInput
-from pullback.aot._captured import places_of
+from pullback.aot._captured import name_of, ways_to
 from pullback.aot._metadata import MutationType
 from pullback.graph.descriptors import GradAOTOutput, InputMutationAOTOutput, PlainAOTOutput
 from pullback.graph.graph import Graph
@@ -63,8 +63,9 @@ def signature_of(
     there = {
         desc.expr() for desc, value in zip(graph.output_descs, graph.outputs, strict=True) if value is not None
     }
-    for given in found.inputs:
-        kind, name = _kind(given, static), _name(given, function)
+    names = _names(found.inputs, function)
+    for given, name in zip(found.inputs, names, strict=True):
+        kind = _kind(given, static)
         kinds[kind][given.desc.expr()] = name
         if given.info.mutation_type is not MutationType.NOT_MUTATED:
             mutated[kind][InputMutationAOTOutput(given.desc).expr()] = name
@@ -78,7 +79,7 @@ def signature_of(
         inputs_to_parameters=kinds["parameter"], inputs_to_buffers=kinds["buffer"],
         buffers_to_mutate=mutated["buffer"], parameters_to_mutate=mutated["parameter"],
         user_inputs_to_mutate=mutated["user input"],
-        captures=[_name(given, function) for given in found.inputs if given.capture is not None],
+        captures=[name for given, name in zip(found.inputs, names, strict=True) if given.capture is not None],
         in_tree=found.in_tree, out_tree=found.out_tree,
         backward=None if not found.is_training else BackwardSignature(
             gradients["parameter"], gradients["user input"],
@@ -93,10 +94,11 @@ def _kind(given: GraphInput, static: tuple[int, ...]) -> str:
     return "parameter" if given.wants_grad else "buffer"
 
 
-def _name(given: GraphInput, function: Callable[..., Any]) -> str:
-    """What the function calls a tensor that it holds."""
-    text: str = given.desc.expr()
-    if given.capture is None:
-        return text
-    place = next((place for place in places_of(function, given.capture) if isinstance(place.name, str)), None)
-    return given.capture.name or (text if place is None else place.name)
+def _names(inputs: list[GraphInput], function: Callable[..., Any]) -> list[str]:
+    """The names of inputs: what the function calls those that it holds, and what the graph calls the others."""
+    held = [given.capture for given in inputs if given.capture is not None]
+    ways = iter(ways_to(function, held))
+    return [
+        given.desc.expr() if given.capture is None else name_of(given.capture, given.desc.expr(), next(ways))
+        for given in inputs
+    ]

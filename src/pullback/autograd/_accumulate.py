@@ -174,7 +174,7 @@ def _accumulated(existing: Any, gradient: Any, leaf: Tensor, create_graph: bool,
             shared.bump()
         return existing
     total = target + (payload.to_dense() if isinstance(payload, SparseGrad) else payload)
-    return as_made_here(wrap(np.asarray(total)))
+    return as_made_here(wrap(total if hasattr(type(total), "evaluate_op") else np.asarray(total)))
 
 
 def _is_writable(gradient: Tensor) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from pullback.declare.op import Op
 from pullback.graph import interpret, rewrite
 from pullback.graph.canonical import canonical, digest
+from pullback.graph.invariants import hoist_invariants
 from pullback.graph.ir import Node, Program, Value
 from pullback.graph.loop_fusion import fuse_loops
 from pullback.graph.parsing import parse_program
@@ -74,7 +75,7 @@ class Graph(Program):
 
     def simplify(self) -> Graph:
         """With equal and simpler values in place of others; `dce` removes what is not needed any more."""
-        return simplify(prune(self))
+        return simplify(hoist_invariants(prune(self)))
 
     def canonical(self) -> Graph:
         """The graph that all have in common which differ only in the order of nodes and of commuting operands."""

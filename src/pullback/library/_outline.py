@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.spec import spec_for
+from pullback.payloads.tracing import laid_out
 
 
 class ShapeDtype:
@@ -47,13 +48,32 @@ class Outline:
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: math.prod(self.shape))
 
+    @property
+    def shadow(self) -> np.ndarray[Any, Any]:
+        """An array of this form, whose elements mean nothing."""
+        reach = [stride * (length - 1) for stride, length in zip(self.strides, self.shape, strict=True) if length]
+        low, high = sum(step for step in reach if step < 0), sum(step for step in reach if step > 0)
+        return np.ndarray(
+            self.shape, self.dtype, np.empty(high - low + self.dtype.itemsize, np.uint8), -low, self.strides
+        )
+
     @classmethod
     def evaluate_op(cls, op: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """The outlines of an operator's results."""
         specs = op.specs_of(*map(_spec, operands), **params)
+        shadows = [x.shadow if type(x) is cls else x for x in operands]
+        if op.is_view:
+            views = op.kernel(shadows[0], **params)
+            return tuple(map(cls.of, views)) if isinstance(views, (tuple, list)) else cls.of(views)
         if isinstance(specs, (tuple, list)):
-            return tuple(cls(spec.shape, spec.dtype) if hasattr(spec, "shape") else spec for spec in specs)
-        return cls(specs.shape, specs.dtype)
+            return tuple(cls.of(laid_out(op, shadows, params, spec)) if hasattr(spec, "shape") else spec
+                         for spec in specs)  # fmt: skip
+        return cls.of(laid_out(op, shadows, params, specs))
+
+    @classmethod
+    def of(cls, array: np.ndarray[Any, Any]) -> Outline:
+        """The outline of an array."""
+        return cls(array.shape, array.dtype, array.strides)
 
     def aliases_payload(self, source: Any) -> bool:
         """Without data there is nothing to share; a view is taken for one."""

@@ -24,6 +24,8 @@ from pullback.library._recorded import Form
 from pullback.payloads.traced import Recorder, TracedArray, fresh, traced_constant, user_location
 from pullback.payloads.tracing import _effect_of as effect_of
 from pullback.payloads.tracing import _in_kept_order as in_kept_order
+from pullback.payloads.tracing import _one_view as one_view
+from pullback.payloads.tracing import operand_of
 from pullback.tensors.tensor import Tensor
 from pullback.tensors.versions import overlap
 
@@ -33,7 +35,8 @@ Array = np.ndarray[Any, Any]
 def run_traced(trace: Recorder, call: Call, payloads: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs of a call inside a trace: traced arrays, and numbers where the schema returns those."""
     definition = call.definition
-    trace.check_open(definition.qualname)
+    used = next((x.last_value for x in payloads if type(x) is TracedArray), None)
+    trace.check_open(definition.qualname, used)
     if call.promise is not None:  # a node that is traced again
         return _added(trace, call, [_traced(trace, x) for x in payloads], list(map(_empty, call.promise.results)))
     _check_not_repeated(trace, definition)
@@ -64,7 +67,7 @@ def _added(trace: Recorder, call: Call, operands: list[TracedArray], outputs: li
     promise, op = call.promise, call.definition.op
     assert promise is not None
     types = [*promise.arrays, *(type_of(operands[position].shadow) for position in promise.written)]
-    node = trace.add(op, [x.value for x in operands], {"call": call}, types)
+    node = trace.add(op, [operand_of(x, trace) for x in operands], {"call": call}, types)
     effect = effect_of(op, node.attrs)
     node.effect = "ordered" if effect == "unordered" else effect  # a graph keeps the order of all effects
     values = iter(node.results)
@@ -129,9 +132,7 @@ def _traced_view(trace: Recorder, call: Call, payloads: Sequence[Any]) -> Traced
     shadow = view_of_fake(call, source.shadow)
     promised = Call(definition, call.layout, call.keywords)
     promised.promise = Promise(str(definition.schema), (type_of(shadow),))
-    step = ViewStep(definition.view_op, {"call": promised})
-    node = trace.add(step.op, [source.value], step.params, [type_of(shadow)])
-    return TracedArray(source.storage, shadow, node.result, (*source.steps, step))
+    return one_view(ViewStep(definition.view_op, {"call": promised}), source, shadow, trace)
 
 
 # Writes to what is no part of the trace.

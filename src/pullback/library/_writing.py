@@ -59,6 +59,8 @@ def run_mutating(call: Call, operands: list[Tensor], modes: Modes) -> Any:
             _check_not_a_leaf(definition, target)
         if modes.mutation_guard is not None:
             modes.mutation_guard.before_write(target)
+    # Taken before the write: afterwards a view would be rebuilt from what its base was, and count as up to date.
+    edges = [edge_of(x) if needed else (None, 0) for x, needed in zip(operands, needs, strict=True)]
     call.written = {position: operands[position] for position in positions}
     try:
         flat = evaluate(definition.op, [x._data for x in operands], {"call": call})
@@ -69,7 +71,7 @@ def run_mutating(call: Call, operands: list[Tensor], modes: Modes) -> Any:
     if True in needs:
         for target in targets:
             if target._spec.is_differentiable:
-                _rebase(definition, target, operands, needs)
+                _rebase(definition, target, operands, needs, edges)
     if "inplace" in definition.tags:
         return operands[0]
     if "out" in definition.tags:
@@ -78,7 +80,7 @@ def run_mutating(call: Call, operands: list[Tensor], modes: Modes) -> Any:
     if True in needs:
         for out in outputs:
             if isinstance(out, Tensor) and out._spec.is_differentiable:
-                _rebase(definition, out, operands, needs)
+                _rebase(definition, out, operands, needs, edges)
     return call.results(outputs)
 
 
@@ -96,9 +98,10 @@ def _check_not_a_leaf(definition: Any, target: Tensor) -> None:
     check_tracked_write(target)
 
 
-def _rebase(definition: Any, target: Tensor, operands: list[Tensor], needs: tuple[bool, ...]) -> None:
+def _rebase(
+    definition: Any, target: Tensor, operands: list[Tensor], needs: tuple[bool, ...], edges: list[Any]
+) -> None:
     """Give what was written a history that raises when it is differentiated."""
-    edges = [edge_of(x) if needed else (None, 0) for x, needed in zip(operands, needs, strict=True)]
     node = ErrorNode()
     node.next = tuple(edge[0] for edge in edges)
     node.next_nr = tuple(edge[1] for edge in edges)

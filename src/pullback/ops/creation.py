@@ -216,8 +216,10 @@ def _like(x: Any, fill: Callable[..., Array], dtype: Any, device: Any, requires_
     payload = x._data if isinstance(x, Tensor) else x
     dtype = x.dtype if dtype is None else np.dtype(dtype)
     made: Any
-    if type(payload) is np.ndarray and not payload.flags.c_contiguous and 0 not in payload.strides:
-        made = np.empty_like(payload, dtype)
+    # A payload without data has a shadow, an array that lies in memory as the data would.
+    pattern = payload if type(payload) is np.ndarray else getattr(payload, "shadow", None)
+    if pattern is not None and not pattern.flags.c_contiguous and 0 not in pattern.strides:
+        made = np.empty_like(pattern, dtype)
         made[...] = fill((), dtype)
     else:
         made = own_copies(fill(x.shape, dtype), levels_of(payload))

@@ -35,7 +35,13 @@ class Recorder:
         self.recompute: str | None = None
         self.region: int | None = None
         self.homes: dict[Value, Any] = {}  # for values computed here: the storage that they were computed for
-        self.read_later: dict[int, Any] = {}  # storages that the backward half reads, by id
+        # What has no history although it is computed from values that have one, for derivatives of higher order:
+        # operands of nodes, by position, and for writes the value before and the value after.
+        self.stopped: dict[Node, tuple[int, ...]] = {}
+        self.hidden: list[tuple[Value, Value]] = []
+        self.noted = False  # an operand of the next node is stopped
+        # By id: storages that the backward half reads, and the size of the largest part that is read.
+        self.read_later: dict[int, tuple[Any, int]] = {}
         self.retaining: list[Any] = []  # tensors on which retain_grad() was called
         self._constants: dict[int, tuple[Any, Value]] = {}
 

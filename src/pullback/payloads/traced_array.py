@@ -43,8 +43,11 @@ class Storage:
         self.hidden = 0  # of those, by operators that hide them from differentiation
         self.frozen = False  # another payload has taken its place in the tensor that it belonged to
 
-    def write(self, steps: tuple[ViewStep, ...], new: Value, in_grad_mode: bool) -> None:
-        """Replace the part that the steps lead to by `new`, which has its shape and dtype."""
+    def write(
+        self, steps: tuple[ViewStep, ...], new: Value, in_grad_mode: bool, stopped: bool = False, hidden: bool = False
+    ) -> None:
+        """Replace the part that the steps lead to by `new`, which has its shape and dtype. `stopped` says that the new
+        value has no history, and `hidden` that the write has none."""
         self.trace.before_write(self)
         if self.frozen:
             raise FunctionalizationError(
@@ -60,11 +63,18 @@ class Storage:
                 why="strides are counted in the memory of the whole array, and the view before it may have moved them",
                 fix="call as_strided on the array itself, or use slices",
             )
-        if steps or new.type != self.base.type:
-            node = self.trace.add("update", [self.base, new], {"steps": steps}, [self.base.type])
+        before = self.base
+        if steps or new.type != before.type:
+            node = self.trace.add("update", [before, new], {"steps": steps}, [before.type])
             self.base = node.result
+            if stopped:
+                self.trace.stopped[node] = (1,)
         else:
             self.base = new
+            if stopped:
+                self.trace.hidden.append((new, new))
+        if hidden:
+            self.trace.hidden.append((before, self.base))
         self.generation += 1
         self.no_grad += not in_grad_mode
 
@@ -72,7 +82,7 @@ class Storage:
 class TracedArray:
     """An array of a trace: a storage, the views from there to this array, and the value when it was last read."""
 
-    __slots__ = ("__weakref__", "_generation", "_value", "is_swapped_in", "shadow", "steps", "storage")
+    __slots__ = ("__weakref__", "_generation", "_value", "is_swapped_in", "shadow", "steps", "stopped", "storage")
 
     evaluate_op: ClassVar[Callable[..., Any]]  # payloads/tracing.py, bound in payloads/traced.py
     assign_payload: ClassVar[Callable[..., None]]
@@ -83,6 +93,7 @@ class TracedArray:
         self.steps = steps
         self._value = value
         self._generation = storage.generation
+        self.stopped = False  # made without history: by detach(), or where no gradients are recorded
         self.is_swapped_in = False  # the tensor got it by an assignment to .data, or is a view of one that did
 
     @property
@@ -102,6 +113,13 @@ class TracedArray:
     def last_value(self) -> Value:
         """The value that it had when it was last read, for messages."""
         return self._value
+
+    @property
+    def detached(self) -> TracedArray:
+        """The same array, for a tensor without history."""
+        array = TracedArray(self.storage, self.shadow, self.value, self.steps)
+        array.stopped, array.is_swapped_in = True, self.is_swapped_in
+        return array
 
     @property
     def recorder(self) -> Recorder:

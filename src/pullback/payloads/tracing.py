@@ -12,7 +12,7 @@ from pullback.declare.op import Op, registry
 from pullback.declare.parts import part
 from pullback.declare.steps import ViewStep
 from pullback.errors import ConstantMutationError, DynamicShapeError, InternalError, TraceError
-from pullback.graph.ir import BACKWARD, Value
+from pullback.graph.ir import BACKWARD, Node, Value
 from pullback.graph.types import ArrayType, type_of
 from pullback.payloads.batched_array import BatchedArray
 from pullback.payloads.recorder import Recorder, user_location
@@ -39,9 +39,13 @@ def evaluate_traced(op: Op, operands: Any, params: dict[str, Any]) -> Any:
     if op.name == "copy":
         shadow = laid_out(op, operands, params, spec_of(operands[0]))
         if type(operands[0]) is TracedArray and shadow.strides == operands[0].strides:
-            return fresh(trace, operands[0].value, shadow)  # values do not change, so a copy is the value
+            copy = fresh(trace, operands[0].value, shadow)  # values do not change, so a copy is the value
+            copy.stopped = copy.stopped or operands[0].stopped
+            return copy
     if op.name == "_assign" and type(operands[0]) is TracedArray:
-        return fresh(trace, _fitting(operands[1], operands[0], trace), np.empty_like(operands[0].shadow))
+        made = fresh(trace, _fitting(operands[1], operands[0], trace), np.empty_like(operands[0].shadow))
+        made.stopped = made.stopped or (type(operands[1]) is TracedArray and operands[1].stopped)
+        return made
     return recorded(trace, op, operands, params)
 
 
@@ -52,6 +56,8 @@ def recorded(trace: Recorder, op: Op, operands: Any, params: dict[str, Any]) -> 
     shadows = [laid_out(op, operands, params, spec) for spec in (specs if several else (specs,))]
     node = trace.add(op, [operand_of(x, trace) for x in operands], params, [type_of(shadow) for shadow in shadows])
     node.effect = _effect_of(op, params)
+    if trace.noted:
+        _note_stopped(trace, node, operands)
     results = [fresh(trace, value, shadow) for value, shadow in zip(node.results, shadows, strict=True)]
     return tuple(results) if several else results[0]
 
@@ -73,7 +79,16 @@ def _elementwise(trace: Recorder, op: Op, operands: Any) -> Any:
                 _known.clear()
             _known[key] = type_of(result.shadow)
         return result
-    return fresh(trace, trace.add(op, values, {}, [kind]).result, np.empty(kind.shape, kind.dtype))
+    node = trace.add(op, values, {}, [kind])
+    if trace.noted:
+        _note_stopped(trace, node, operands)
+    return fresh(trace, node.result, np.empty(kind.shape, kind.dtype))
+
+
+def _note_stopped(trace: Recorder, node: Node, operands: Any) -> None:
+    """Note the operands of a node that have no history."""
+    trace.noted = False
+    trace.stopped[node] = tuple([k for k, x in enumerate(operands) if type(x) is TracedArray and x.stopped])
 
 
 def _effect_of(op: Op, params: dict[str, Any]) -> str | None:
@@ -100,7 +115,10 @@ def fresh(trace: Recorder, value: Value, shadow: Shadow) -> TracedArray:
     """An array in memory of its own that holds `value`."""
     storage = Storage(trace, value, shadow)
     trace.homes.setdefault(value, storage)
-    return TracedArray(storage, shadow, value)
+    array = TracedArray(storage, shadow, value)
+    if trace.tag is not BACKWARD and not current().grad:
+        array.stopped = True
+    return array
 
 
 def traced_constant(trace: Recorder, array: Any) -> TracedArray:
@@ -114,7 +132,11 @@ def operand_of(x: Any, trace: Recorder) -> Any:
         if x.storage.trace is not trace:
             x.storage.trace.check_open("a tensor of another trace", x.last_value)
         if trace.tag is BACKWARD:
-            trace.read_later[id(x.storage)] = x.storage
+            known, size = trace.read_later.get(id(x.storage)), x.shadow.size
+            if known is None or known[1] < size:
+                trace.read_later[id(x.storage)] = x.storage, size
+        if x.stopped:
+            trace.noted = True
         return x.value
     if x is None or type(x) in _NUMBERS:
         return x
@@ -169,7 +191,8 @@ def _view(op: Op, source: TracedArray, params: dict[str, Any], trace: Recorder) 
 def _one_view(step: ViewStep, source: TracedArray, shadow: Shadow, trace: Recorder) -> TracedArray:
     node = trace.add(step.op, [operand_of(source, trace)], step.params, [type_of(shadow)])
     view = TracedArray(source.storage, shadow, node.result, (*source.steps, step))
-    view.is_swapped_in = source.is_swapped_in
+    view.is_swapped_in, view.stopped = source.is_swapped_in, source.stopped
+    trace.noted = False
     return view
 
 
@@ -177,6 +200,8 @@ def _copied_view(op: Op, source: TracedArray, params: dict[str, Any], trace: Rec
     """A view that NumPy can not make of this memory: the same view of a copy in row-major order."""
     kind = type_of(np.empty(source.shape, source.dtype))
     copy = trace.add(registry["copy"], [operand_of(source, trace)], {"order": "C"}, [kind])
+    if trace.noted:
+        _note_stopped(trace, copy, [source])
     shadow = op.kernel(np.empty(source.shape, source.dtype), **params)
     return fresh(trace, trace.add(op, [copy.result], params, [type_of(shadow)]).result, shadow)
 
@@ -248,7 +273,10 @@ def assign_traced(target: Any, value: Any) -> None:
     trace.check_open("a write", target.last_value)
     new = _fitting(value, target, trace)
     modes = current()
-    target.storage.write(target.steps, new, modes.grad and not modes.inference)
+    in_grad_mode = modes.grad and not modes.inference
+    hidden = target.stopped or (not in_grad_mode and trace.tag is not BACKWARD)
+    stopped = hidden or (type(value) is TracedArray and value.stopped)
+    target.storage.write(target.steps, new, in_grad_mode, stopped, hidden)
 
 
 def _fitting(value: Any, target: TracedArray, trace: Recorder) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pullback as pb
@@ -27,19 +28,21 @@ class ArgumentStatements:
             "leaf": 4, "constant": 3, "inner": 3, "inner_view": 1.5, "related": 3.5, "unrelated": 1.2, "laid_out": 1,
             "array": 0.8, "integer": 0.6, "complex": 0.5, "single": 0.3, "no_grad_view": 0.3, "read_only": 0.15,
         }  # fmt: skip
-        for number in range(count):
+        for name in [f"x{number}" for number in range(count)]:
             for _ in range(20):
-                if parameters and self.rng.random() < 0.04:
-                    alias = f"x{number}"
-                    other = self.rng.choice(parameters)
-                    self.draw(lambda: Statement(f"{alias} = {other}", (other,), (alias,)))
-                else:
-                    kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
-                    self.draw(lambda: getattr(self, f"argument_{kind}")(f"x{number}", parameters))
-                if f"x{number}" in self.scope:
-                    parameters.append(f"x{number}")
+                kind = "twin" if self.rng.random() < 0.04 else self.rng.choices(list(kinds), list(kinds.values()))[0]
+                self.draw(partial(getattr(self, f"argument_{kind}"), name, parameters))
+                if name in self.scope:
+                    parameters.append(name)
                     break
         return parameters
+
+    def argument_twin(self, name: str, parameters: list[str]) -> Statement | None:
+        """The same object once more."""
+        if not parameters:
+            return None
+        other = self.rng.choice(parameters)
+        return Statement(f"{name} = {other}", (other,), (name,))
 
     def values(self, whole: bool = False) -> str:
         """An array of random numbers, as text."""
@@ -83,8 +86,8 @@ class ArgumentStatements:
         if not parameters:
             return None
         view = self.rng.choice((
-            "[1:]", "[:2]", "[0]", "[...]", ".T", ".reshape(-1)", "[::-1]", "[:, 1:]", "[..., 0]", "[None]", ".diagonal()",
-            ".unbind()[0]", ".detach()", ".detach()[1:]", "[1:][:1]", ".as_strided((2,), (1,), 1)",
+            "[1:]", "[:2]", "[0]", "[...]", ".T", ".reshape(-1)", "[::-1]", "[:, 1:]", "[..., 0]", "[None]",
+            ".diagonal()", ".unbind()[0]", ".detach()", ".detach()[1:]", "[1:][:1]", ".as_strided((2,), (1,), 1)",
         ))  # fmt: skip
         other = self.rng.choice(parameters)
         return Statement(f"{name} = {other}{view}", (other,), (name,))
@@ -104,7 +107,9 @@ class ArgumentStatements:
 
     def argument_laid_out(self, name: str, _: list[str]) -> Statement:
         """Arrays that do not lie in memory in row-major order."""
-        form = self.rng.choice(("{0}.T", "{0}[::-1]", "{0}[..., ::2]", "np.asfortranarray({0})", "np.swapaxes({0}, 0, -1)"))
+        form = self.rng.choice((
+            "{0}.T", "{0}[::-1]", "{0}[..., ::2]", "np.asfortranarray({0})", "np.swapaxes({0}, 0, -1)",
+        ))  # fmt: skip
         wants = self.rng.choice((", requires_grad=True", ""))
         made = form.format(f"np.array({self.values()})")
         text = f"pb.asarray({made})" + (".requires_grad_()" if wants else "")
@@ -135,5 +140,6 @@ class ArgumentStatements:
 
     def argument_read_only(self, name: str, parameters: list[str]) -> Statement:
         whole = f"v{name}"
-        text = f"{whole} = pb.tensor({self.values()}, requires_grad=True)\n{name} = pb.broadcast_to({whole}, (2, *{whole}.shape))"
+        made = f"{whole} = pb.tensor({self.values()}, requires_grad=True)"
+        text = f"{made}\n{name} = pb.broadcast_to({whole}, (2, *{whole}.shape))"
         return Statement(text, (), (whole, name))

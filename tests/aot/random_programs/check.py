@@ -48,6 +48,7 @@ def traits_of(program: Program) -> Traits:
     return Traits(
         looks=any(text.partition(".")[2].startswith(LOOKS) for text in texts),
         lets_go=any(".detach_()" in text for text in texts),
+        is_single=any("float32" in text for text in texts),
         is_complex=any("complex" in text for text in texts),
         hides=any(word in text for text in texts for word in HIDDEN),
     )

@@ -81,7 +81,7 @@ def alike(a: Disagreement, b: Disagreement) -> bool:
     """Is this the same disagreement on a smaller program?"""
     if a.what.split(".")[-1].split(" of ")[0] != b.what.split(".")[-1].split(" of ")[0]:
         return False
-    return a.what != "error" or (a.eager.split()[:2], a.compiled.split()[:2]) == (b.eager.split()[:2], b.compiled.split()[:2])
+    return a.what != "error" or kind(a).partition(": ")[2] == kind(b).partition(": ")[2]
 
 
 def smallest(program: Program, found: Disagreement) -> tuple[Program, Disagreement]:
@@ -143,7 +143,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--show", type=int, default=2, help="how many disagreements of each kind a job shrinks and prints")
+    parser.add_argument("--show", type=int, default=2, help="disagreements of each kind that a job shrinks and prints")
     parser.add_argument("--only", type=int, help="run this one program and print it")
     arguments = parser.parse_args(argv)
     if arguments.only is not None:

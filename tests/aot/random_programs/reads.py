@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import pullback as pb
-
 from .program import Statement
 
 UNARY = ("sin", "cos", "tanh", "exp", "square", "abs", "sigmoid", "neg")
@@ -128,7 +126,8 @@ class ReadStatements:
         if x is None:
             text = f"{name} = pb.zeros((2, 2))\nfor k in range(2):\n    {name}[k] = k + 1.0"
             return self.statement(text, makes=(name,))
-        text = f"{name} = pb.zeros(3)\nfor k in range(3):\n    {name}[k] = {x} * (k + 1) + ({name}[k - 1] if k else 0.0)"
+        step = f"{name}[k] = {x} * (k + 1) + ({name}[k - 1] if k else 0.0)"
+        text = f"{name} = pb.zeros(3)\nfor k in range(3):\n    {step}"
         return self.statement(text, x, makes=(name,))
 
     def make_same(self) -> Statement | None:
@@ -139,6 +138,3 @@ class ReadStatements:
             "pb.zeros_like({0}, requires_grad=True)", "pb.tensor([0.5, 1.5], requires_grad=True)",
         ))  # fmt: skip
         return None if x is None else self.made(form.format(x), x)
-
-
-assert pb.Tensor  # the texts above speak of it

@@ -26,8 +26,8 @@ class ViewStatements:
     def view_forms(self, x: Any) -> list[str]:
         """The views that a tensor has, as text."""
         rng, ndim, shape = self.rng, x.ndim, x.shape
-        forms = ["{0}[...]", "{0}.reshape(-1)", "{0}.ravel()", "{0}.expand_dims(0)", "{0}.squeeze()", "{0}[None]", "{0}.real",
-                 f"pb.broadcast_to({{0}}, {(2, *shape)})", "{0}.view({0}.shape)"]  # fmt: skip
+        forms = ["{0}[...]", "{0}.reshape(-1)", "{0}.ravel()", "{0}.expand_dims(0)", "{0}.squeeze()", "{0}[None]",
+                 "{0}.real", f"pb.broadcast_to({{0}}, {(2, *shape)})", "{0}.view({0}.shape)"]  # fmt: skip
         if x.dtype.kind == "c":
             forms += ["{0}.real", "{0}.imag"] * 3
         if ndim:

@@ -92,7 +92,9 @@ class WriteStatements:
         rows = [self.rng.randrange(length) for _ in range(self.rng.randint(1, 2))]
         y = self.pick_tensor(lambda v: v.ndim == 0)
         value = y if y is not None and self.rng.random() < 0.6 else self.number()
-        form = self.rng.choice(("{0}[{1}] = {2}", "{0}[{1}] += {2}", "{0}[{0} > 0.5] = {2}", "{0}[np.array({1})] *= {2}"))
+        form = self.rng.choice((
+            "{0}[{1}] = {2}", "{0}[{1}] += {2}", "{0}[{0} > 0.5] = {2}", "{0}[np.array({1})] *= {2}",
+        ))  # fmt: skip
         return self.statement(form.format(x, rows, value), x, *((y,) if value is y and y is not None else ()))
 
     def make_copy(self) -> Statement | None:
@@ -109,20 +111,21 @@ class WriteStatements:
         """The same tensor, with other axes."""
         x = self.pick_tensor(lambda v: not isinstance(v, np.ndarray))
         form = self.rng.choice((
-            "{0}.t_()", "{0}.squeeze_()", "{0}.unsqueeze_(0)", "{0}.swapaxes_(0, -1)", "{0}.unsqueeze_(-1)", "{0}.squeeze_(0)",
-            "{0}.transpose_(0, 1)",
+            "{0}.t_()", "{0}.squeeze_()", "{0}.unsqueeze_(0)", "{0}.swapaxes_(0, -1)", "{0}.unsqueeze_(-1)",
+            "{0}.squeeze_(0)", "{0}.transpose_(0, 1)",
         ))  # fmt: skip
         return None if x is None else self.statement(form.format(x), x)
 
     def make_flag(self) -> Statement | None:
         x = self.pick_float()
-        form = self.rng.choices(("{0}.requires_grad_()", "{0}.requires_grad_(False)", "{0}.requires_grad = True"), (5, 1, 1))[0]
+        forms = ("{0}.requires_grad_()", "{0}.requires_grad_(False)", "{0}.requires_grad = True")
+        form = self.rng.choices(forms, (5, 1, 1))[0]
         return None if x is None else self.statement(form.format(x), x)
 
     def make_data(self) -> Statement | None:
         """Other memory for a tensor that is no view: a view would be one no longer, and still have its base."""
         x = self.pick_tensor(lambda v: v._base is None)
-        y = None if x is None else self.pick_tensor(lambda v: v.shape == self.scope[x].shape and v.dtype == self.scope[x].dtype)
+        y = None if x is None else self.pick_tensor(lambda v: v._spec == self.scope[x]._spec)
         if x is None or y is None:
             return None
         form = self.rng.choice(("{0}.data = {1}.detach()", "{0}.data = {1} * 2.0", "{0}.data = {1}.clone()"))

@@ -1,0 +1,58 @@
+"""Compiled methods: one compiled function for every object that a compiled method was called on.
+
+An object that is no container of arrays can not be an argument of a graph. Its tensors are captured instead, by a
+function that is bound to it, weakly: the compiled function belongs to the object, and goes when it goes.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from pullback.aot._leaves import is_leaf_type
+from pullback.core.pytree import flatten
+
+
+class Method:
+    """A function with its first argument given, which is not kept alive by it."""
+
+    def __init__(self, function: Callable[..., Any], instance: Any) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self._instance = weakref.ref(instance)
+
+    @property
+    def __self__(self) -> Any:
+        return self._instance()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of the function for this object."""
+        instance = self._instance()
+        if instance is None:
+            raise ReferenceError(f"the object of {self.__name__} is gone")  # type: ignore[attr-defined]
+        return self.function(instance, *args, **kwargs)
+
+
+class BoundMethods:
+    """The compiled functions of one compiled method, by object."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], Any]] = {}
+
+    def of(self, function: Callable[..., Any], instance: Any, compiled: Callable[[Method], Any]) -> Any:
+        """The compiled function of an object; None if the object is better given as an argument."""
+        known = self._known.get(id(instance))
+        if known is not None and known[0]() is instance:
+            return known[1]
+        if is_leaf_type(instance) or not flatten(instance)[1].is_leaf():
+            return None
+        key = id(instance)
+        try:
+            reference = weakref.ref(instance, lambda _: self._known.pop(key, None))
+        except TypeError:
+            return None
+        found = compiled(Method(function, instance))
+        self._known[key] = (reference, found)
+        return found

@@ -1,0 +1,187 @@
+"""Wrapper payloads: tensors whose payload is made of arrays, and how such a payload is taken apart and put together.
+
+A payload is what a tensor computes with. A class of payloads has `shape`, `dtype` and `evaluate_op(op, operands,
+params)`, which says what an operator does to it. A *wrapper* can also be taken apart, so that graphs have plain arrays
+only:
+
+    __tensor_flatten__(self) -> (names, meta)                the attributes that hold its parts, and what else it is
+    __tensor_unflatten__(inner, meta, outer_size, outer_stride)      the same payload on other parts; static
+
+A part is an array, another wrapper, or anything else with a hash and equality, which is passed on as it is. `meta` has
+a hash and equality too: together with the types and parts it decides whether a capture fits a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.core.spec import spec_of
+from pullback.payloads.lifted import read, store
+from pullback.payloads.operators import bind_operators
+from pullback.payloads.traced import TracedArray
+from pullback.payloads.writing import assign
+from pullback.tensors.tensor import Tensor, wrap
+
+_PROTOCOL = ("evaluate_op", "__tensor_flatten__", "__tensor_unflatten__")
+_DESCRIPTION = ("shape", "dtype")
+
+
+def wrap_payload(payload: Any) -> Tensor:
+    """A tensor on a payload of your own, made of arrays; see the table above for what its class must have.
+
+    The class is completed at its first use: operators, subscripts and methods that it does not have are those of an
+    array, by way of its `evaluate_op`. Without an `assign_payload` of its own, writes go to its parts.
+    """
+    kind = type(payload)
+    missing = [name for name in _PROTOCOL if not callable(getattr(kind, name, None))]
+    missing += [name for name in _DESCRIPTION if not hasattr(payload, name)]
+    if missing:
+        raise TypeError(
+            f"wrap_payload: {kind.__name__} has no {', '.join(missing)}; a payload has evaluate_op(op, operands, "
+            "params), __tensor_flatten__(), a static __tensor_unflatten__(inner, meta, outer_size, outer_stride), "
+            "shape and dtype"
+        )
+    spec_of(payload)  # a shape that is no tuple, or a dtype that is none, is found here
+    if not any(isinstance(part, _ARRAYS) for _, part in leaves_of(payload)):
+        raise TypeError(f"wrap_payload: none of the parts of {kind.__name__} is an array")
+    _complete(kind)
+    return wrap(payload)
+
+
+_ARRAYS = (np.ndarray, TracedArray)
+
+
+def is_wrapper(payload: Any) -> bool:
+    """Is this a payload that can be taken apart?"""
+    return hasattr(type(payload), "__tensor_flatten__") and not isinstance(payload, Tensor)
+
+
+def is_wrapped(leaf: Any) -> bool:
+    """Is this a tensor on such a payload?"""
+    return isinstance(leaf, Tensor) and type(leaf._data) not in _ARRAYS and is_wrapper(leaf._data)
+
+
+def parts_of(payload: Any) -> tuple[list[tuple[str, Any]], Any]:
+    """The parts with their names, and the meta."""
+    names, meta = payload.__tensor_flatten__()
+    return [(name, getattr(payload, name)) for name in names], meta
+
+
+def leaves_of(payload: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The parts that are no wrappers themselves, with the names that lead to them."""
+    for name, part in parts_of(payload)[0]:
+        if is_wrapper(part):
+            yield from leaves_of(part, (*path, name))
+        else:
+            yield (*path, name), part
+
+
+def arrays_of(payload: Any) -> list[Any]:
+    """The arrays that a payload is made of, in order; the payload itself if it is an array."""
+    if not is_wrapper(payload):
+        return [payload]
+    return [part for _, part in leaves_of(payload) if isinstance(part, _ARRAYS)]
+
+
+def rebuilt(payload: Any, make: Callable[[tuple[str, ...], Any], Any], path: tuple[str, ...] = ()) -> Any:
+    """A payload of the same kind on other arrays: `make` is given the names that lead to an array, and the array."""
+    parts, meta = parts_of(payload)
+    inner = {}
+    for name, part in parts:
+        if is_wrapper(part):
+            inner[name] = rebuilt(part, make, (*path, name))
+        else:
+            inner[name] = make((*path, name), part) if isinstance(part, _ARRAYS) else part
+    size = tuple(payload.shape)
+    return type(payload).__tensor_unflatten__(inner, meta, size, stride_of(payload))
+
+
+def stride_of(payload: Any) -> tuple[int, ...] | None:
+    """The strides of a payload in bytes, None if it does not say."""
+    found = getattr(payload, "strides", None)
+    return None if found is None else tuple(found)
+
+
+def wrapper_key(payload: Any) -> Any:
+    """What of a payload a capture depends on: its type, its meta, and what its parts are."""
+    parts, meta = parts_of(payload)
+    return type(payload), meta, tuple([(name, _part_key(part)) for name, part in parts])
+
+
+def _part_key(part: Any) -> Any:
+    if is_wrapper(part):
+        return wrapper_key(part)
+    if isinstance(part, np.ndarray):
+        flags = part.flags
+        return part.shape, part.dtype, None if flags.c_contiguous else part.strides, flags.writeable
+    return type(part), part
+
+
+# What upstairs expects of every payload.
+
+
+def _complete(kind: Any) -> None:
+    """Give a class what it lacks of an array."""
+    if kind.__dict__.get("_is_completed_payload"):
+        return
+    defaults: Any = type("Defaults", (), dict(_DEFAULTS))
+    bind_operators(defaults, read, store)
+    for name, value in vars(defaults).items():
+        own = getattr(kind, name, None)
+        if name not in _OF_EVERY_CLASS and (own is None or own is getattr(object, name, None)):
+            setattr(kind, name, value)
+    kind._is_completed_payload = True
+
+
+_OF_EVERY_CLASS = frozenset({"__dict__", "__doc__", "__module__", "__weakref__", "__qualname__", "__firstlineno__"})
+
+
+def _assign_parts(self: Any, value: Any) -> None:
+    """Write a value: to the parts of this dtype, since the others say how the values are arranged."""
+    parts = dict(leaves_of(self))
+    given = dict(leaves_of(value)) if type(value) is type(self) else {}
+    for path, part in parts.items():
+        if isinstance(part, _ARRAYS) and part.dtype == self.dtype:
+            assign(part, given.get(path, value))
+
+
+def _aliases_payload(self: Any, source: Any) -> bool:
+    """Does it share a part with what an operator made it of?"""
+    if type(source) is not type(self):
+        return False
+    theirs = arrays_of(source)
+    return any(_share(mine, other) for mine in arrays_of(self) if mine.dtype == self.dtype for other in theirs)
+
+
+def _share(first: Any, second: Any) -> bool:
+    if type(first) is TracedArray or type(second) is TracedArray:
+        return type(first) is type(second) and first.storage is second.storage
+    return bool(np.may_share_memory(first, second))
+
+
+def _size(self: Any) -> int:
+    count = 1
+    for length in self.shape:
+        count *= length
+    return count
+
+
+_DEFAULTS = {
+    "assign_payload": _assign_parts,
+    "aliases_payload": _aliases_payload,
+    "ndim": property(lambda self: len(self.shape)),
+    "size": property(_size),
+    "itemsize": property(lambda self: self.dtype.itemsize),
+    "nbytes": property(lambda self: self.size * self.dtype.itemsize),
+    "strides": property(lambda self: _first(self).strides),
+    "flags": property(lambda self: _first(self).flags),
+    "is_contiguous": lambda self, order="C": _first(self).flags[f"{order}_CONTIGUOUS"],
+    "__repr__": lambda self: f"{type(self).__name__}({self.dtype}{list(self.shape)})",
+}
+
+
+def _first(payload: Any) -> Any:
+    return arrays_of(payload)[0]

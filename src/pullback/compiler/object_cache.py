@@ -1,0 +1,101 @@
+"""Object code on disk: a process that needs a module which an earlier one has compiled loads it without running LLVM.
+
+A file holds a digest and the code, and nothing is ever unpickled. Files are written under another name and then renamed,
+so that nobody sees half of one; a file that was cut short or changed does not match its digest and is thrown away. The
+folder belongs to the user alone; without one, nothing is kept. `pb.aot.set_cache_dir` chooses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+MOST_BYTES = 256 << 20
+"""When files take more than this together, those that were used longest ago go."""
+_MAGIC = b"pullback object 1\n"
+_folder: Path | None = None
+
+
+def set_folder(path: str | os.PathLike[str] | None) -> None:
+    """Keep object code in this folder, or nowhere."""
+    global _folder
+    _folder = None if path is None else Path(path)
+
+
+def folder() -> Path | None:
+    """Where object code is kept; None if nowhere, or if the folder is not the user's own."""
+    path = _folder
+    if path is None:
+        return None
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.stat()
+    except OSError:
+        return None
+    is_private = not hasattr(os, "getuid") or (
+        found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o022
+    )
+    return path if is_private else None
+
+
+def read(name: str) -> bytes | None:
+    """The code of a module, if it is there and whole."""
+    where = folder()
+    if where is None:
+        return None
+    path = where / f"{name}.o"
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    head = len(_MAGIC) + 32
+    code = data[head:]
+    if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : head] != _digest(name, code):
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return code
+
+
+def write(name: str, code: bytes) -> None:
+    """Keep the code of a module; if that fails, it is not kept."""
+    where = folder()
+    if where is None:
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(dir=where, prefix=f".{name}")
+        with os.fdopen(handle, "wb") as file:
+            file.write(_MAGIC + _digest(name, code) + code)
+        os.replace(temporary, where / f"{name}.o")
+        _shrink(where)
+    except OSError:
+        return
+
+
+def clear() -> None:
+    """Forget everything that is kept."""
+    where = folder()
+    if where is not None:
+        for path in where.glob("*.o"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _digest(name: str, code: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + code).digest()
+
+
+def _shrink(where: Path) -> None:
+    files = [(path.stat().st_mtime, path.stat().st_size, path) for path in where.glob("*.o")]
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if total <= MOST_BYTES:
+            return
+        path.unlink(missing_ok=True)
+        total -= size

@@ -1,0 +1,270 @@
+"""Random graphs for native code: shapes with zeros and ones, strides, dtypes, views, reductions, writes, NumPy between.
+
+    python -m tests.compiler.random_native 20000        runs so many, and prints how many agreed
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+
+from pullback.compiler.llvm import compile_llvm
+from pullback.declare.op import registry
+from pullback.declare.steps import ViewStep
+from pullback.graph.types import type_of
+from tests.compiler.graphs import Builder
+
+DTYPES = [np.float64, np.float64, np.float64, np.float32, np.int64, np.int32, np.bool_]
+UNARY = ["exp", "tanh", "sin", "negative", "square", "abs", "sigmoid", "relu", "floor", "isfinite", "cos", "log1p",
+         "softplus", "_sign", "sqrt"]  # fmt: skip
+BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "less", "greater_equal", "not_equal", "divide",
+          "fmax", "logaddexp", "atan2", "bitwise_and", "logical_or"]  # fmt: skip
+
+
+class Generator:
+    """Makes one graph. Everything that NumPy refuses is tried again in another way."""
+
+    def __init__(self, seed, size):
+        self.random = np.random.default_rng(seed)
+        self.b = Builder(*[self.array() for _ in range(self.random.integers(1, 4))])
+        self.pool = list(self.b.inputs)
+        if self.random.random() < 0.4:
+            self.pool.append(self.b.constant(self.array()))
+        kinds = [self.unary, self.unary, self.binary, self.binary, self.binary, self.number, self.reduce, self.reduce,
+                 self.view, self.view, self.where, self.cast, self.place, self.update, self.join, self.product,
+                 self.normalise, self.foreign, self.broadcast]  # fmt: skip
+        for _ in range(200):
+            if len(self.b.program.nodes) >= size:
+                break
+            made = self.attempt(kinds[self.random.integers(len(kinds))])
+            if made is not None and made.type.size < 3000:
+                self.pool.append(made)
+        count = min(len(self.pool), int(self.random.integers(1, 5)))
+        self.b.output(*[self.pool[-1 - k] for k in range(count)])
+
+    def attempt(self, kind):
+        """What a kind of node makes, None if that is not possible."""
+        known = len(self.b.program.nodes)
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return kind()
+        except (TypeError, ValueError, IndexError, np.exceptions.AxisError, KeyError):
+            del self.b.program.nodes[known:]
+            return None
+
+    def array(self):
+        """An array of any shape, dtype and layout."""
+        random = self.random
+        shape = tuple(int(n) for n in random.choice([0, 1, 1, 2, 3, 4, 5, 8, 17], random.integers(0, 4),
+                                                     p=[0.02, 0.1, 0.1, 0.18, 0.2, 0.15, 0.1, 0.1, 0.05]))  # fmt: skip
+        if random.random() < 0.04:
+            shape = (int(random.integers(8000, 20000)),)
+        dtype = np.dtype(DTYPES[random.integers(len(DTYPES))])
+        wide = tuple(2 * n for n in shape)
+        values = random.normal(size=wide) * 2
+        if dtype.kind == "f" and random.random() < 0.2 and values.size:
+            values.flat[random.integers(values.size, size=3)] = random.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], 3)
+        whole = (values > 0) if dtype.kind == "b" else values.astype(dtype)
+        how = random.integers(4)
+        if how == 0:
+            return whole[(*(slice(None, None, 2) for _ in shape), ...)]
+        if how == 1:
+            return whole[(*(slice(n, None) for n in shape), ...)][(*(slice(None, None, -1) for _ in shape), ...)].copy("K")
+        if how == 2 and len(shape) > 1:
+            return np.asfortranarray(whole[tuple(slice(n) for n in shape)])
+        return np.ascontiguousarray(whole[tuple(slice(n) for n in shape)]).reshape(shape)
+
+    def pick(self):
+        """A value, rather one of the latest."""
+        near = self.pool[-6:] if self.random.random() < 0.7 else self.pool
+        return near[self.random.integers(len(near))]
+
+    def fitting(self, x):
+        """Another value that broadcasts with `x`."""
+        for _ in range(6):
+            y = self.pick()
+            try:
+                if np.prod(np.broadcast_shapes(x.type.shape, y.type.shape)) < 3000 or x.type.shape == y.type.shape:
+                    return y
+            except ValueError:
+                pass
+        return x
+
+    def unary(self):
+        return self.b(str(self.random.choice(UNARY)), self.pick())
+
+    def binary(self):
+        x = self.pick()
+        y = self.fitting(x)
+        return self.b(str(self.random.choice(BINARY)), *((x, y) if self.random.random() < 0.5 else (y, x)))
+
+    def number(self):
+        numbers = [2, 0.5, -1.5, 0, 3, 1e-3]
+        number = numbers[self.random.integers(len(numbers))]
+        op = str(self.random.choice(["add", "multiply", "pow", "maximum", "subtract", "divide"]))
+        x = self.pick()
+        return self.b(op, number, x) if self.random.random() < 0.3 and op != "pow" else self.b(op, x, number)
+
+    def axes(self, x):
+        count = int(self.random.integers(0, x.type.ndim + 1))
+        return tuple(sorted(int(k) for k in self.random.permutation(x.type.ndim)[:count]))
+
+    def reduce(self):
+        x = self.pick()
+        name = str(self.random.choice(["sum", "sum", "mean", "amax", "amin", "prod", "any", "all"]))
+        return self.b(name, x, axis=self.axes(x), keepdims=bool(self.random.integers(2)))
+
+    def normalise(self):
+        x = self.pick()
+        if x.type.dtype.kind != "f" or not x.type.ndim:
+            raise ValueError
+        name = str(self.random.choice(["softmax", "log_softmax", "logsumexp"]))
+        axis = (int(self.random.integers(x.type.ndim)),)
+        return self.b(name, x, axis=axis, keepdims=True) if name == "logsumexp" else self.b(name, x, axis=axis)
+
+    def index(self, x):
+        parts = []
+        for length in x.type.shape:
+            choice = self.random.integers(5)
+            low = int(self.random.integers(0, length + 1))
+            parts.append([slice(None), slice(low, None), slice(None, None, -1), slice(None, low, 2),
+                          int(self.random.integers(length)) if length else slice(None)][choice])  # fmt: skip
+        return (*parts, ...)
+
+    def view(self):
+        x, choice = self.pick(), self.random.integers(5)
+        if choice == 0:
+            return self.b("permute_dims", x, axes=tuple(int(k) for k in self.random.permutation(x.type.ndim)))
+        if choice == 1:
+            return self.b("expand_dims", x, axis=(int(self.random.integers(x.type.ndim + 1)),))
+        if choice == 2 and x.type.strides is None:
+            return self.b("_reshape", x, shape=(x.type.size,))
+        return self.b("_basic_index", x, index=self.index(x))
+
+    def broadcast(self):
+        x = self.pick()
+        return self.b("broadcast_to", x, shape=(int(self.random.integers(1, 4)), *x.type.shape))
+
+    def where(self):
+        x = self.pick()
+        y = self.fitting(x)
+        truth = [v for v in self.pool if v.type.dtype == bool and v.type.shape == x.type.shape]
+        condition = truth[-1] if truth else self.b("greater_equal", x, 0)
+        return self.b("where", condition, x, y if self.random.random() < 0.7 else 0)
+
+    def cast(self):
+        x = self.pick()
+        dtype = np.dtype(DTYPES[self.random.integers(len(DTYPES))])
+        if x.type.dtype.kind == "f" and dtype.kind == "i":
+            x = self.b("where", self.b("less", self.b("abs", x), 1e6), x, 0)
+        return self.b("_astype", x, dtype=dtype) if self.random.random() < 0.6 else self.b("copy", x, order="C")
+
+    def place(self):
+        x = self.pick()
+        index = self.index(x)
+        part = self.b("_basic_index", x, index=index)
+        return self.b("_place_slice", part, index=index, shape=x.type.shape)
+
+    def update(self):
+        base = self.pick()
+        index = self.index(base)
+        part = self.b.arrays[base][index]
+        fitting = [v for v in self.pool if v.type.shape == part.shape and v.type.dtype == base.type.dtype]
+        new = fitting[-1] if fitting else 1
+        return self.b.update(base, new, ViewStep(registry["_basic_index"], {"index": index}))
+
+    def join(self):
+        x = self.pick()
+        alike = [v for v in self.pool if v.type.shape == x.type.shape and v.type.dtype == x.type.dtype]
+        parts = [alike[self.random.integers(len(alike))] for _ in range(self.random.integers(1, 4))]
+        name = str(self.random.choice(["_concat", "_stack"]))
+        return self.b(name, *parts, axis=int(self.random.integers(x.type.ndim + (name == "_stack"))))
+
+    def product(self):
+        x = self.pick()
+        if x.type.dtype.kind != "f" or not 1 <= x.type.ndim <= 2:
+            raise ValueError
+        if self.random.random() < 0.5 and x.type.ndim == 2:
+            return self.b("matmul", x, self.b("permute_dims", x, axes=(1, 0)))
+        alike = [v for v in self.pool if v.type.ndim in (1, 2) and v.type.dtype == x.type.dtype
+                 and v.type.shape[0] == x.type.shape[-1]]  # fmt: skip
+        return self.b("matmul", x, alike[self.random.integers(len(alike))])
+
+    def foreign(self):
+        """Operators that only NumPy has."""
+        x = self.pick()
+        choice = self.random.integers(3)
+        if choice == 0:
+            return self.b("cumsum", x, axis=int(self.random.integers(x.type.ndim)))
+        if choice == 1:
+            return self.b("floor_divide", x, 2)
+        return self.b("argmax", x, axis=(int(self.random.integers(x.type.ndim)),), keepdims=False)
+
+
+def agrees(out, wanted):
+    """Is a result near what evaluation gives? Sums of large numbers may leave little of them, so the scale is theirs."""
+    if out.dtype != wanted.dtype or type_of(out) != type_of(wanted):
+        return False
+    if wanted.dtype.kind not in "f":
+        return bool(np.mean(out != wanted) <= 0.0) if wanted.size else True
+    loose = 1e-9 if wanted.dtype == np.float64 else 2e-3
+    with np.errstate(all="ignore"):
+        finite = wanted[np.isfinite(wanted)]
+        scale = max(1.0, float(np.abs(finite).max()) if finite.size else 1.0)
+        same = (out == wanted) | (np.isnan(out) & np.isnan(wanted))
+        return bool(np.all(same | (np.abs(out - wanted) <= loose * scale)))
+
+
+def is_stable(b):
+    """Does the graph give nearly the same for inputs that differ in the last digits? Else nothing can be compared."""
+    values = [b.arrays[v] for v in b.program.outputs]
+    if any(x.size and not np.all(np.abs(x[np.isfinite(x)]) < 1e12) for x in values if x.dtype.kind == "f"):
+        return False
+    arrays = [b.arrays[v] for v in b.program.inputs]
+    moved = [x * x.dtype.type(1 + 4 * np.finfo(x.dtype).eps) if x.dtype.kind == "f" else x for x in arrays]
+    from pullback.graph.interpret import evaluate
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = evaluate(b.program, moved)
+    return all(agrees(np.asarray(x), y) for x, y in zip(again, values, strict=True))
+
+
+def check(seed, effort):
+    """True if native code agrees, None if the graph is too sensitive to be compared."""
+    b = Generator(seed, 3 + seed % 12).b
+    arrays = [b.arrays[v] for v in b.program.inputs]
+    before = [x.copy() for x in arrays]
+    compiled = compile_llvm(b.program, portable=seed % 3 == 0, effort=effort)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = compiled.flat(*arrays) if seed % 2 else compiled(list(arrays))
+    untouched = all(np.array_equal(x, y, equal_nan=x.dtype.kind == "f") for x, y in zip(arrays, before, strict=True))
+    if untouched and all(agrees(x, y) for x, y in zip(results, b.expected(), strict=True)):
+        return True
+    return None if untouched and not is_stable(b) else False
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    agreed, sensitive, wrong = 0, 0, []
+    for seed in range(first, first + count):
+        try:
+            found = check(seed, 2 if seed % 8 == 0 else 0)
+        except Exception as error:
+            found = False
+            print(seed, type(error).__name__, str(error)[:200])
+        if found is False:
+            wrong.append(seed)
+        agreed += found is True
+        sensitive += found is None
+    print(f"{count} graphs: {agreed} agree, {sensitive} too sensitive to compare, {len(wrong)} differ: {wrong[:20]}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
