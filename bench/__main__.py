@@ -2,17 +2,19 @@
 
 import argparse
 
-from bench import ahead, custom_ops, eager, memory, operators, startup, transforms
+from bench import ahead, cold, custom_ops, eager, memory, operators, startup, transforms, workloads
 from bench.runner import Options
 
 QUESTIONS = {
     "ahead": ahead.main,
+    "cold": cold.main,
     "custom_ops": custom_ops.main,
     "eager": eager.main,
     "memory": memory.main,
     "operators": operators.main,
     "startup": startup.main,
     "transforms": transforms.main,
+    "workloads": workloads.main,
 }
 
 
@@ -23,12 +25,13 @@ def main() -> None:
     parser.add_argument("questions", nargs="*", metavar="question", help=f"any of: {available} (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, for a first look")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the rows whose name contains TEXT")
+    parser.add_argument("--torch-compile", action="store_true", help="torch.compile too: it compiles for minutes")
     arguments = parser.parse_args()
     unknown = set(arguments.questions) - set(QUESTIONS)
     if unknown:
         parser.error(f"unknown question {', '.join(sorted(unknown))}; there are {available}")
     for name in arguments.questions or QUESTIONS:
-        QUESTIONS[name](Options(quick=arguments.quick, only=arguments.only))
+        QUESTIONS[name](Options(arguments.quick, arguments.only, arguments.torch_compile))
 
 
 if __name__ == "__main__":

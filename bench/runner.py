@@ -36,6 +36,7 @@ class Options:
 
     quick: bool = False
     only: str = ""
+    torch_compile: bool = False
 
     @property
     def rounds(self) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 
 from pullback.aot._api import joint_graph, partition, trace
 from pullback.aot._capture import Options
+from pullback.aot._compilers import Compilers
 from pullback.aot._disk_cache import cache_dir, key_of, load, store
-from pullback.aot._entry import Compilers
 from pullback.aot._function import CompiledFunction
 from pullback.aot._stored_partition import is_storable
 from pullback.compiler import numpy_source, object_cache

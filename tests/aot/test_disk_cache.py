@@ -12,7 +12,7 @@ import pytest
 import pullback as pb
 from pullback import aot
 from pullback._compile import compile, compile_numpy
-from pullback.aot import _disk_cache, _entry, _stored_partition
+from pullback.aot import _compilers, _disk_cache, _stored_partition
 from pullback.compiler.numpy_source import function, stored
 
 
@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 def work(monkeypatch):
     """Counts what the cache is there to avoid."""
     done = {"written": 0, "split": 0}
-    write, partition = function.FunctionWriter.write, _entry.partition
+    write, partition = function.FunctionWriter.write, _compilers.partition
 
     def counting_write(self, *args, **kwargs):
         done["written"] += 1
@@ -41,7 +41,7 @@ def work(monkeypatch):
         return partition(*args, **kwargs)
 
     monkeypatch.setattr(function.FunctionWriter, "write", counting_write)
-    monkeypatch.setattr(_entry, "partition", counting_partition)
+    monkeypatch.setattr(_compilers, "partition", counting_partition)
     return done
 
 
@@ -226,7 +226,7 @@ def test_a_cache_that_can_not_be_written_is_no_error(folder, monkeypatch):
     assert list(folder.iterdir()) == []  # nor does anything half written stay
 
 
-def test_threads_that_write_the_same_entry_do_not_disturb_each_other(folder):
+def test_threads_that_write_the_same_compilers_do_not_disturb_each_other(folder):
     found = []
     threads = [threading.Thread(target=lambda: found.append(gradient(*PROGRAMS["product"]))) for _ in range(4)]
     for thread in threads:

@@ -202,7 +202,8 @@ def test_containers_are_told_apart():
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: x.add_(1), lambda x: x.reshape(-1), lambda x: x, lambda x: (x * 2, 3), lambda x: (x * 2).unbind(0),
+        lambda x: x.add_(1), lambda x: (x.t_(), x * 2)[1], lambda x: x.reshape(-1),
+        lambda x: x, lambda x: (x * 2, 3), lambda x: (x * 2).unbind(0),
         lambda x: [y := x * 2, y],
     ],
 )  # fmt: skip
@@ -229,9 +230,82 @@ def test_keyword_arguments_have_short_ways_of_their_own():
     for kwargs in ({"y": plain(3), "b": 3.0}, {"b": 3.0, "y": plain(3)}, {"y": leaf(3)}, {"y": plain(3), "b": 4.0}):
         for _ in range(2):
             np.testing.assert_array_equal(compiled(leaf(3), **kwargs)._data, f(leaf(3), **kwargs)._data)
-    assert compiled.cache_info() == (5, 3, 3)
+    assert compiled.cache_info() == (6, 3, 3)
     with pytest.raises(TypeError):
         compiled(leaf(3), leaf(3), y=leaf(3))
+
+
+# Writes. -------------------------------------------------------------------------------------------------------------
+
+
+def test_writes_to_tensors_without_history_are_in_the_short_way():
+    def f(n, x, m):
+        n.add_(1)
+        n.mul_(2)
+        m.sub_(n)
+        return (x * n).sum() + m
+
+    found = []
+    for function in (f, shortened(f, plain(3), leaf(3), plain(3))[0]):
+        n, x, m = plain(3), leaf(3), plain(3)
+        for _ in range(3):
+            result = function(n, x, m)
+            result.sum().backward()
+        found.append((n.tolist(), n._version, m.tolist(), m._version, x._version, x.grad.tolist(), result.tolist()))
+    assert found[0] == found[1] and found[0][1] == 6
+
+
+def test_written_memory_is_noticed_by_those_who_saved_it():
+    compiled, call = shortened(lambda n, x: (n.add_(1), x * n)[1], plain(3), leaf(3))
+    n, x = plain(3), leaf(3)
+    earlier = (n * x).sum()  # eager code, which saves n
+    assert call((n, x)) is not MISS
+    with pytest.raises(pb.autograd.AutogradError) as caught:
+        earlier.backward()
+    assert caught.value.code == "VERSION"
+    first = compiled(n, x).sum()
+    compiled(n, x)  # what the first call saved is its own
+    first.backward()
+    assert x.grad is not None
+
+
+def test_what_is_written_shares_no_memory_in_the_short_way():
+    f = lambda n, x: (n.add_(1), x * n)[1]
+    compiled, call = shortened(f, plain(3), plain(3))
+    z = np.arange(5.0)
+    n, x = z[:3], z[2:]
+    one, other = pb.asarray(n), pb.asarray(x)
+    assert np.shares_memory(one._data, other._data)
+    assert call((one, other)) is MISS and z.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    expected = z.copy()
+    expected[:3] += 1
+    np.testing.assert_array_equal(compiled(one, other)._data, expected[2:] * expected[:3])
+
+
+def test_captured_counters_are_written_in_the_short_way():
+    n, w = pb.zeros(()), leaf(3)
+
+    def f(x):
+        n.add_(1)
+        return (x * w).sum() * n
+
+    compiled, call = shortened(f, plain(3))
+    assert call((plain(3),)).item() == 2 * 14.0 and (n.item(), n._version) == (2.0, 2)
+    call((plain(3),)).backward()
+    np.testing.assert_array_equal(w.grad._data, 3 * plain(3)._data)
+    assert call((w.detach(),)) is not MISS and call((n,)) is MISS
+    assert compiled.cache_info().misses == 1
+
+
+def test_writes_to_what_requires_grad_have_no_short_way():
+    def f(x):
+        with pb.no_grad():
+            x.mul_(2)
+        return x * 3
+
+    compiled = compile(f, fallback="raise")
+    compiled(leaf(3))
+    assert compiled._calls == ()
 
 
 # Captured tensors. ---------------------------------------------------------------------------------------------------

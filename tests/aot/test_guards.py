@@ -445,6 +445,10 @@ def test_signatures_say_what_inputs_and_outputs_mean():
         aot.joint_graph(f, leaf(2), pb.ones(2), loss_index=1)
 
 
+def draw_noise(x: np.ndarray) -> np.ndarray:
+    return np.random.default_rng().standard_normal(x.shape)
+
+
 def test_effects_happen_whenever_the_graph_runs(capsys):
     f = compile(lambda x: aot.debug_print("x is {}", x * 2) + 1, fallback="raise")
     x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -470,6 +474,12 @@ def test_effects_happen_whenever_the_graph_runs(capsys):
     assert aot.Graph.from_text(text).to_text() == text and text.count("ordered") == 2
     with pytest.raises(TypeError, match="message"):
         aot.debug_print(x, "x is {}")
+    draw = pb.library.custom_op("tests::drawn", draw_noise, mutates_args=(), tags=("nondeterministic",))
+    draw.register_fake(lambda x: pb.empty_like(x))
+    noisy = lambda x: (x**2 * draw(x.detach())).sum()
+    assert pb.autograd.grad(compile(noisy, fallback="raise")(x), x)[0].shape == (2,)
+    with pytest.raises(aot.HigherOrderError, match="draws"):
+        pb.autograd.grad(compile(noisy, fallback="raise")(x), x, create_graph=True)
     with pytest.raises(aot.HigherOrderError, match="effects"):
         pb.autograd.grad(
             compile(lambda x: (aot.debug_print("{}", x * 2) ** 2).sum(), fallback="raise")(x), x, create_graph=True

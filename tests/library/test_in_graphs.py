@@ -254,6 +254,18 @@ def test_higher_derivatives_call_the_operator_again():
     assert_close(third, 24 * x.detach())
 
 
+def test_a_saved_intermediate_keeps_its_part_of_the_second_derivative():
+    made = bare()
+    made.register_autograd(
+        lambda ctx, g: ctx.saved_tensors[0] * g,
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(2 * (inputs[0] * 1)),
+    )
+    x = pb.tensor([2.0, 3.0], requires_grad=True)
+    (first,) = pb.autograd.grad(pb.compile(lambda x: (made(x) * x).sum(), fallback="raise")(x), x, create_graph=True)
+    (second,) = pb.autograd.grad(first.sum(), x)  # eager code has no graph of it, and raises
+    assert_close(second, 6 * x.detach())
+
+
 def test_the_pair_and_rules():
     pair = bare()
     pair.impl_save_for_backward(lambda inputs, output: {"x": inputs.x, "two": 2})

@@ -135,6 +135,19 @@ def test_tensors_from_outside_get_their_gradient():
     assert gradients[0] == gradients[1]
 
 
+@pytest.mark.parametrize("f", [
+    lambda x: (Square.apply(x) * x).sum(), lambda x: (ScaledExp.apply(x, 3) * x).sum(),
+    lambda x: (Square.apply(x).detach() * x * x).sum(),
+])  # fmt: skip
+def test_second_derivatives(f):
+    found = []
+    for function in (f, pb.compile(f, fallback="raise")):
+        x = rg()
+        (first,) = pb.autograd.grad(function(x), x, create_graph=True)
+        found.append(pb.autograd.grad(first.sum(), x)[0].numpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+
+
 class OnHost(Function):
     @staticmethod
     def forward(ctx, x):

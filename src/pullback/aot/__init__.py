@@ -11,6 +11,7 @@
 | `export_source`    | Python that computes the same with NumPy alone                        |
 | `mark_dynamic`     | an axis whose length may vary without another capture                 |
 | `effect_op`        | an operator that does something whenever the graph runs               |
+| `wrap_payload`     | a tensor on a payload of your own, which captures take apart          |
 | `set_cache_dir`    | where compiled functions are kept for other processes                 |
 | `reset`            | all captures of this process are forgotten                            |
 """
@@ -41,6 +42,7 @@ from pullback.aot._metadata import (
     ViewAndMutationMeta,
 )
 from pullback.aot._signature import BackwardSignature, Signature
+from pullback.aot._wrappers import wrap_payload
 from pullback.core.deferred import deferred as _deferred
 from pullback.errors import (
     AliasError,
@@ -75,5 +77,5 @@ __all__ = [
     "OutputAliasInfo", "OutputType", "PartitionError", "RecompileLimitError", "Signature", "TraceError", "TraceWarning",
     "Traced", "UnsupportedTypeError", "ViewAndMutationMeta", "aot_function", "clear_cache", "collect_metadata",
     "debug_print", "effect_op", "explain", "export_source", "joint_graph", "mark_dynamic", "partition", "reset",
-    "set_cache_dir", "spec", "trace",
+    "set_cache_dir", "spec", "trace", "wrap_payload",
 ]  # fmt: skip

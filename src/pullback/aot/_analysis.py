@@ -30,7 +30,7 @@ from typing import Any
 from pullback.aot._input_analysis import Steps, layout_in, relative, same_place
 from pullback.aot._metadata import OutputAliasInfo, OutputType
 from pullback.aot._trace import Primal, Trace
-from pullback.autograd._variable import grad_fn, requires_grad
+from pullback.autograd._variable import edge_of, grad_fn, requires_grad
 from pullback.errors import FunctionalizationError
 from pullback.payloads.traced import TracedArray
 from pullback.tensors.tensor import Tensor, is_inference, shared_counter, version_of
@@ -89,6 +89,7 @@ class Outputs:
         if kind is OutputType.alias_of_intermediate_base_is_user_output and at == number:
             at = None  # it is replayed on that output in any case
         is_apart = base is not None and at is None and root is not root_tensor(base)
+        is_of_input = is_custom and root is base and root is not leaf and not _is_custom_view(leaf)
         return OutputAliasInfo(
             output_type=kind,
             raw_type=Tensor,
@@ -108,7 +109,8 @@ class Outputs:
             base_requires_grad=info is not None and requires_grad(info.base),
             memory_of=number if is_custom else None,
             view_of_output=at,
-            view_steps=() if at is None or info is None else info.steps,
+            view_steps=() if info is None or (at is None and not is_of_input) else info.steps,
+            view_of_memory=is_of_input,
             version=version_of(leaf),
             counter_of=next((k for k, p in self.inputs if p.tensor._counter is shared_counter(leaf)), None),
             counter=self.counters.setdefault(id(shared_counter(leaf)), len(self.counters)),
@@ -132,8 +134,7 @@ class Outputs:
         slot, primal = found
         root = root_tensor(leaf)
         has_own_history = root is not root_tensor(primal.tensor) and (root is leaf or id(root) not in self.first)
-        has_own_history = has_own_history or not requires_grad(primal.tensor)  # what made it require grad is a view
-        if connected and (has_own_history or _is_custom_view(leaf)):
+        if connected and (has_own_history or _is_custom_view(leaf) or not _leads_to(leaf, primal.tensor)):
             return OutputType.custom_function_view, slot, primal.tensor
         return OutputType.alias_of_input, slot, primal.tensor
 
@@ -141,12 +142,13 @@ class Outputs:
         """The input that an output lies in the memory of, and is a view of: the nearest one of its storage."""
         payload, root = leaf._data, root_tensor(leaf)
 
-        def nearness(each: tuple[int, Primal]) -> tuple[bool, bool, bool, int]:
+        def nearness(each: tuple[int, Primal]) -> tuple[bool, bool, bool, bool, int]:
             base: TracedArray = each[1].tensor._data
             is_beginning = relative(payload, base) is not None
             was_beginning = relative(payload, each[1].payload) is not None
             is_root = root_tensor(each[1].tensor) is root
-            return is_beginning, was_beginning, is_root, len(base.steps) if is_beginning else 0
+            counts = each[1].tensor._counter is leaf._counter
+            return is_beginning, was_beginning, is_root, counts, len(base.steps) if is_beginning else 0
 
         found = [each for each in self.inputs if each[1].tensor._data.storage is payload.storage]
         if payload.storage.slot is None:  # memory made here that an input was given: views of that input know it
@@ -185,6 +187,16 @@ def root_tensor(tensor: Tensor) -> Tensor:
     """The tensor of which this is a view, or itself."""
     info = view_of(tensor)
     return tensor if info is None else info.base
+
+
+def _leads_to(view: Tensor, tensor: Tensor) -> bool:
+    """Does the history of a view lead to the tensor, or to the base that they share? Not if a view between them was
+    made a leaf, or if the tensor was detached since."""
+    ends = [edge_of(each)[0] for each in (tensor, root_tensor(tensor))]
+    node = grad_fn(view)
+    while node is not None and not any(node is end for end in ends):
+        node = node.next[0] if node.next else None
+    return node is not None
 
 
 def _is_custom_view(tensor: Tensor) -> bool:

@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from pullback.aot._capture import Capture, Options, capture
-from pullback.aot._entry import Compiler, Compilers, specialised
+from pullback.aot._capture import Capture, Options
+from pullback.aot._compilers import Compiler, Compilers
 from pullback.aot._explain import Explanation
 from pullback.aot._function import CompiledFunction
 from pullback.aot._leaves import ArraySpec, flatten_arguments
+from pullback.aot._masks import specialised
+from pullback.aot._memory import memory_of
 from pullback.aot._metadata import ViewAndMutationMeta
 from pullback.aot._partition import Partition
 from pullback.aot._partition import partition as split
 from pullback.aot._runtime import input_of
 from pullback.aot._signature import Signature, signature_of
+from pullback.aot._wrappers import arrays_of
+from pullback.aot._wrappers_capture import capture
 from pullback.core.axes import normalize_shape
 from pullback.core.pytree import unflatten
 from pullback.graph.descriptors import PlainAOTOutput
@@ -52,13 +56,14 @@ class Traced:
         """The graph on real arguments, which stay as they are: `(outputs, mutated values by slot)`."""
         leaves, _ = flatten_arguments(args, kwargs)
         given = [input_of(each, leaves) for each in self.captured.inputs]
-        arrays = [np.array(leaf._data if isinstance(leaf, Tensor) else leaf) for leaf in given]
+        arrays = [np.array(array) for leaf in given for array in arrays_of(memory_of(leaf))]
         results = self.graph.eval(*arrays)
         by_desc = dict(zip((desc.expr() for desc in self.graph.output_descs), results, strict=True))
-        outs = [
-            info.literal if info.raw_type is not Tensor else by_desc[PlainAOTOutput(position).expr()]
-            for position, info in enumerate(self.meta.output_info)
-        ]
+        outs = []
+        for position, info in enumerate(self.meta.output_info):
+            made = info.literal if info.raw_type is not Tensor else self.captured.payload_of(position, results)
+            is_plain = made is None and info.raw_type is Tensor
+            outs.append(by_desc[PlainAOTOutput(position).expr()] if is_plain else made)
         mutated = {text: value for text, value in by_desc.items() if text.startswith("mutated(")}
         for node in self.graph.nodes:
             if node.op == "store":
@@ -108,10 +113,11 @@ def joint_graph(fn: Callable[..., Any], *args: Any, loss_index: int | None = Non
     if options.joint_pass is not None:
         graph = options.joint_pass(graph)
     if loss_index is not None:
-        graph = _with_loss(graph, len(found.inputs), loss_index)
+        graph = _with_loss(graph, len((found.flat or found).inputs), loss_index)
     graph = graph.simplify().cse().dce()
     signature = signature_of(found, graph, fn, options.static_inputs, loss_index)
-    return Joint(graph, found.meta, found.num_forward_outputs, found.in_tree, found.out_tree, found, signature)
+    count = (found.flat or found).num_forward_outputs
+    return Joint(graph, found.meta, count, found.in_tree, found.out_tree, found, signature)
 
 
 def _with_loss(graph: Graph, count: int, loss_index: int) -> Graph:

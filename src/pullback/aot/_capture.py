@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from pullback.aot._metadata import (
 )
 from pullback.aot._stops import Stops, stops_of
 from pullback.aot._trace import Primal, Trace, WrittenAlias
+from pullback.aot._wrappers import check_plain, is_wrapped
 from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.state import change_grad, current
@@ -45,6 +46,7 @@ from pullback.graph.ir import FORWARD, Value
 from pullback.graph.types import ArrayType, type_of
 from pullback.payloads.traced import TracedArray
 from pullback.tensors.tensor import Leaf, Tensor
+from pullback.tensors.views import view_of
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,13 @@ class Capture:
     stops: Stops = field(default_factory=Stops)  # what has no history inside
     outputs_read_later: dict[int, int] = field(default_factory=dict)  # the same for outputs of the forward part
     in_tree: Any = None
+    flat: Capture | None = None  # the same for the arrays that payloads are made of: _wrappers_capture.py
+    wrapping: Any = None  # and how those make up the payloads
     met: dict[Any, Tensor] = field(default_factory=dict)  # arguments that are captured as well, by descriptor
+
+    def payload_of(self, position: int, values: Sequence[Any]) -> Any:
+        """The payload of a result, made of the values that the graph returns; None for plain results."""
+        return None if self.wrapping is None else self.wrapping.payload_of(position, values)
 
 
 def capture(
@@ -120,22 +128,24 @@ def capture(
         trace = Trace(options.captures, merged)
         trace.watcher = watcher
         try:
-            return _run(trace, function, leaves, in_tree, options, backward)
+            return run_traced(trace, function, leaves, in_tree, options, backward, Maker)
         except WrittenAlias as written:
             merged = (*merged, written.group)
         finally:
             trace.close()
 
 
-def _run(
-    trace: Trace, function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, backward: bool
-) -> Capture:
+def run_traced(
+    trace: Trace, function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, backward: bool,
+    make: type[Maker],
+) -> Capture:  # fmt: skip
+    """Run the function in this trace; `make` turns what it leaves into a capture."""
     arrays = {slot: leaf for slot, leaf in enumerate(leaves) if is_input(leaf)}
-    real = {slot: array_of(leaf) for slot, leaf in arrays.items() if is_array(leaf)}
+    real = {slot: array_of(leaf) for slot, leaf in arrays.items() if is_array(leaf) and not is_wrapped(leaf)}
     groups = [group for group in overlapping(real) if len({id(leaves[slot]) for slot in group}) > 1]
     with trace.running():
         trace.add_inputs(arrays, groups, len(leaves))
-        given = [trace.members[slot].tensor if slot in arrays else leaf for slot, leaf in enumerate(leaves)]
+        given = [trace.given(slot) if slot in arrays else leaf for slot, leaf in enumerate(leaves)]
         args, kwargs = unflatten(in_tree, given)
         before = guarded_modes()
         grad_before = current().grad
@@ -150,7 +160,7 @@ def _run(
         outs, out_tree = flatten(result)
         check_leaves(result, outs, "output")
         outs = [trace.lifted(leaf) if isinstance(leaf, Tensor) else leaf for leaf in outs]
-        maker = _Maker(trace, outs, options)
+        maker = make(trace, outs, options)
         maker.meta.grad_enabled_mutation = grad_after if grad_after is not grad_before else None
         return maker.finish(out_tree, backward)
 
@@ -160,10 +170,11 @@ def is_input(leaf: Any) -> bool:
     return is_array(leaf) or hasattr(leaf, "is_array_spec")
 
 
-class _Maker:
+class Maker:
     """Turns a trace whose function has returned into a capture."""
 
     def __init__(self, trace: Trace, outs: list[Any], options: Options) -> None:
+        check_plain(outs)
         self.trace, self.outs, self.options = trace, outs, options
         self.infos = {id(p): input_info(trace, p, options.keep_input_mutations) for p in trace.primals}
         self._check_groups()
@@ -183,6 +194,7 @@ class _Maker:
             keep_input_mutations=options.keep_input_mutations,
             traced_tangents=[], traced_tangents_descs=[], traced_tangent_metas=[],
             base_introduced_by=self.outputs.introduced_by,
+            leaf_bases=[number for number, base in enumerate(self.outputs.bases) if grad_fn(base) is None],
             static_input_indices=options.static_inputs,
             alias_groups=list(trace.merged),
             captures=[primal.original for primal in trace.captured],
@@ -214,15 +226,17 @@ class _Maker:
 
     def _check_flags(self) -> None:
         """Views of an argument change with its flag; as arguments of their own they would not."""
+        bases = {slot: view_of(p.original) for slot, p in self.trace.members.items() if isinstance(p.original, Tensor)}
         for primal in self.trace.primals:
-            if self.infos[id(primal)].sets_requires_grad is not None:
-                views = [
-                    p.slots[0] for p in self.trace.members.values()
-                    if isinstance(p.original, Tensor) and (info := view_of(p.original)) and info.base is primal.original
-                ]  # fmt: skip
-                if views and primal.slots:
-                    reason = "the function changes whether one of them requires grad, of which the others are views"
-                    raise alias_error({slot: None for slot in [primal.slots[0], *views]}, reason)
+            if self.infos[id(primal)].sets_requires_grad is None or not primal.slots:
+                continue
+            views = [slot for slot, info in bases.items() if info is not None and info.base is primal.original]
+            if views or bases.get(primal.slots[0]) is not None:
+                raise AliasError(
+                    f"the function changes whether {primal.desc.expr()} requires grad, which is a view or has views",
+                    why="the flag of a view depends on that of its base, and they are separate arguments of a graph",
+                    fix="change the flag outside of the function, or pass a .copy()",
+                )
 
     # The graph.
 
@@ -231,8 +245,8 @@ class _Maker:
         trace, graph, meta = self.trace, self.trace.graph, self.meta
         roots = self._roots()
         finals = self._finals()
-        for primal in trace.primals:
-            self._store(primal)
+        for target, stored in self._stores():
+            graph.add("store", [target, stored], {}, [])
         for value, desc in finals:
             graph.add_output(value, desc)
         is_training = bool(roots) and backward
@@ -297,20 +311,21 @@ class _Maker:
         if home is not None and home is not payload.storage:
             self.borrowed.append(index)
 
-    def _store(self, primal: Primal) -> None:
-        """Write to an input inside of the graph: where the runtime does not, or to memory that was swapped away."""
-        info = self.infos[id(primal)]
-        is_left_behind = info.mutates_storage_metadata and primal.storage.generation > 0
-        if info.mutation_type is MutationType.MUTATED_IN_GRAPH or is_left_behind:
-            value = self._final(primal)
-            if value is not primal.value:
-                self.trace.graph.add("store", [primal.value, value], {}, [])
+    def _stores(self) -> list[tuple[Value, Value]]:
+        """Inputs that the graph writes, with what: where the runtime does not, or to memory that was swapped away."""
+        stores: list[tuple[Value, Value]] = []
+        for primal in self.trace.primals:
+            info = self.infos[id(primal)]
+            is_left_behind = info.mutates_storage_metadata and primal.storage.generation > 0
+            if info.mutation_type is MutationType.MUTATED_IN_GRAPH or is_left_behind:
+                stores.append((primal.value, self._final(primal)))
+        return [(target, value) for target, value in stores if value is not target]
 
     def _final(self, primal: Primal) -> Value:
         """The last value of an input. It must not be read from memory that another store has changed before."""
         is_moved = self.infos[id(primal)].mutates_metadata and not self.infos[id(primal)].mutates_storage_metadata
         value = primal.tensor._data.value if is_moved else primal.storage.base
-        others = {id(other.value) for other in self.trace.primals} - {id(primal.value)}
+        others = {id(other) for other in self.trace.graph.inputs} - {id(primal.value)}
         return self._copied(value) if id(root_of(value)) in others else value
 
     def _copied(self, value: Value) -> Value:

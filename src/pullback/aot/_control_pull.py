@@ -30,7 +30,7 @@ from pullback.aot._control_flow import (
     reached,
 )
 from pullback.aot._control_sums import Recipe, computed, without_sums
-from pullback.aot._entry import specialised
+from pullback.aot._masks import specialised
 from pullback.aot._partition import partition
 from pullback.errors import AutogradError
 from pullback.graph.graph import Graph

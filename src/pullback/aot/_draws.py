@@ -20,17 +20,18 @@ States = list[tuple[Any, Any]]
 def sources_of(program: Program) -> tuple[Any, ...]:
     """The generators that a graph draws from; None stands for the default one."""
     found: dict[int, Any] = {}
-    for node in _nodes(program):
+    for node in nodes_in(program):
         if node.effect == "random" and "generator" in node.attrs:
             found[id(node.attrs["generator"])] = node.attrs["generator"]
     return tuple(found.values())
 
 
-def _nodes(program: Program) -> Iterator[Node]:
+def nodes_in(program: Program) -> Iterator[Node]:
+    """All nodes, also those of the bodies of control flow."""
     for node in program.nodes:
         yield node
         for body in bodies_of(node).values():
-            yield from _nodes(body)
+            yield from nodes_in(body)
 
 
 def states_of(sources: Iterable[Any]) -> States:

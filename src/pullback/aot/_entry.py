@@ -8,63 +8,27 @@ gradients lead to get none, as in eager code.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pullback.aot._capture import Capture, GraphInput, Options
-from pullback.aot._draws import sources_of
+from pullback.aot._compilers import Compilers, flat
+from pullback.aot._draws import nodes_in, sources_of
 from pullback.aot._fits import Fit
+from pullback.aot._masks import sources_of_gradients, specialised, zeros
 from pullback.aot._metadata import OWN, MutationType
-from pullback.aot._partition import Partition, partition
+from pullback.aot._partition import Partition
 from pullback.aot._private import with_private_copies
 from pullback.aot._stops import with_stops
-from pullback.aot._stored_partition import stored_partition
 from pullback.core.spec import spec_for
 from pullback.errors import HigherOrderError
 from pullback.graph.descriptors import DummyAOTOutput
 from pullback.graph.graph import Graph
-from pullback.graph.ir import BACKWARD, Value
-from pullback.graph.types import type_of
-
-# Compiles a graph: called with the graph and the types of its inputs, returns a function of one list that it owns.
-Compiler = Callable[[Graph, list[Any]], Callable[[list[Any]], Sequence[Any]]]
+from pullback.graph.ir import BACKWARD
 
 _MOST_MASKS = 8
-
-
-class Compilers:
-    """The functions that compile graphs, and how a joint graph is split for them."""
-
-    def __init__(
-        self, forward: Compiler, backward: Compiler | None = None, inference: Compiler | None = None,
-        partitioner: Any = "auto", memory_budget: float = 1.0,
-    ) -> None:  # fmt: skip
-        self.forward = forward
-        self.backward = backward or forward
-        self.inference = inference or forward
-        self.partitioner = partitioner
-        self.memory_budget = memory_budget
-        # What backends say of themselves: the backward graph takes gradients as they come; they fuse.
-        self.takes_any_layout = getattr(self.backward, "layout", "exact") == "any"
-        self.recompute_is_free = bool(getattr(forward, "recompute_is_free", False))
-
-    def looking(self) -> Compilers:
-        """The same without compiling anything, for those who only want to know."""
-        made = Compilers(lambda graph, types: graph.eval_boxed, None, None, self.partitioner, self.memory_budget)
-        made.recompute_is_free = self.recompute_is_free
-        return made
-
-    def split(self, graph: Graph, count: int, static: tuple[int, ...]) -> Partition:
-        """The two halves of a joint graph."""
-        if callable(self.partitioner):
-            return self.partitioner(graph, count)
-        settings = {
-            "method": self.partitioner, "memory_budget": self.memory_budget, "static_inputs": static,
-            "recompute_is_free": self.recompute_is_free,
-        }  # fmt: skip
-        return stored_partition(graph, {"count": count, **settings}, lambda: partition(graph, count, **settings))
 
 
 class Entry:
@@ -180,7 +144,7 @@ class Entry:
             elif value is None and sources & arrived:
                 gradient = self.capture.graph.outputs[self.capture.num_forward_outputs + position]
                 assert gradient is not None
-                graph.outputs[position] = _zeros(graph, gradient.type)
+                graph.outputs[position] = zeros(graph, gradient.type)
         return graph.dce()
 
     def reads(self, defined: tuple[bool, ...]) -> frozenset[int]:
@@ -267,12 +231,13 @@ class Entry:
 
 def _check_repeatable(graph: Graph) -> None:
     """Raise if what is computed again has effects, which must not happen again."""
-    for node in graph.nodes:
+    for node in nodes_in(graph):
         call = node.attrs.get("call")
-        if call is not None and call.definition.effect is not None:
+        has_effect = call is not None and call.definition.effect is not None
+        if has_effect or (node.effect == "random" and "generator" not in node.attrs):
             raise HigherOrderError(
                 f"a derivative of a compiled backward pass needs the results of {node.op}, which has effects",
-                why="it is computed by running the graph again, and the effects would happen again",
+                why="it is computed by running the graph again, and effects and draws would happen again",
                 fix="call the operator outside of the compiled function",
             )
 
@@ -295,14 +260,6 @@ def _room(kind: Any) -> Any:
     return room.transpose(back)
 
 
-def flat(compiled: Any) -> Callable[..., Sequence[Any]]:
-    """A compiled graph as a function of its inputs one by one."""
-    direct = getattr(compiled, "flat", None)
-    if direct is not None:
-        return direct
-    return lambda *arrays: compiled(list(arrays))
-
-
 def pruned(captured: Capture) -> Graph:
     """The captured graph without the outputs that the runtime makes from others."""
     graph = captured.graph.copy()
@@ -311,61 +268,3 @@ def pruned(captured: Capture) -> Graph:
         if info.output_type not in OWN or info.duplicate_of is not None:
             graph.outputs[first + position] = None
     return graph
-
-
-def specialised(graph: Graph, lead: int, defined: tuple[bool, ...]) -> Graph:
-    """A backward graph without the tangents that are not defined.
-
-    Backward graphs are linear in the tangents: what depends on absent ones only is zero, and is left out. Where such a
-    value meets another, it is zeros, and in a sum it is nothing at all.
-    """
-    copy = graph.copy()
-    tangents = copy.inputs[lead:]
-    zero = {value for value, there in zip(tangents, defined, strict=True) if not there}
-    alive = {value for value, there in zip(tangents, defined, strict=True) if there}
-    replaced: dict[Value, Value] = {}
-    nodes, copy.nodes = copy.nodes, []
-    for node in nodes:
-        given = [replaced.get(x, x) if type(x) is Value else x for x in node.operands]
-        reads_zero = [type(x) is Value and x in zero for x in given]
-        is_alive = any(type(x) is Value and x in alive for x in given)
-        if any(reads_zero) and not is_alive and node.op != "store":
-            zero.update(node.results)
-            continue
-        if any(reads_zero):
-            left = [x for x, gone in zip(given, reads_zero, strict=True) if not gone]
-            if node.op == "add" and type(left[0]) is Value and left[0].type == node.result.type:
-                replaced[node.result] = left[0]
-                continue
-            given = [_zeros(copy, x.type) if gone else x for x, gone in zip(given, reads_zero, strict=True)]
-        node.operands = tuple(given)
-        copy.nodes.append(node)
-        if is_alive:
-            alive.update(node.results)
-    copy.outputs = [
-        None if value is None or (value in zero and value not in replaced) else replaced.get(value, value)
-        for value in copy.outputs
-    ]
-    kept = [k for k in range(len(copy.inputs)) if k < lead or defined[k - lead]]
-    copy.inputs, copy.input_descs = [copy.inputs[k] for k in kept], [copy.input_descs[k] for k in kept]
-    return copy.dce()
-
-
-def sources_of_gradients(captured: Capture) -> list[int]:
-    """For each input, the tangents that its gradient is computed from, as bits. Asked of the graph as it was traced."""
-    graph, first = captured.graph, len(captured.inputs)
-    led: dict[Value, int] = {value: 1 << k for k, value in enumerate(graph.inputs[first:])}
-    for node in graph.nodes:
-        sources = 0
-        for x in node.inputs:
-            sources |= led.get(x, 0)
-        if sources:
-            led.update(dict.fromkeys(node.results, sources))
-    gradients = graph.outputs[captured.num_forward_outputs :]
-    return [0 if value is None else led.get(value, 0) for value in gradients]
-
-
-def _zeros(graph: Graph, kind: Any) -> Value:
-    zeros = np.zeros(kind.shape, kind.dtype)
-    zeros.flags.writeable = False
-    return graph.add("constant", [], {"value": zeros}, [type_of(zeros)], BACKWARD).result

@@ -98,7 +98,8 @@ def _captures(entry: Entry) -> list[dict[str, Any]]:
 
 
 def _outputs(entry: Entry) -> list[dict[str, Any]]:
-    captured, meta = entry.capture, entry.meta
+    captured = entry.capture.flat or entry.capture  # of payloads: the arrays that they are made of
+    meta = captured.meta
     first = captured.num_forward_outputs - len(meta.output_info) - meta.num_intermediate_bases
     values = captured.graph.outputs[first : first + len(meta.output_info)]
     return [
@@ -116,7 +117,7 @@ def _outputs(entry: Entry) -> list[dict[str, Any]]:
 
 
 def _graphs(entry: Entry) -> dict[str, Any]:
-    meta, split, forward = entry.meta, entry.partition, entry.forward_graph
+    meta, split, forward = (entry.capture.flat or entry.capture).meta, entry.partition, entry.forward_graph
     stats = {} if split is None else split.stats
     return {
         "tangents": [
@@ -146,7 +147,7 @@ def _guards(entry: Entry) -> list[str]:
     """What a later call is compared with, in words."""
     guards = [
         f"{given.desc.expr()}: {type_text(value.type)}"
-        for given, value in zip(entry.inputs, entry.graph.inputs, strict=False)
+        for given, value in zip((entry.capture.flat or entry.capture).inputs, entry.graph.inputs, strict=False)
     ]
     guards += [f"{captured.name}: {captured.way[-1].text}" for captured in entry.fit.captured if captured.way]
     if entry.overwrites_inputs:

@@ -1,8 +1,9 @@
 """The short way through a compiled call, written out for one entry and compiled: guards, graph, result.
 
 It exists for the usual call: plain tensors, arrays and literals as arguments, also in tuples, lists and dicts, in
-normal modes, of a function that writes to nothing and returns new arrays. It answers MISS for everything else, and the
-general way (`_function.py`, `_runtime.py`) defines what a call means. A test compares the two.
+normal modes, of a function that returns new arrays and writes to nothing, or only to tensors without a history. It
+answers MISS for everything else, and the general way (`_function.py`, `_runtime.py`) defines what a call means. A test
+compares the two.
 
     def call(args):
         if len(args) != 1: return MISS
@@ -24,10 +25,11 @@ import numpy as np
 
 from pullback.aot._captured import CapturedTensor
 from pullback.aot._draws import states_of
-from pullback.aot._metadata import OutputType
 from pullback.aot._node import CompiledBackward
+from pullback.aot._plain_calls import LITERALS, is_plain, is_plain_entry
 from pullback.autograd._accumulate import accumulator_of
 from pullback.autograd._node import Node
+from pullback.autograd._variable import bump_version
 from pullback.core.pytree import unflatten
 from pullback.core.spec import spec_for
 from pullback.core.state import NORMAL, current, next_stamp
@@ -37,7 +39,6 @@ from pullback.tensors.versions import new_counter
 
 MISS: Any = object()
 
-_LITERALS = (int, bool, str, type(None))
 _FEW = 4  # up to so many arguments are compared in pairs
 
 
@@ -46,53 +47,10 @@ def fast_call(entry: Any, args: tuple[Any, ...], leaves: list[Any]) -> Any:
     modes = current()
     if modes is not NORMAL and modes is not NORMAL.replace(grad=False):
         return None
-    if not _is_plain_entry(entry) or not all(_is_plain(leaf) for leaf in leaves):
+    if not is_plain_entry(entry) or not all(is_plain(leaf) for leaf in leaves):
         return None
     writer = _Writer(entry, leaves)
     return writer.compiled(args)
-
-
-def _is_plain(leaf: Any) -> bool:
-    if type(leaf) is Tensor:
-        return leaf._extra is None and type(leaf._data) is np.ndarray and leaf._data.flags.carray
-    if type(leaf) is np.ndarray:
-        return leaf.flags.carray
-    return type(leaf) in _LITERALS or (type(leaf) is float and leaf == leaf and leaf != 0)
-
-
-def _is_plain_entry(entry: Any) -> bool:
-    meta = entry.meta
-    return (
-        not entry.overwrites_inputs
-        and entry.deferred_error is None
-        and meta.grad_enabled_mutation is None
-        and not meta.backward_writes
-        and not meta.num_intermediate_bases
-        and not entry.fit.met
-        and all(_is_plain(captured.tensor) for captured in entry.fit.captured)
-        and all(not given.members and _is_plain_input(given.info) for given in entry.inputs)
-        and all(info.duplicate_of is None for info in meta.input_info)
-        and all(_is_plain_output(info) for info in meta.output_info)
-        and all(saved.value.type.strides is None or not saved.is_input for saved in entry.saved)
-    )
-
-
-def _is_plain_input(info: Any) -> bool:
-    return info.sets_requires_grad is None and not info.version_bumps and not info.retains_grad
-
-
-def _is_plain_output(info: Any) -> bool:
-    return (
-        info.output_type in (OutputType.non_alias, OutputType.unsafe_view_alias)
-        and info.raw_type is Tensor
-        and info.duplicate_of is None
-        and info.alias_group is None
-        and not info.retains_grad
-        and not info.version
-        and not info.inference
-        and info.creation == "DEFAULT"
-        and info.requires_grad is info.requires_grad_for_backward
-    )
 
 
 class _Writer:
@@ -104,10 +62,11 @@ class _Writer:
         self.leaves = leaves
         self.scope: dict[str, Any] = {
             "CompiledBackward": CompiledBackward, "Leaf": Leaf, "MISS": MISS, "Node": Node, "Tensor": Tensor,
-            "accumulator_of": accumulator_of, "current": current, "defaults": Defaults, "entry": entry,
-            "forward": entry.forward, "modes": current(), "ndarray": np.ndarray, "new_counter": new_counter,
-            "next_stamp": next_stamp, "out_tree": entry.capture.out_tree, "real": get_default_dtype(),
-            "states_of": states_of, "tangent_specs": entry.tangent_specs, "unflatten": unflatten,
+            "accumulator_of": accumulator_of, "bump_version": bump_version, "current": current, "defaults": Defaults,
+            "entry": entry, "forward": entry.forward, "may_share_memory": np.may_share_memory, "modes": current(),
+            "ndarray": np.ndarray, "new_counter": new_counter, "next_stamp": next_stamp,
+            "out_tree": entry.capture.out_tree, "real": get_default_dtype(), "states_of": states_of,
+            "tangent_specs": entry.tangent_specs, "unflatten": unflatten,
         }  # fmt: skip
         self.lines: list[str] = []
         self.steps: dict[Any, int] = {}  # on the ways to captured tensors, by place: several may have the same
@@ -130,6 +89,7 @@ class _Writer:
         outputs = self._outputs()
         if self.entry.is_training:
             self._node()
+        self._count_writes()
         self.lines.append(f"return {outputs}")
         body = "\n    ".join(self.lines)
         source = f"def call(args):\n    {body}\n"
@@ -150,6 +110,14 @@ class _Writer:
         else:
             same = [f"len({{{', '.join(f'id({name})' for name in arrays)}}}) != {len(arrays)}"]
         self._miss([*same, "current() is not modes", "defaults.real is not real"])
+        self._keep_apart([*arrays, *(f"c{k}" for k in range(len(self.entry.fit.captured)))])
+
+    def _keep_apart(self, names: list[str]) -> None:
+        """What is written may share no memory with anything else."""
+        written = [name for name, given in zip(self.names, self.entry.inputs, strict=True) if given.info.mutates_data]
+        pairs = {tuple(sorted((one, other))) for one in written for other in names if one != other}
+        if pairs:
+            self._miss([f"may_share_memory(d_{one}, d_{other})" for one, other in sorted(pairs)])
 
     def _sequence(self, values: Any, name: str) -> None:
         """Take a tuple or list apart, and what is in it."""
@@ -187,7 +155,7 @@ class _Writer:
             self._array(value, name)
         elif value is None:
             self._miss([f"{name} is not None"])
-        elif type(value) in (*_LITERALS, float):
+        elif type(value) in (*LITERALS, float):
             self._miss([f"type({name}) is not {type(value).__name__}", f"{name} != {value!r}"])
         return name
 
@@ -230,6 +198,11 @@ class _Writer:
         self.lines.append(f"if {' or '.join(conditions)}: return MISS")
 
     # Results.
+
+    def _count_writes(self) -> None:
+        for name, leaf, given in zip(self.names, self.given, self.entry.inputs, strict=True):
+            if type(leaf) is Tensor:
+                self.lines += [f"bump_version({name}, d_{name})"] * given.info.version_bumps
 
     def _outputs(self) -> str:
         """Lines that make the tensors of the results; returns the expression of the whole result."""

@@ -17,15 +17,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.aot._capture import Capture, Options, capture
+from pullback.aot._capture import Capture, Options
+from pullback.aot._compilers import Compilers
 from pullback.aot._dynamic import DynamicTable
-from pullback.aot._entry import Compilers, Entry
+from pullback.aot._entry import Entry
 from pullback.aot._explain import Explanation
 from pullback.aot._fast_call import MISS, fast_call
 from pullback.aot._guards import call_key, difference, leaf_key
 from pullback.aot._leaves import flatten_arguments
 from pullback.aot._methods import BoundMethods
-from pullback.aot._runtime import run
+from pullback.aot._wrappers_capture import capture, has_wrappers, is_capturable
+from pullback.aot._wrappers_entry import entry_for
+from pullback.aot._wrappers_runtime import run
 from pullback.core.state import current, open_levels
 from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, TraceError
 from pullback.payloads.traced import TracedArray
@@ -115,7 +118,8 @@ class CompiledFunction:
         if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
             return self._as_a_part(args, kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
-        if any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves):
+        is_unusual = any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves)
+        if is_unusual and not all(map(is_capturable, leaves)):
             return self.function(*args, **kwargs)
         key = call_key(leaves, structure)
         entry = self._found(key, leaves)
@@ -158,6 +162,8 @@ class CompiledFunction:
 
     def _shorten(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
         """Give calls like this one a short way, if there is one. Keyword arguments stand behind the others there."""
+        if entry.capture.flat is not None:
+            return
         names = tuple(sorted(kwargs))
         call = fast_call(entry, (*args, *[kwargs[name] for name in names]), leaves)
         with self._lock:
@@ -177,7 +183,7 @@ class CompiledFunction:
             entry = self._found(key, leaves)  # another thread may have been faster
             if entry is not None:
                 return entry
-            captured = self._sizes.found(leaves, structure)
+            captured = None if has_wrappers(leaves) else self._sizes.found(leaves, structure)
             if captured is not None:
                 entry = Entry(captured, self.compilers, self.options, self.function)
                 self._entries.setdefault(key, []).append(entry)
@@ -211,7 +217,7 @@ class CompiledFunction:
 
     def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
         try:
-            return Entry(self._capture(leaves, structure), self.compilers, self.options, self.function)
+            return entry_for(self._capture(leaves, structure), self.compilers, self.options, self.function)
         except AOTError as error:
             if self.fallback == "raise" or self.options.strict:
                 raise
@@ -221,7 +227,7 @@ class CompiledFunction:
             return EAGER
 
     def _capture(self, leaves: list[Any], structure: Any) -> Capture:
-        captured = self._sizes.capture(leaves, structure)
+        captured = None if has_wrappers(leaves) else self._sizes.capture(leaves, structure)
         if captured is None:
             captured = capture(self.function, leaves, structure, self.options)
         captured.in_tree = structure
@@ -264,7 +270,7 @@ class CompiledFunction:
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
         leaves, structure = flatten_arguments(args, kwargs)
-        entry = Entry(self._capture(leaves, structure), self.compilers.looking(), self.options, self.function)
+        entry = entry_for(self._capture(leaves, structure), self.compilers.looking(), self.options, self.function)
         error = entry.deferred_error
         notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
         return Explanation(entry, self.function, args, kwargs, notes)

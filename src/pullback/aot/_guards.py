@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.aot._wrappers import is_wrapper, wrapper_key
 from pullback.autograd._variable import is_leaf, requires_grad
 from pullback.core.state import current
 from pullback.ops.creation import get_default_dtype
@@ -26,6 +27,9 @@ def leaf_key(leaf: Any) -> Any:
     kind = type(leaf)
     if kind is Tensor or isinstance(leaf, Tensor):
         data = leaf._data
+        if type(data) is not ndarray and is_wrapper(data):
+            care = None if leaf._extra is None else _care(leaf)
+            return kind, leaf._spec, None, requires_grad(leaf), is_leaf(leaf), True, care, wrapper_key(data)
         flags = data.flags
         strides = None if flags.c_contiguous else _strides(data)
         if leaf._extra is None:
@@ -91,7 +95,7 @@ def same_objects(leaves: list[Any]) -> Any:
 
 _COMPONENTS = ("structure of the arguments", "arguments", "which arguments are one object", "grad mode",
                "inference mode", "default dtype")  # fmt: skip
-_OF_A_TENSOR = ("type", "shape or dtype", "strides", "requires_grad", "is_leaf", "writeable", "kind of view")
+_OF_A_TENSOR = ("type", "shape or dtype", "strides", "requires_grad", "is_leaf", "writeable", "kind of view", "payload")
 _OF_AN_ARRAY = ("type", "shape", "dtype", "strides", "writeable")
 _OF_A_SLICE = ("type", "start", "stop", "step")
 _OF_A_LITERAL = ("type", "value")
@@ -117,12 +121,18 @@ def leaf_difference(new: Any, old: Any) -> str:
         _OF_A_TENSOR if issubclass(kind, Tensor) else _OF_AN_ARRAY if issubclass(kind, ndarray)
         else _OF_A_SLICE if kind is slice else _OF_A_LITERAL
     )  # fmt: skip
+    if len(new) != len(old) and kind is old[0]:
+        return f"payload: {_payload(old)} before, {_payload(new)} now"
     for name, mine, theirs in zip(names, new, old, strict=False):
         if name == "type" and mine is not theirs:
             return f"type: {theirs.__name__} before, {mine.__name__} now"
         if mine != theirs:
             return f"{name}: {_word(theirs)} before, {_word(mine)} now"
     return "nothing"
+
+
+def _payload(key: Any) -> str:
+    return key[-1][0].__name__ if len(key) == len(_OF_A_TENSOR) else "a plain array"
 
 
 def _word(part: Any) -> Any:

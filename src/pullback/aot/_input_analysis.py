@@ -25,7 +25,7 @@ def input_info(trace: Trace, primal: Primal, keep: bool, group: int | None = Non
     final: TracedArray = tensor._data
     swapped = final.is_swapped_in and not (final.storage is storage and same_place(final, primal.payload))
     writes, bumps = storage.generation, version_of(tensor)
-    flag = _flag_set(primal)
+    flag = flag_set(primal)
     if flag:
         primal.edge = edge_of(tensor)
     steps = () if swapped else relative(final, primal.payload) or ()
@@ -62,7 +62,7 @@ def input_info(trace: Trace, primal: Primal, keep: bool, group: int | None = Non
     )
 
 
-def _flag_set(primal: Primal) -> bool | None:
+def flag_set(primal: Any) -> bool | None:
     """What `requires_grad_` was called with on the input itself, if it was; False if it was detached in place."""
     before, node = getattr(primal.original, "requires_grad", False), primal.tensor._node
     if not before and type(node) is Leaf:

@@ -48,8 +48,9 @@ def add_backward(
         raise next(iter(meta.deferred_errors.values()))
     if len(meta.deferred_errors) == len(roots):
         meta.deferred_backward_error = meta.deferred_errors[0]
-    for primal in trace.primals:
-        trace.graph.add_output(_value(trace, found.get(id(primal))), GradAOTOutput(primal.desc))
+    for primal in trace.targets:
+        for gradient, desc in trace.taken_apart(_payload(found.get(id(primal))), GradAOTOutput(primal.desc)):
+            trace.graph.add_output(_value(trace, gradient), desc)
     if meta.deferred_backward_error is None:
         for index, (primal, state) in enumerate(zip(trace.primals, before, strict=True)):
             _add_store(trace, meta, primal, index, state)
@@ -58,6 +59,9 @@ def add_backward(
 
 def _tangent(trace: Trace, meta: ViewAndMutationMeta, tensor: Tensor, desc: Any) -> TracedArray:
     """The gradient of one root, as a new input of the graph."""
+    made = trace.tangent_of(meta, tensor, desc)
+    if made is not None:
+        return made
     kind, expected = tangent_layout(tensor._data)
     value = trace.graph.add_input(kind, TangentAOTInput(desc))
     meta.traced_tangents.append(value)
@@ -108,7 +112,7 @@ def _gradients_and_errors(
 
 def _gradients(trace: Trace, edges: list[Any], tangents: list[TracedArray], leaves: list[Tensor]) -> dict[int, Any]:
     """The gradients of the inputs, by id of the primal."""
-    wanted = [primal for primal in trace.primals if primal.edge[0] is not None]
+    wanted = [primal for primal in trace.targets if primal.edge[0] is not None]
     moved = [primal for primal in wanted if primal.former_edge is not None]
     former = [primal.former_edge for primal in moved]
     targets: Any = [*(primal.edge for primal in wanted), *former, *map(edge_of, leaves)]
@@ -159,13 +163,15 @@ def _check_retained(
                 )
 
 
+def _payload(gradient: Any) -> Any:
+    if isinstance(gradient, SparseGrad):
+        gradient = gradient.to_dense()
+    return gradient._data if isinstance(gradient, Tensor) else gradient
+
+
 def _value(trace: Trace, gradient: Any) -> Value | None:
     if gradient is None:
         return None
-    if isinstance(gradient, SparseGrad):
-        gradient = gradient.to_dense()
-    if isinstance(gradient, Tensor):
-        gradient = gradient._data
     return gradient.value if type(gradient) is TracedArray else trace.constant(np.asarray(gradient))
 
 

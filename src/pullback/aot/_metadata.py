@@ -7,7 +7,7 @@ the function itself would have done. `str()` of it is a table.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,7 @@ class OutputAliasInfo:
     duplicate_of: int | None = None
     strided: Layout | None = None  # where it lies in the memory of its base
     detached: bool = False  # a view of a detached alias of its base
+    view_of_memory: bool = False  # it is a view of that input, with a history of its own
     is_view: bool = False  # for autograd: it has a base
     alias_number: int = 0  # outputs with the same number are views of the same alias
     counted_apart: bool = False  # that alias counts its own writes, as the one that `.data` gives does
@@ -130,7 +131,8 @@ class ViewAndMutationMeta:
     keep_input_mutations: bool
     traced_tangents: list[Any]
     traced_tangents_descs: list[Any]
-    traced_tangent_metas: list[MemoryFormatMeta]
+    traced_tangent_metas: list[Any]  # a MemoryFormatMeta; of a payload a list, its own and those of its parts
+    leaf_bases: list[int] = field(default_factory=list)  # the intermediate bases that are leaves
     base_introduced_by: list[int] = field(default_factory=list)  # for each intermediate base, the first output on it
     grad_enabled_mutation: bool | None = None
     deterministic: bool | None = None
@@ -219,7 +221,9 @@ class ViewAndMutationMeta:
     @property
     def output_types(self) -> list[type]:
         """The type expected of each tangent."""
-        return [np.ndarray for _ in self.traced_tangents_descs]
+        if not self.subclass_tangent_meta:
+            return [np.ndarray for _ in self.traced_tangents_descs]
+        return [getattr(each, "original_subclass_type", np.ndarray) for each in self.subclass_tangent_meta]
 
     @property
     def num_outputs_rng_offset(self) -> int:
@@ -240,6 +244,12 @@ class ViewAndMutationMeta:
     def num_forward(self) -> int:
         """The same, since there are no offsets of generators."""
         return self.num_forward_returns + self.num_outputs_rng_offset
+
+    def make_runtime_safe(self) -> ViewAndMutationMeta:
+        """The same without anything of the trace: payloads are replaced by their types, and traced tangents dropped."""
+        metas = ("subclass_inp_meta", "subclass_fw_graph_out_meta", "subclass_tangent_meta")
+        safe: dict[str, Any] = {name: [each.make_runtime_safe() for each in getattr(self, name)] for name in metas}
+        return replace(self, traced_tangents=[], **safe)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain types, for JSON."""

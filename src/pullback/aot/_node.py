@@ -48,12 +48,16 @@ class CompiledBackward(Node):
         node.num_outputs = len(entry.tangent_specs)
         node.spec = entry.tangent_specs[0]
         node.primals = primals
-        node.versions = tuple([version_of(x) if isinstance(x, Tensor) else 0 for x in primals or ()])
+        node.note_versions()
         node.saved = None
         node.watched = ()
         node.rare = None
         node.seq = next_stamp()
         return node
+
+    def note_versions(self) -> None:
+        """What the inputs hold now is what derivatives of the backward pass are taken at."""
+        self.versions = tuple([version_of(x) if isinstance(x, Tensor) else 0 for x in self.primals or ()])
 
     @property
     def specs(self) -> tuple[Spec | None, ...]:
@@ -136,16 +140,15 @@ class CompiledBackward(Node):
     def _check_unchanged(self, position: int) -> None:
         """Raise if an input that the derivative needs was written since the call."""
         primal, version = self.primals[position], self.versions[position]  # type: ignore[index]
-        if not isinstance(primal, Tensor) or version_of(primal) == version:
-            return
         info = self.entry.inputs[position].info
-        if info.mutates_data or info.mutates_metadata:
+        if isinstance(primal, Tensor) and (info.mutates_data or info.mutates_metadata):
             raise HigherOrderError(
                 "the function overwrites an input whose old value a higher derivative needs",
                 why="the old value is gone by the time that the backward pass is differentiated",
                 fix="write to a .clone() of the input inside of the function",
             )
-        raise version_error(self, primal._spec, "", version_of(primal), version)
+        if isinstance(primal, Tensor) and version_of(primal) != version:
+            raise version_error(self, primal._spec, "", version_of(primal), version)
 
     def release(self) -> None:
         # Without saved values it can run again, as eager nodes can.

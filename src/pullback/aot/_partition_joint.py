@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from pullback.aot._partition_tags import Policy, resolve_tags
 from pullback.graph.aliasing import root_of
-from pullback.graph.descriptors import InputMutationAOTOutput
+from pullback.graph.descriptors import InputMutationAOTOutput, SubclassGetAttrAOTInput, SubclassGetAttrAOTOutput
 from pullback.graph.ir import BACKWARD, FORWARD, Node, Program, Value
 from pullback.graph.rewrite import keeps_its_place
 
@@ -143,7 +144,15 @@ def _overwritten(program: Program) -> frozenset[Value]:
     found = {node.operands[0] for node in program.nodes if node.op == "store" and node.tag == FORWARD}
     by_desc = dict(zip(program.input_descs, program.inputs, strict=True))
     for value, desc in zip(program.outputs, program.output_descs, strict=True):
-        target = by_desc.get(desc.plain.of) if isinstance(desc.plain, InputMutationAOTOutput) else None
+        target = by_desc.get(_written_input(desc))
         if target is not None and target is not value:
             found.add(target)
     return frozenset(found)
+
+
+def _written_input(desc: Any) -> Any:
+    """The descriptor of the input whose new contents an output is; None if it is something else."""
+    if isinstance(desc, SubclassGetAttrAOTOutput):
+        whole = _written_input(desc.of)
+        return None if whole is None else SubclassGetAttrAOTInput(whole, desc.name)
+    return desc.of if isinstance(desc, InputMutationAOTOutput) else None

@@ -45,7 +45,10 @@ class Results:
                 self.made[position] = self._new(arrays[position], info)
         for array, introduced_by in zip(arrays[len(infos) :], self.meta.base_introduced_by, strict=True):
             base = _tensor_on(array, infos[introduced_by])
-            self.attach(base)
+            if len(self.bases) in self.meta.leaf_bases:
+                requires_grad_(base)  # a leaf that was made in the function
+            else:
+                self.attach(base)
             self.bases.append(base)
         self._count_together()
         for position, info in enumerate(infos):
@@ -79,7 +82,8 @@ class Results:
         if info.requires_grad_for_backward:
             self.attach(tensor)
         elif info.requires_grad:
-            requires_grad_(tensor)
+            with changed(inference=info.inference):  # an inference tensor gets its flag where it was made
+                requires_grad_(tensor)
         if info.retains_grad:
             tensor.retain_grad()
         return tensor
@@ -111,8 +115,8 @@ class Results:
         meta = CreationMeta[info.creation]
         if info.view_of_output is not None:
             base = self.at(info.view_of_output)
-        elif info.memory_of is not None and meta in (CreationMeta.CUSTOM, CreationMeta.MULTI):
-            base = self.input_at(info.memory_of)
+        elif info.view_of_memory or (info.memory_of is not None and meta in (CreationMeta.CUSTOM, CreationMeta.MULTI)):
+            base = self.input_at(info.memory_of)  # type: ignore[arg-type]
         elif meta is not CreationMeta.DEFAULT and not info.inference:
             base = alias(tensor)
             if info.base_requires_grad:

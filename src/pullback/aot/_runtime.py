@@ -35,10 +35,10 @@ def run(entry: Entry, leaves: list[Any]) -> Any:
     """The result of a call that fits `entry`."""
     given = [input_of(each, leaves) for each in entry.inputs]
     if entry.overwrites_inputs:
-        _check_writes(entry, given)
+        check_writes(entry, given)
     draws = states_of(entry.draw_sources) if entry.draw_sources else None
     results = entry.forward(*map(memory_of, given))
-    return _Epilogue(entry, leaves, given, results, draws).finish()
+    return Epilogue(entry, leaves, given, results, draws).finish()
 
 
 def input_of(each: GraphInput, leaves: list[Any]) -> Any:
@@ -50,7 +50,7 @@ def input_of(each: GraphInput, leaves: list[Any]) -> Any:
     return base_of_group({slot: leaves[slot] for slot in each.members})[0]
 
 
-def _check_writes(entry: Entry, given: list[Any]) -> None:
+def check_writes(entry: Entry, given: list[Any]) -> None:
     """What eager code would refuse to write is refused before anything runs."""
     modes = current()
     for each, leaf in zip(entry.inputs, given, strict=True):
@@ -66,7 +66,7 @@ def _check_writes(entry: Entry, given: list[Any]) -> None:
                 check_tracked_write(leaf)
 
 
-class _Epilogue:
+class Epilogue:
     """What follows the graph."""
 
     def __init__(
@@ -87,6 +87,8 @@ class _Epilogue:
         if entry.is_training:
             self.node = self._new_node()
         written = self._write_inputs(iter(self.results[:first]))
+        if self.node is not None and entry.overwrites_inputs:
+            self.node.note_versions()
         results = Results(meta, self._attach, self._input)
         results.own(self.results[first:count])
         if self.node is not None:
@@ -107,16 +109,19 @@ class _Epilogue:
     # The node.
 
     def _new_node(self) -> CompiledBackward:
-        entry = self.entry
-        edges = [
-            edge_of(leaf) if each.wants_grad and reaches and isinstance(leaf, Tensor) else (None, 0)
-            for each, leaf, reaches in zip(entry.inputs, self.given, entry.reaches, strict=True)
-        ]
+        entry, edges = self.entry, self._edges()
         keeps = entry.options.higher_order == "retrace"
         node: CompiledBackward = CompiledBackward.of_call(entry, edges, tuple(self.given) if keeps else None)
         if self.draws is not None:
             node.draws = self.draws
         return node
+
+    def _edges(self) -> list[tuple[Any, int]]:
+        """Where the gradients of the graph's inputs go."""
+        return [
+            edge_of(leaf) if each.wants_grad and reaches and isinstance(leaf, Tensor) else (None, 0)
+            for each, leaf, reaches in zip(self.entry.inputs, self.given, self.entry.reaches, strict=True)
+        ]
 
     def _attach(self, tensor: Tensor) -> None:
         """Make the next output of the node the history of a tensor."""

@@ -61,7 +61,7 @@ def signature_of(
     mutated: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "user input": {}}
     gradients: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "user input": {}}
     there = {
-        desc.expr() for desc, value in zip(graph.output_descs, graph.outputs, strict=True) if value is not None
+        desc.plain.expr() for desc, value in zip(graph.output_descs, graph.outputs, strict=True) if value is not None
     }
     names = _names(found.inputs, function)
     for given, name in zip(found.inputs, names, strict=True):

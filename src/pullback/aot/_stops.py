@@ -31,9 +31,12 @@ class Stops:
 
 def stops_of(trace: Trace) -> Stops:
     """Those that matter: without them there would be a way to an input that requires grad."""
-    if not trace.stopped and not trace.hidden:
+    # Arguments that require grad from some point of the function on: it is not known what was read before.
+    wants = [primal for primal in trace.primals if primal.edge[0] is not None]
+    flagged = {primal.value for primal in wants if not getattr(primal.original, "requires_grad", False)}
+    if not trace.stopped and not trace.hidden and not flagged:
         return Stops()
-    live = {primal.value for primal in trace.primals if primal.edge[0] is not None}
+    live = {primal.value for primal in wants}
     operands: dict[Node, tuple[int, ...]] = {}
     for node in trace.graph.nodes:
         stopped = trace.stopped.get(node, ())
@@ -42,7 +45,8 @@ def stops_of(trace: Trace) -> Stops:
             operands[node] = tuple([k for k in reached if k in stopped])
         if any(k not in stopped for k in reached):
             live.update(node.results)
-    return Stops(operands, frozenset(after for before, after in trace.hidden if before in live))
+    hidden = {after for before, after in trace.hidden if before in live}
+    return Stops(operands, frozenset(hidden | flagged))
 
 
 def with_stops(graph: Graph, stops: Stops, first: int) -> Graph:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._memory import common_base, memory_of, shadow_like, synthetic_base
+from pullback.aot._wrappers import check_plain, is_outside
 from pullback.autograd._fields import requires_grad_
 from pullback.autograd._node import Node
 from pullback.autograd._task import task_variable
@@ -101,6 +102,24 @@ class Trace(Recorder):
         for position, primal in enumerate(self.captured):
             yield self.num_slots + position, primal
 
+    def given(self, slot: int) -> Tensor:
+        """What the function is given for the argument in this slot."""
+        return self.members[slot].tensor
+
+    @property
+    def targets(self) -> list[Any]:
+        """The inputs that gradients are computed for."""
+        return self.primals
+
+    def tangent_of(self, meta: Any, tensor: Tensor, desc: Any) -> Any:
+        """The gradient of a root that is no plain tensor, as new inputs of the graph; None for plain ones."""
+        return None
+
+    def taken_apart(self, gradient: Any, desc: Any) -> list[tuple[Any, Any]]:
+        """The arrays that a gradient is made of, with their descriptors."""
+        check_plain((gradient,))
+        return [(gradient, desc)]
+
     def home(self, array: Array) -> TracedArray:
         return traced_constant(self, array)
 
@@ -156,10 +175,7 @@ class Trace(Recorder):
         shadow = shadow_like(leaf)
         value = self.graph.add_input(type_of(shadow), desc)
         tensor = wrap(TracedArray(Storage(self, value, shadow, owner), shadow, value))
-        shared_counter(tensor)
-        if hasattr(leaf, "requires_grad"):
-            with changed(transforms=()):  # a capture may be met inside of a transform, and is from outside of it
-                _mirror(tensor, leaf)
+        mirror(tensor, leaf)
         primal = self.known[id(leaf)] = Primal(tensor, leaf, desc, slots)
         self.primals.append(primal)
         return primal
@@ -200,34 +216,35 @@ class Trace(Recorder):
     def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Callable[..., Any]) -> Any:
         """Stand in for every operator: tensors from outside become inputs first."""
         for x in operands:
-            if isinstance(x, Tensor) and type(x._data) is np.ndarray:
+            if isinstance(x, Tensor) and type(x._data) is not TracedArray and is_outside(x._data):
                 return proceed(op, tuple([self.lifted(x) if isinstance(x, Tensor) else x for x in operands]), params)
         return proceed(op, operands, params)
 
     def lifted(self, tensor: Tensor) -> Tensor:
         """The stand-in of a tensor that the function uses, and was not given."""
-        if type(tensor._data) is not np.ndarray:
+        if not is_outside(tensor._data):
             return tensor
         known = self.known.get(id(tensor))
         if known is not None:
             if known.desc not in self.met:
                 self.met[known.desc] = tensor
             return known.tensor
+        self.check_liftable(tensor)
         if self.captures_mode == "constant":
             return self._constant_capture(tensor)
         if self.captures_mode == "error":
-            name = f" {tensor.name!r}" if tensor.name else ""
-            raise CaptureError(
-                f"the function uses a tensor{name} {tensor._spec!r} that is not among its arguments",
-                location=user_location(),
-                why='captures="error" was asked for',
-                fix='pass it as an argument, or allow captures="lift"',
+            raise not_given(
+                tensor, 'captures="error" was asked for', 'pass it as an argument, or allow captures="lift"'
             )
         position = len(self.captured)
         primal = self._add_input(tensor, CapturedAOTInput(position), ("captured", position), [])
         self.captured.append(primal)
         self._note_overlap(primal)
         return primal.tensor
+
+    def check_liftable(self, tensor: Tensor) -> None:
+        """Raise if a tensor that the function was not given can not become an input."""
+        check_plain((tensor,))
 
     def _constant_capture(self, tensor: Tensor) -> Tensor:
         known = self.constants.get(id(tensor))
@@ -273,8 +290,22 @@ class Trace(Recorder):
         self.met = {}
 
 
-def _mirror(tensor: Tensor, leaf: Any) -> None:
-    """Give a stand-in the flags of the caller's tensor."""
+def not_given(tensor: Tensor, why: str, fix: str) -> CaptureError:
+    """The error for a tensor that the function may not use without being given it."""
+    name = f" {tensor.name!r}" if tensor.name else ""
+    what = f"the function uses a tensor{name} {tensor._spec!r} that is not among its arguments"
+    return CaptureError(what, location=user_location(), why=why, fix=fix)
+
+
+def mirror(tensor: Tensor, leaf: Any) -> None:
+    """Give a stand-in a counter of its own, and the flags of the caller's tensor."""
+    shared_counter(tensor)
+    if hasattr(leaf, "requires_grad"):
+        with changed(transforms=()):  # a capture may be met inside of a transform, and is from outside of it
+            _mirror_flags(tensor, leaf)
+
+
+def _mirror_flags(tensor: Tensor, leaf: Any) -> None:
     if isinstance(leaf, Tensor):
         _mirror_kind(tensor, leaf)
     if not leaf.requires_grad:

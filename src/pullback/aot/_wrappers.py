@@ -13,12 +13,13 @@ a hash and equality too: together with the types and parts it decides whether a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from pullback.core.spec import spec_of
+from pullback.errors import TraceError
 from pullback.payloads.lifted import read, store
 from pullback.payloads.operators import bind_operators
 from pullback.payloads.traced import TracedArray
@@ -30,10 +31,34 @@ _DESCRIPTION = ("shape", "dtype")
 
 
 def wrap_payload(payload: Any) -> Tensor:
-    """A tensor on a payload of your own, made of arrays; see the table above for what its class must have.
+    """A tensor on a payload of your own, made of arrays. Captured functions take it apart, so that graphs have arrays.
 
-    The class is completed at its first use: operators, subscripts and methods that it does not have are those of an
-    array, by way of its `evaluate_op`. Without an `assign_payload` of its own, writes go to its parts.
+    `op.call` is the operator, for arrays and payloads. The class is completed at its first use: operators, subscripts
+    and methods that it does not have are those of an array, by way of its `evaluate_op`. Without an `assign_payload` of
+    its own, writes go to its parts.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b, self.shape, self.dtype = a, b, a.shape, a.dtype
+    ...     @staticmethod
+    ...     def evaluate_op(op, operands, params):
+    ...         firsts = [x.a if isinstance(x, Pair) else x for x in operands]
+    ...         seconds = [x.b if isinstance(x, Pair) else x for x in operands]
+    ...         return Pair(op.call(*firsts, **params), op.call(*seconds, **params))
+    ...     def __tensor_flatten__(self):
+    ...         return ("a", "b"), None
+    ...     @staticmethod
+    ...     def __tensor_unflatten__(inner, meta, outer_size, outer_stride):
+    ...         return Pair(inner["a"], inner["b"])
+    >>> x = pb.aot.wrap_payload(Pair(np.ones(2), np.zeros(2)))
+    >>> print(pb.aot.trace(lambda x: pb.sin(x) + 1, x).graph)
+    graph forward(%0: f64[2] = args[0].a, %1: f64[2] = args[0].b) {
+      %2: f64[2] = sin(%0)    # fw
+      %3: f64[2] = sin(%1)    # fw
+      %4: f64[2] = add(%2, 1) # fw
+      %5: f64[2] = add(%3, 1) # fw
+      return (output[0].a=%4, output[0].b=%5)
+    }
     """
     kind = type(payload)
     missing = [name for name in _PROTOCOL if not callable(getattr(kind, name, None))]
@@ -56,12 +81,40 @@ _ARRAYS = (np.ndarray, TracedArray)
 
 def is_wrapper(payload: Any) -> bool:
     """Is this a payload that can be taken apart?"""
-    return hasattr(type(payload), "__tensor_flatten__") and not isinstance(payload, Tensor)
+    return getattr(type(payload), "__tensor_flatten__", None) is not None and not isinstance(payload, Tensor)
+
+
+def is_array(part: Any) -> bool:
+    """Is this part an array, and not a wrapper or something else?"""
+    return isinstance(part, _ARRAYS)
+
+
+def is_outside(payload: Any) -> bool:
+    """Does a payload hold the caller's data, and not values of a trace?"""
+    if type(payload) in _ARRAYS:
+        return type(payload) is np.ndarray
+    return is_wrapper(payload) and all(type(array) is np.ndarray for array in arrays_of(payload))
 
 
 def is_wrapped(leaf: Any) -> bool:
     """Is this a tensor on such a payload?"""
     return isinstance(leaf, Tensor) and type(leaf._data) not in _ARRAYS and is_wrapper(leaf._data)
+
+
+class HasWrappers(TraceError):
+    """A capture for plain tensors has met a wrapper: it begins again, as one that expects them."""
+
+
+def check_plain(values: Iterable[Any]) -> None:
+    """Raise if a tensor, a result or a gradient is a wrapper."""
+    for value in values:
+        payload = value._data if isinstance(value, Tensor) else value
+        if type(payload) not in _ARRAYS and is_wrapper(payload):
+            raise HasWrappers(
+                f"a payload of type {type(payload).__name__} takes part in a function that is given plain tensors",
+                why="this capture is one for plain tensors, since sizes vary",
+                fix="compile the function without dynamic sizes",
+            )
 
 
 def parts_of(payload: Any) -> tuple[list[tuple[str, Any]], Any]:
@@ -141,6 +194,8 @@ _OF_EVERY_CLASS = frozenset({"__dict__", "__doc__", "__module__", "__weakref__",
 
 def _assign_parts(self: Any, value: Any) -> None:
     """Write a value: to the parts of this dtype, since the others say how the values are arranged."""
+    if not is_wrapper(self):
+        raise TypeError(f"a {type(value).__name__} can not be written into a plain array")
     parts = dict(leaves_of(self))
     given = dict(leaves_of(value)) if type(value) is type(self) else {}
     for path, part in parts.items():

@@ -163,6 +163,8 @@ def distinct_results(captured: list[Any], create: bool, lent: Iterable[Any]) -> 
                 payload = np.asarray(payload)
             if _overlaps(payload, seen) or _is_lent(payload):
                 payload = _copied(payload)
+            if type(payload) is not np.ndarray:
+                payload = getattr(payload, "without_history", payload)
             results.append(as_made_here(made_here(payload)))
         seen.append(payload)
     return results

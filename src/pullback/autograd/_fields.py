@@ -209,7 +209,7 @@ def get_data(tensor: Tensor) -> Tensor:
             why="it would be a whole batch, of which the code inside sees one example",
             fix="use detach()",
         )
-    data = wrap(getattr(tensor._data, "detached", tensor._data))
+    data = wrap(getattr(tensor._data, "without_history", tensor._data))
     if is_inference(tensor):
         extra_of(data).inference = True
     return data

@@ -29,7 +29,7 @@ from pullback.autograd._tokens import deps_behind
 from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.state import Modes, change, change_grad, current, next_stamp, observers, open_levels
 from pullback.errors import AutogradError
-from pullback.payloads.batched import levels_of
+from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.tensors.tensor import Tensor
 from pullback.tensors.views import view_of
 
@@ -54,6 +54,8 @@ def apply_function(cls: type[Statics], node_class: type[FunctionNode], args: tup
     output = _run_forward(cls, plan, compute, node, inputs)
     several = isinstance(output, tuple)
     results = process_outputs(node, forward, output if several else (output,))
+    if modes.trace is not None:
+        mark_history(modes.trace, results)
     if open_levels and not modes.inference:
         push_function(node, forward, output if several else (output,), results)
     if forward.is_recorded and forward.to_save:
@@ -63,6 +65,25 @@ def apply_function(cls: type[Statics], node_class: type[FunctionNode], args: tup
         for observer in tuple(observers):
             observer("forward", cls.__name__, node.seq if forward.is_recorded else -1, threading.get_ident())
     return results if several else results[0]
+
+
+def begin_in_trace(trace: Any) -> bool:
+    """What is computed from now on has the history that a formula gives it, although no gradients are recorded. The
+    result is what `trace.stops` is to be afterwards."""
+    before = trace is not None and trace.stops
+    if trace is not None:
+        trace.stops = False
+    return before
+
+
+def mark_history(trace: Any, results: tuple[Any, ...]) -> None:
+    """Let a trace know which results have a history."""
+    for result in results:
+        payload: Any = result._data if isinstance(result, Tensor) else None
+        while type(payload) is BatchedArray:
+            payload = payload.data
+        if hasattr(payload, "stopped"):
+            payload.stopped = trace.stops and not requires_grad(result)
 
 
 def _begin(node_class: type[FunctionNode], inputs: tuple[Any, ...], modes: Modes) -> tuple[FunctionNode, Forward]:
@@ -94,6 +115,8 @@ def _run_forward(
     cls: type[Statics], plan: CallPlan, compute: Callable[..., Any], node: FunctionNode, inputs: tuple[Any, ...]
 ) -> Any:
     """What `compute`, which is `forward` or stands in for it, returns. Nobody differentiates through it."""
+    trace = current().trace
+    before = begin_in_trace(trace)
     previous = change_grad(False)
     masked = change(forward_mask=next_stamp()) if open_levels else {}
     try:
@@ -106,6 +129,8 @@ def _run_forward(
         if masked:
             change(**masked)
         change_grad(previous)
+        if trace is not None:
+            trace.stops = before
 
 
 def _save(node: FunctionNode, forward: Forward, is_split: bool, outputs: tuple[Any, ...]) -> None:

@@ -136,6 +136,9 @@ def _retain(tensor: Tensor, gradient: Any, create_graph: bool) -> None:
             meta.grad = gradient.clone() if meta.grad is None else meta.grad + gradient
             return
         payload = gradient._data if type(gradient) is Tensor else gradient
+        if hasattr(type(payload), "evaluate_op"):  # a payload without data, which nobody writes to
+            meta.grad = as_made_here(wrap(payload if meta.grad is None else meta.grad._data + payload))
+            return
         total = np.array(payload) if meta.grad is None else meta.grad._data + payload
         meta.grad = as_made_here(wrap(np.asarray(total)))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from pullback.autograd._anomaly import remember_place
 from pullback.autograd._function_apply import _save as save_tensors
+from pullback.autograd._function_apply import begin_in_trace, mark_history
 from pullback.autograd._function_forward import push_function
 from pullback.autograd._function_node import Call as NodeCall
 from pullback.autograd._function_node import Forward
@@ -114,6 +115,7 @@ def _differentiated(
     call: Call, operands: list[Tensor], needs: tuple[bool, ...], levels: list[Any], modes: Modes, formulas: Any
 ) -> Any:
     node, forward = _begin(call, operands, needs, modes, formulas)
+    before = begin_in_trace(modes.trace)
     previous = change_grad(False)
     masked = change(forward_mask=next_stamp()) if open_levels else {}
     try:
@@ -126,7 +128,11 @@ def _differentiated(
         if masked:
             change(**masked)
         change_grad(previous)
+        if modes.trace is not None:
+            modes.trace.stops = before
     results = process_outputs(node, forward, tuple(outputs))
+    if modes.trace is not None:
+        mark_history(modes.trace, results)
     if levels:
         materialize, node._call.materialize = node._call.materialize, False  # formulas fill in zeros themselves
         push_function(node, forward, tuple(outputs), results)

@@ -16,6 +16,7 @@ from pullback.core.spec import spec_for
 from pullback.core.state import current
 from pullback.declare.steps import ViewStep
 from pullback.errors import AliasError, ConstantMutationError, TraceError
+from pullback.graph.ir import BACKWARD
 from pullback.graph.types import ArrayType, type_of
 from pullback.library._call import Call, Promise
 from pullback.library._fake import outputs_of_fake, view_of_fake
@@ -24,6 +25,7 @@ from pullback.library._recorded import Form
 from pullback.payloads.traced import Recorder, TracedArray, fresh, traced_constant, user_location
 from pullback.payloads.tracing import _effect_of as effect_of
 from pullback.payloads.tracing import _in_kept_order as in_kept_order
+from pullback.payloads.tracing import _note_stopped as note_stopped
 from pullback.payloads.tracing import _one_view as one_view
 from pullback.payloads.tracing import operand_of
 from pullback.tensors.tensor import Tensor
@@ -70,13 +72,17 @@ def _added(trace: Recorder, call: Call, operands: list[TracedArray], outputs: li
     node = trace.add(op, [operand_of(x, trace) for x in operands], {"call": call}, types)
     effect = effect_of(op, node.attrs)
     node.effect = "ordered" if effect == "unordered" else effect  # a graph keeps the order of all effects
+    if trace.noted:
+        note_stopped(trace, node, operands)
     values = iter(node.results)
     made = [fresh(trace, next(values), each) if isinstance(each, np.ndarray) else each for each in outputs]
     modes = current()
+    in_grad_mode = modes.grad and not modes.inference
     is_hidden = "autograd_hidden" in call.definition.tags
     for position in promise.written:
         target = operands[position]
-        target.storage.write(target.steps, next(values), modes.grad and not modes.inference)
+        has_no_history = is_hidden or target.stopped or (not in_grad_mode and trace.tag is not BACKWARD)
+        target.storage.write(target.steps, next(values), in_grad_mode, has_no_history, has_no_history)
         target.storage.hidden += is_hidden
     return tuple(made)
 

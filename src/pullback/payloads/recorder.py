@@ -40,6 +40,7 @@ class Recorder:
         self.stopped: dict[Node, tuple[int, ...]] = {}
         self.hidden: list[tuple[Value, Value]] = []
         self.noted = False  # an operand of the next node is stopped
+        self.stops = True  # False while a custom Function computes: its results have the history that it gives them
         # By id: storages that the backward half reads, and the size of the largest part that is read.
         self.read_later: dict[int, tuple[Any, int]] = {}
         self.retaining: list[Any] = []  # tensors on which retain_grad() was called

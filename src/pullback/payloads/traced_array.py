@@ -116,7 +116,12 @@ class TracedArray:
 
     @property
     def detached(self) -> TracedArray:
-        """The same array, for a tensor without history."""
+        """The same array, for a tensor that was detached."""
+        return self.without_history
+
+    @property
+    def without_history(self) -> TracedArray:
+        """The same array, for a tensor that has no history where gradients are recorded."""
         array = TracedArray(self.storage, self.shadow, self.value, self.steps)
         array.stopped, array.is_swapped_in = True, self.is_swapped_in
         return array

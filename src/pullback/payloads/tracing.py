@@ -20,6 +20,7 @@ from pullback.payloads.traced_array import Shadow, Storage, TracedArray
 from pullback.payloads.writing import assign_batches
 
 _NUMBERS = (int, float, complex, bool)
+_CONSTANTS = frozenset({np.ndarray, int, float, complex, bool, type(None)})
 _ELEMENTWISE = frozenset({"elementwise", "special"})
 _DYNAMIC = frozenset({"_nonzero"})
 
@@ -27,8 +28,9 @@ _DYNAMIC = frozenset({"_nonzero"})
 def evaluate_traced(op: Op, operands: Any, params: dict[str, Any]) -> Any:
     """The results of `op` on operands of which at least one is traced."""
     for x in operands:
-        if type(x) is BatchedArray:
-            return BatchedArray.evaluate_op(op, operands, params)
+        kind = type(x)
+        if kind is not TracedArray and kind not in _CONSTANTS and hasattr(kind, "evaluate_op"):
+            return kind.evaluate_op(op, operands, params)  # made of traced arrays: a batch, a wrapper
     trace = trace_of(operands)
     if not trace.is_open or current().trace is not trace:
         trace.check_open(op.name, next(x.last_value for x in operands if type(x) is TracedArray))
@@ -116,7 +118,7 @@ def fresh(trace: Recorder, value: Value, shadow: Shadow) -> TracedArray:
     storage = Storage(trace, value, shadow)
     trace.homes.setdefault(value, storage)
     array = TracedArray(storage, shadow, value)
-    if trace.tag is not BACKWARD and not current().grad:
+    if trace.stops and trace.tag is not BACKWARD and not current().grad:
         array.stopped = True
     return array
 
@@ -223,6 +225,8 @@ def laid_out(op: Op, operands: Any, params: dict[str, Any], spec: Spec) -> Shado
         if not all(array.flags.c_contiguous for array in arrays):
             return op.kernel(*arrays, **params)  # NumPy asks all of them
         return np.empty(spec.shape, spec.dtype)
+    elif op.name == "_index" and not arrays[0].flags.c_contiguous and arrays[0].size:
+        return op.kernel(arrays[0], *[np.zeros_like(array) for array in arrays[1:]], **params)
     elif op.family not in _ELEMENTWISE and op.name not in _IN_ORDER:
         return np.empty(spec.shape, spec.dtype)
     if all(array.flags.c_contiguous and array.shape == spec.shape for array in arrays):
@@ -282,6 +286,8 @@ def assign_traced(target: Any, value: Any) -> None:
 def _fitting(value: Any, target: TracedArray, trace: Recorder) -> Value:
     """The value to be written, in the shape and dtype of the target."""
     if type(value) is not TracedArray:
+        if hasattr(type(value), "__tensor_flatten__"):
+            raise TypeError(f"a {type(value).__name__} can not be written into a plain array")
         array = np.asarray(value)
         if array.dtype != target.dtype:
             array = array.astype(target.dtype)

@@ -45,10 +45,13 @@ def observed(program: Program, function: Any) -> Run:
 def traits_of(program: Program) -> Traits:
     """What rules ask about a program."""
     texts = [statement.text for statement in (*program.setup, *program.body)]
+    scope = Side(program, program.function).scope
+    views = [x for x in map(scope.get, program.parameters) if isinstance(x, pb.Tensor) and x._base is not None]
     return Traits(
+        has_views=bool(views),
         looks=any(text.partition(".")[2].startswith(LOOKS) for text in texts),
-        lets_go=any(".detach_()" in text for text in texts),
+        lets_go=any(".detach_()" in text or (text.startswith("t") and "requires_grad" in text) for text in texts),
         is_single=any("float32" in text for text in texts),
-        is_complex=any("complex" in text for text in texts),
+        rounds=any("complex" in text or "autograd.grad" in text for text in texts),
         hides=any(word in text for text in texts for word in HIDDEN),
     )

@@ -32,6 +32,7 @@ class Totals:
     statements: int = 0
     rules: Counter[str] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
+    which: list[int] = field(default_factory=list)
 
     def add(self, other: Totals) -> None:
         self.programs += other.programs
@@ -39,13 +40,14 @@ class Totals:
         self.statements += other.statements
         self.rules += other.rules
         self.found += other.found
+        self.which += other.which
 
     def __str__(self) -> str:
         rules = "".join(f"\n  {count:6} {rule}" for rule, count in self.rules.most_common())
         found = "".join(f"\n  {count:6} {what}" for what, count in self.found.most_common(40))
         text = f"{self.agreed} of {self.programs} programs ({self.statements} statements) agreed"
         return text + (f"\nprograms with documented differences:{rules}" if rules else "") + (
-            f"\ndisagreements:{found}" if found else ""
+            f"\ndisagreements, of programs {', '.join(map(str, sorted(self.which)))}:{found}" if found else ""
         )
 
 
@@ -120,6 +122,7 @@ def run_share(seed: int, indices: range, show: int, report: Any) -> None:
             totals.agreed += 1
         else:
             totals.found[kind(found)] += 1
+            totals.which.append(index)
             if totals.found[kind(found)] <= show:
                 report(explained(seed, index, *smallest(program, found)))
     report(totals)

@@ -60,7 +60,7 @@ class Generator(ArgumentStatements, ReadStatements, ViewStatements, WriteStateme
     def program(self) -> Program:
         """Arguments, statements, results, and what happens to them later."""
         self.statements: list[Statement] = []
-        parameters = self.make_arguments(self.rng.choices((1, 2, 3, 4), (3, 4, 2, 1))[0])
+        self.parameters = parameters = self.make_arguments(self.rng.choices((1, 2, 3, 4), (3, 4, 2, 1))[0])
         setup, self.statements = tuple(self.statements), []
         self.names = list(dict.fromkeys(parameters))
         self.derived = {name for statement in setup for name in statement.reads}

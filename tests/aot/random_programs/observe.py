@@ -104,15 +104,22 @@ class Side:
             return
         pb.set_grad_enabled(True)
         if self.program.order == 2:
-            run.attempt("backward of the backward", self.twice, self.gradients)
-        run.attempt("backward", lambda: self.backward(True), self.gradients)
+            self.differentiate("backward of the backward", self.twice)
+        self.differentiate("backward", lambda: self.backward(True))
         for number, statement in enumerate(self.program.later):
             text = statement.text
             if statement.modes:
                 text = f"with {MODES[statement.modes[0]]}:\n    {text}"
             run.attempt(f"later {number}", lambda text=text: self.later(text), self.picture)  # type: ignore[misc]
-        run.attempt("backward again", lambda: self.backward(False), self.gradients)
-        run.attempt("backward once more", lambda: self.backward(False), self.gradients)
+        self.differentiate("backward again", lambda: self.backward(False))
+        self.differentiate("backward once more", lambda: self.backward(False))
+
+    def differentiate(self, name: str, action: Callable[[], None]) -> None:
+        """Note the gradients. How many had arrived before an error is a matter of order, so then all are dropped."""
+        if not self.run.attempt(name, action, self.gradients):
+            for _, x in self.objects:
+                if isinstance(x, pb.Tensor) and (x.is_leaf or x.retains_grad):
+                    x.grad = None
 
     def call(self) -> None:
         """Call the function, and remember its results."""

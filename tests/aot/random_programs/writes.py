@@ -22,6 +22,7 @@ class WriteStatements:
     pick_float: Any
     number: Any
     modes: tuple[str, ...]
+    parameters: list[str]
     made: Any
     statement: Any
     basic_index: Any
@@ -117,7 +118,8 @@ class WriteStatements:
         return None if x is None else self.statement(form.format(x), x)
 
     def make_flag(self) -> Statement | None:
-        x = self.pick_float()
+        # Not on an argument that is a view: what of it requires grad then depends on its base, which a trace has not.
+        x = self.pick_float(lambda v: v._base is None or not any(v is self.scope[name] for name in self.parameters))
         forms = ("{0}.requires_grad_()", "{0}.requires_grad_(False)", "{0}.requires_grad = True")
         form = self.rng.choices(forms, (5, 1, 1))[0]
         return None if x is None else self.statement(form.format(x), x)

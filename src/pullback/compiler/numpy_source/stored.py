@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import itertools
 import linecache
+import weakref
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class StoredGraph:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         exec(compile(source, file, "exec"), namespace)
         self.flat = namespace[name]
+        weakref.finalize(self.flat, linecache.cache.pop, file, None)
 
     def __call__(self, arrays: list[Any]) -> list[Any]:
         """Run on a list of arrays, which is empty afterwards."""

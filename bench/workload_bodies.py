@@ -1,0 +1,97 @@
+"""n-body: the energy at the end of a simulation, differentiated through all of its steps.
+
+By `scan`, and by a plain loop that writes positions and velocities in place where the framework lets one.
+"""
+
+import importlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bench.frameworks import Arrays
+from bench.programs import Function, Program
+
+GOAL = 0.25
+STEP, SOFTENING = 1e-3, 1e-2
+
+# (bodies, steps)
+SIZES = ((5, 20), (5, 1000), (100, 100))
+LONGEST_LOOP = {"jax": 100, "torch": 1000, "autograd": 1000, "pullback": 1000}
+
+
+def distances(positions: Any) -> tuple[Any, Any]:
+    """From every body to every other, and squared; softened, so that a body does not pull on itself infinitely."""
+    apart = positions[None, :, :] - positions[:, None, :]
+    return apart, (apart * apart).sum(2) + SOFTENING
+
+
+def acceleration(m: Any, positions: Any, masses: Any) -> Any:
+    """Gravity."""
+    apart, squared = distances(positions)
+    pull = masses / (squared * m.sqrt(squared))
+    return (pull[:, :, None] * apart).sum(1)
+
+
+def energy(m: Any, positions: Any, velocities: Any, masses: Any) -> Any:
+    """Kinetic and potential; a body's own potential is a constant."""
+    _, squared = distances(positions)
+    kinetic = (masses * (velocities * velocities).sum(1)).sum()
+    return 0.5 * kinetic - 0.5 * (masses[:, None] * masses / m.sqrt(squared)).sum()
+
+
+def by_scan(steps: int, m: Any, positions: Any, velocities: Any, masses: Any) -> Any:
+    """The framework's loop."""
+    scan = m.scan if hasattr(m, "scan") else importlib.import_module("jax").lax.scan
+
+    def step(carry: Any, _: Any) -> tuple[Any, None]:
+        positions, velocities = carry
+        velocities = velocities + STEP * acceleration(m, positions, masses)
+        return (positions + STEP * velocities, velocities), None
+
+    (positions, velocities), _ = scan(step, (positions, velocities), None, length=steps)
+    return energy(m, positions, velocities, masses)
+
+
+def by_writing(steps: int, m: Any, positions: Any, velocities: Any, masses: Any) -> Any:
+    """Python's own loop, with two arrays that are written in every step."""
+    positions, velocities = positions.clone(), velocities.clone()
+    for _ in range(steps):
+        velocities += STEP * acceleration(m, positions, masses)
+        positions += STEP * velocities
+    return energy(m, positions, velocities, masses)
+
+
+def by_loop(steps: int, m: Any, positions: Any, velocities: Any, masses: Any) -> Any:
+    """Python's own loop where arrays can not be written."""
+    for _ in range(steps):
+        velocities = velocities + STEP * acceleration(m, positions, masses)
+        positions = positions + STEP * velocities
+    return energy(m, positions, velocities, masses)
+
+
+def operands(bodies: int) -> Callable[[np.random.Generator], Arrays]:
+    """Positions, velocities and masses."""
+
+    def make(rng: np.random.Generator) -> Arrays:
+        positions, velocities = rng.standard_normal((bodies, 3)), 0.1 * rng.standard_normal((bodies, 3))
+        return [positions, velocities, rng.uniform(0.5, 1.5, bodies) / bodies]
+
+    return make
+
+
+def programs() -> list[Program]:
+    """The sizes."""
+    found = []
+    for bodies, steps in SIZES:
+        scan = partial(by_scan, steps)
+        versions: dict[str, dict[str, Function]] = {"pullback": {"scan": scan}, "jax": {"scan": scan}}
+        for framework, longest in LONGEST_LOOP.items():
+            if steps <= longest:
+                function = by_writing if framework in ("pullback", "torch") else by_loop
+                versions.setdefault(framework, {})["loop"] = partial(function, steps)
+        remarks = () if "loop" in versions["jax"] else ("plain loop left out for jax: too long to compile",)
+        name = f"n-body, {bodies} bodies, {steps} steps"
+        found.append(Program(name, versions, operands(bodies), (0, 1, 2), GOAL, small=steps == 20, remarks=remarks))
+    return found

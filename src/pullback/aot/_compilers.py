@@ -1,0 +1,54 @@
+"""`Compilers`: the functions that compile the graphs of a captured function, and how its joint graph is split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pullback.aot._partition import Partition, partition
+from pullback.aot._stored_partition import stored_partition
+from pullback.graph.graph import Graph
+
+# Compiles a graph: called with the graph and the types of its inputs, returns a function of one list that it owns.
+Compiler = Callable[[Graph, list[Any]], Callable[[list[Any]], Sequence[Any]]]
+
+
+class Compilers:
+    """The functions that compile graphs, and how a joint graph is split for them."""
+
+    def __init__(
+        self, forward: Compiler, backward: Compiler | None = None, inference: Compiler | None = None,
+        partitioner: Any = "auto", memory_budget: float = 1.0,
+    ) -> None:  # fmt: skip
+        self.forward = forward
+        self.backward = backward or forward
+        self.inference = inference or forward
+        self.partitioner = partitioner
+        self.memory_budget = memory_budget
+        # What backends say of themselves: the backward graph takes gradients as they come; they fuse.
+        self.takes_any_layout = getattr(self.backward, "layout", "exact") == "any"
+        self.recompute_is_free = bool(getattr(forward, "recompute_is_free", False))
+
+    def looking(self) -> Compilers:
+        """The same without compiling anything, for those who only want to know."""
+        made = Compilers(lambda graph, types: graph.eval_boxed, None, None, self.partitioner, self.memory_budget)
+        made.recompute_is_free = self.recompute_is_free
+        return made
+
+    def split(self, graph: Graph, count: int, static: tuple[int, ...]) -> Partition:
+        """The two halves of a joint graph."""
+        if callable(self.partitioner):
+            return self.partitioner(graph, count)
+        settings = {
+            "method": self.partitioner, "memory_budget": self.memory_budget, "static_inputs": static,
+            "recompute_is_free": self.recompute_is_free,
+        }  # fmt: skip
+        return stored_partition(graph, {"count": count, **settings}, lambda: partition(graph, count, **settings))
+
+
+def flat(compiled: Any) -> Callable[..., Sequence[Any]]:
+    """A compiled graph as a function of its inputs one by one."""
+    direct = getattr(compiled, "flat", None)
+    if direct is not None:
+        return direct
+    return lambda *arrays: compiled(list(arrays))
