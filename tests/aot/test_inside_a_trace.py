@@ -147,3 +147,42 @@ def test_random_numbers_in_a_checkpoint_are_the_same_in_backward():
         gradients.append(x.grad.numpy())
     np.testing.assert_array_equal(*gradients)
     assert 0 < gradients[0].sum() < 40
+
+
+class Rounded(pb.autograd.Function):
+    """Rounds, and lets gradients through as if it did not."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return pb.round(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+class Scaled(pb.autograd.Function):
+    """A square with a formula of its own for the gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * g * x
+
+
+@pytest.mark.parametrize("function", [lambda x: (Rounded.apply(x) ** 3).sum(), lambda x: (Scaled.apply(x) * x).sum()])
+def test_higher_derivatives_use_the_formulas_of_functions(function):
+    derivatives = []
+    for each in (function, pb.compile(function, fallback="raise")):
+        x = pb.tensor([1.2, 2.0, -3.0], requires_grad=True)
+        (first,) = pb.autograd.grad(each(x), x, create_graph=True)
+        (second,) = pb.autograd.grad(first.sum(), x, create_graph=True)
+        (third,) = pb.autograd.grad(second.sum(), x)
+        derivatives.append([t.detach().numpy() for t in (first, second, third)])
+    for mine, theirs in zip(*derivatives, strict=True):
+        np.testing.assert_array_equal(mine, theirs)

@@ -107,6 +107,8 @@ class Capture:
     stops: Stops = field(default_factory=Stops)  # what has no history inside
     outputs_read_later: dict[int, int] = field(default_factory=dict)  # the same for outputs of the forward part
     in_tree: Any = None
+    literals: dict[int, Any] = field(default_factory=dict)  # the leaves that are no inputs of the graph, by slot
+    has_own_formulas: bool = False  # custom Functions were called
     flat: Capture | None = None  # the same for the arrays that payloads are made of: _wrappers_capture.py
     wrapping: Any = None  # and how those make up the payloads
     met: dict[Any, Tensor] = field(default_factory=dict)  # arguments that are captured as well, by descriptor
@@ -128,7 +130,10 @@ def capture(
         trace = Trace(options.captures, merged)
         trace.watcher = watcher
         try:
-            return run_traced(trace, function, leaves, in_tree, options, backward, Maker)
+            captured = run_traced(trace, function, leaves, in_tree, options, backward, Maker)
+            captured.in_tree = in_tree
+            captured.literals = {slot: leaf for slot, leaf in enumerate(leaves) if not is_input(leaf)}
+            return captured
         except WrittenAlias as written:
             merged = (*merged, written.group)
         finally:
@@ -258,7 +263,7 @@ class Maker:
             graph=graph, meta=meta, inputs=self._graph_inputs(), out_tree=out_tree,
             num_forward_outputs=len(finals), is_training=is_training, groups=trace.merged, members=self.members,
             inputs_read_later=self._read_later([primal.storage for primal in trace.primals]),
-            stops=stops_of(trace) if is_training else Stops(),
+            stops=stops_of(trace) if is_training else Stops(), has_own_formulas=trace.has_own_formulas,
             outputs_read_later=self._read_later(self._kept()),
             met={desc: x for desc, x in trace.met.items() if not isinstance(desc, CapturedAOTInput)},
         )  # fmt: skip

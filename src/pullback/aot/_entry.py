@@ -38,6 +38,7 @@ class Entry:
         self, captured: Capture, compilers: Compilers, options: Options, function: Callable[..., Any] | None = None
     ) -> None:
         self.capture = captured
+        self.function = function
         self.fit = Fit(captured, function)
         self.compilers = compilers
         self.options = options

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._draws import drawing_again
+from pullback.aot._run_again import can_run_again, gradients_of_function
 from pullback.autograd._node import Node, released_error
 from pullback.autograd._saved import SavedVariable, version_error
 from pullback.autograd._variable import bump_version
@@ -118,6 +119,8 @@ class CompiledBackward(Node):
             )
         if self.saved is None or len(self.primals) < len(entry.inputs):
             raise released_error(self.name())
+        if entry.capture.has_own_formulas and can_run_again(entry):
+            return gradients_of_function(entry, self.primals, self.next, grads)
         graph, read = entry.differentiable_backward(defined)
         for position in read:
             self._check_unchanged(position)

@@ -40,6 +40,7 @@ def apply_function(cls: type[Statics], node_class: type[FunctionNode], args: tup
     inputs = plan.positions(cls.__name__, args, kwargs)
     modes = current()
     if modes.trace is not None:
+        modes.trace.has_own_formulas = True
         inputs = tuple([modes.trace.lifted(x) if isinstance(x, Tensor) else x for x in inputs])
     if modes.interceptors and not modes.grad and is_lifted(inputs):
         again = functools.partial(apply_function, cls, node_class)

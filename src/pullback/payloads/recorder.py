@@ -31,6 +31,7 @@ class Recorder:
         self.graph = Graph(name)
         self.tag = FORWARD
         self.is_open = True
+        self.has_own_formulas = False  # a custom Function was called, whose derivative need not be that of its forward
         self.watcher: Any = None  # what is told about questions for sizes that vary (aot/_sizes.py)
         self.recompute: str | None = None
         self.region: int | None = None
