@@ -11,13 +11,21 @@ import pullback as pb
 from pullback import aot
 from tests.conformance.aot import VARIANTS
 from tests.conformance.wrappers import (
+    ONES,
     PARTIAL,
     REPLICATE,
+    A,
+    B,
     Coercing,
     Mesh,
     Nested,
     TwoPart,
+    Y,
+    after,
+    check,
     contents,
+    inputs_of,
+    leaf,
     meshes,
     nested,
     shard,
@@ -26,45 +34,6 @@ from tests.conformance.wrappers import (
 )
 
 VARIANT = pytest.mark.parametrize("variant", list(VARIANTS))
-
-
-def state(args: Any, outs: Any) -> Any:
-    """Everything that a call and its backward passes leave behind."""
-    tensors = [*args, *(outs if isinstance(outs, tuple) else (outs,))]
-    return [
-        (contents(x), x.requires_grad, x.is_leaf, x._version, contents(x.grad) if x.is_leaf else None) for x in tensors
-    ]
-
-
-def after(f: Callable[..., Any], make: Callable[[], Any], backward: Any = None) -> Any:
-    """The state after a call of `f` with new arguments, and after `backward(outs)`."""
-    args = make()
-    outs = f(*args)
-    if backward is not None:
-        backward(outs, args)
-    return state(args, outs)
-
-
-def check(f: Callable[..., Any], make: Callable[[], Any], backward: Any, variant: str) -> Any:
-    """A call leaves behind what eager code does, the first time and from the cache."""
-    compiled = VARIANTS[variant](f)
-    expected = after(f, make, backward)
-    for _ in range(3):
-        assert after(compiled, make, backward) == expected
-    assert compiled.cache_info()[1:] == (1, 1)
-    return expected
-
-
-def leaf(tensor: pb.Tensor) -> pb.Tensor:
-    return tensor.requires_grad_()
-
-
-A, B, Y = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [0.5, -1.0, 2.0]
-ONES = two([1.0, 1.0, 1.0], [2.0, 2.0, 2.0])
-
-
-def inputs_of(graph: aot.Graph) -> list[str]:
-    return [desc.expr() for desc in graph.input_descs]
 
 
 def outputs_of(graph: aot.Graph) -> list[str]:
@@ -425,130 +394,3 @@ def test_179_offsets_are_there_also_where_a_gradient_is_not(variant: str, throug
 
     tangent = nested([[1.0, 1.0], [2.0], [3.0, 3.0, 3.0]])
     check(f, lambda: (leaf(nested(ROWS)),), lambda outs, _: outs[through].backward(tangent), variant)
-
-
-# Guards, and what is no wrapper. -------------------------------------------------------------------------------------
-
-
-def test_guards_are_on_type_meta_and_parts() -> None:
-    f = VARIANTS["numpy"](lambda x: x * 2)
-    f(pb.ones(3))
-    f(two(A, B))
-    assert f.why_recompiled()[-1] == "args[0]: payload: a plain array before, TwoPart now"
-    f(two(B, A))
-    assert f.cache_info().misses == 2
-    f(two(A, B, tag="other"))
-    assert "payload" in f.why_recompiled()[-1]
-    f(two(A, B, Coercing))
-    f(leaf(two(A, B)))
-    assert "requires_grad" in f.why_recompiled()[-1]
-    f(two([*A, 1.0], [*B, 1.0]))
-    assert f.cache_info().misses == 6
-
-
-def test_a_payload_is_asked_for_what_it_needs() -> None:
-    class Half:
-        shape, dtype = (2,), np.dtype(float)
-
-    with pytest.raises(TypeError, match="Half has no evaluate_op, __tensor_flatten__, __tensor_unflatten__"):
-        pb.aot.wrap_payload(Half())
-    with pytest.raises(TypeError, match="ndarray has no evaluate_op"):
-        pb.aot.wrap_payload(np.ones(3))
-    with pytest.raises(TypeError, match="none of the parts of TwoPart is an array"):
-        payload = TwoPart(1.0, 2.0)
-        payload.a = np.float64(1)
-        pb.aot.wrap_payload(payload)
-
-
-def test_a_payload_without_the_protocol_runs_the_function() -> None:
-    class Opaque(TwoPart):
-        __tensor_flatten__ = None
-
-    calls = []
-
-    def f(x: pb.Tensor) -> pb.Tensor:
-        calls.append(1)
-        return x
-
-    from pullback.tensors.tensor import wrap
-
-    compiled = pb.compile(f)
-    tensor = wrap(Opaque(np.array(A), np.array(B)))
-    assert compiled(tensor) is tensor and compiled(tensor) is tensor and len(calls) == 2
-
-
-@VARIANT
-def test_wrappers_that_are_not_arguments_are_inputs_as_well(variant: str) -> None:
-    held, counted = leaf(two(A, B)), two(B, A)
-
-    def f(y: pb.Tensor) -> Any:
-        counted.add_(1)
-        return held * y + counted
-
-    compiled = VARIANTS[variant](f)
-    assert inputs_of(aot.trace(f, pb.tensor(Y)).graph) == [
-        "args[0]", "captured[0].a", "captured[0].b", "captured[1].a", "captured[1].b",
-    ]  # fmt: skip
-    for turn in range(3):
-        held.grad = None
-        y = leaf(pb.tensor(Y))
-        compiled(y).backward(ONES)
-        assert contents(held.grad) == contents(pb.tensor(Y).detach() * ONES)
-        assert contents(y.grad) == contents(two(A, B) * ONES)
-        assert counted._data.a.tolist() == [x + turn + 1 for x in B]
-    assert compiled.cache_info().misses == 1
-    held = leaf(two(B, B))
-    assert contents(compiled(leaf(pb.tensor(Y)))) == contents(two(B, B) * pb.tensor(Y) + counted)
-    assert "held" in compiled.why_recompiled()[-1]
-    for mode in ("constant", "error"):
-        with pytest.raises(aot.CaptureError, match="not among its arguments"):
-            VARIANTS[variant](f, captures=mode)(pb.tensor(Y))
-
-
-def test_an_argument_that_is_captured_as_well_is_one_input() -> None:
-    held = two(A, B)
-    compiled = VARIANTS["numpy"](lambda x: x + held)
-    assert contents(compiled(held)) == contents(compiled(held)) == contents(held + held)
-    assert contents(compiled(two(B, A))) == contents(two(B, A) + held)
-    assert compiled.cache_info() == (1, 2, 2)
-
-
-@VARIANT
-def test_a_function_may_make_wrappers_and_take_them_apart(variant: str) -> None:
-    def f(x: pb.Tensor, y: pb.Tensor) -> Any:
-        return pb.aot.wrap_payload(TwoPart((x * 2)._data, (y * 3)._data)) + 1
-
-    check(f, lambda: (pb.tensor(A), pb.tensor(B)), None, variant)
-
-
-@VARIANT
-def test_wrappers_in_wrappers(variant: str) -> None:
-    def make() -> Any:
-        pair = TwoPart(np.array(A), np.array(B), "inner")
-        pb.aot.wrap_payload(pair)
-        return leaf(pb.aot.wrap_payload(TwoPart(pair, np.array(Y), "outer"))), leaf(pb.tensor(Y))
-
-    def tangent() -> pb.Tensor:
-        return pb.aot.wrap_payload(TwoPart(TwoPart(np.ones(3), np.full(3, 2.0), "inner"), np.full(3, 3.0), "outer"))
-
-    check(product, make, lambda out, _: out.backward(tangent()), variant)
-    assert inputs_of(aot.trace(product, *make()).graph) == ["args[0].a.a", "args[0].a.b", "args[0].b", "args[1]"]
-
-
-def test_higher_derivatives_are_refused_and_explained() -> None:
-    args = product_args()
-    out = VARIANTS["numpy"](product)(*args)
-    with pytest.raises(aot.HigherOrderError, match="payloads of your own"):
-        pb.autograd.grad(out, args[0], ONES, create_graph=True)
-    text = str(aot.explain(product, *args))
-    assert "tangent(output[0]).a" in text and "args[0].b" in text
-
-
-def test_a_value_that_was_written_after_the_call_is_missed() -> None:
-    x, y = product_args()
-    inner = x * 1
-    out = VARIANTS["interpreted"](product)(inner, y)
-    with pb.no_grad():
-        inner.add_(1)
-    with pytest.raises(pb.autograd.AutogradError, match="modified"):
-        out.backward(ONES)

@@ -9,12 +9,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import pullback as pb
 from pullback.tensors.tensor import wrap
+from tests.conformance.aot import VARIANTS
 
 
 class TwoPart:
@@ -247,3 +249,44 @@ def contents(tensor: Any) -> Any:
         return payload
     names, meta = payload.__tensor_flatten__()
     return type(payload).__name__, meta, tuple((name, contents(getattr(payload, name))) for name in names)
+
+
+def state(args: Any, outs: Any) -> Any:
+    """Everything that a call and its backward passes leave behind."""
+    tensors = [*args, *(outs if isinstance(outs, tuple) else (outs,))]
+    return [
+        (contents(x), x.requires_grad, x.is_leaf, x._version, contents(x.grad) if x.is_leaf else None) for x in tensors
+    ]
+
+
+def after(f: Callable[..., Any], make: Callable[[], Any], backward: Any = None) -> Any:
+    """The state after a call of `f` with new arguments, and after `backward(outs)`."""
+    args = make()
+    outs = f(*args)
+    if backward is not None:
+        backward(outs, args)
+    return state(args, outs)
+
+
+def check(f: Callable[..., Any], make: Callable[[], Any], backward: Any, variant: str) -> Any:
+    """A call leaves behind what eager code does, the first time and from the cache."""
+    compiled = VARIANTS[variant](f)
+    expected = after(f, make, backward)
+    for _ in range(3):
+        assert after(compiled, make, backward) == expected
+    assert compiled.cache_info()[1:] == (1, 1)
+    return expected
+
+
+def leaf(tensor: pb.Tensor) -> pb.Tensor:
+    """The tensor, as one that requires grad."""
+    return tensor.requires_grad_()
+
+
+A, B, Y = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [0.5, -1.0, 2.0]
+ONES = two([1.0, 1.0, 1.0], [2.0, 2.0, 2.0])
+
+
+def inputs_of(graph: pb.aot.Graph) -> list[str]:
+    """What the inputs of a graph are."""
+    return [desc.expr() for desc in graph.input_descs]

@@ -240,12 +240,10 @@ class WrapperMaker(Maker):
         ]
 
     def _wrapped_input(self, primal: WrappedPrimal, desc: Any, kind: Any = None) -> GraphInput:
-        is_whole = kind is None
-        is_captured = is_whole and not primal.slots
         return GraphInput(
-            desc=desc, slot=primal.slots[0] if is_whole and not is_captured else None,
-            capture=primal.original if is_captured else None, members=(),
-            info=self.infos[id(primal)], wants_grad=is_whole and primal.edge[0] is not None, type=kind,
+            desc=desc, slot=primal.slots[0] if primal.slots else None,
+            capture=None if primal.slots else primal.original, members=(),
+            info=self.infos[id(primal)], wants_grad=kind is None and primal.edge[0] is not None, type=kind,
         )  # fmt: skip
 
     def _flat_inputs(self) -> list[GraphInput]:

@@ -208,7 +208,7 @@ def entry_for(
 
 
 def is_of_payload(given: GraphInput) -> bool:
-    """Is this input a wrapper, or one of its arrays?"""
+    """Is this input a wrapper? They have no type that a graph knows."""
     return given.type is None
 
 

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from pullback.compiler.access import own_strides, squeezed
@@ -31,7 +32,7 @@ COLUMNS_BLOCKED_FROM = 1 << 16
 """Elements from which on a reduction of leading axes is: its loops would jump through memory."""
 _LONGEST_COLUMN = 64
 _MOST_ITEMS = 512
-_LOOK_BACK = 24
+_LOOK_BACK = 8
 _MOST_STAGES = 12
 
 
@@ -45,6 +46,24 @@ class Element(NamedTuple):
     bounds: tuple[tuple[int, int, int], ...] = ()
 
 
+class Expression(NamedTuple):
+    """What an item reads if it is computed on the spot; outside of bounds it is 0."""
+
+    what: Any
+    kind: str
+    reads: tuple[Any, ...]
+    bounds: tuple[tuple[int, int, int], ...] = ()
+
+
+def elements_of(read: Any) -> Iterator[Element]:
+    """The elements of memory in what an item reads."""
+    if isinstance(read, Element):
+        yield read
+    elif isinstance(read, Expression):
+        for part in read.reads:
+            yield from elements_of(part)
+
+
 @dataclass(eq=False)
 class Item:
     """A node with its loops. Items that are not fusible (`shape` is None) form groups of their own."""
@@ -52,15 +71,21 @@ class Item:
     node: Node
     result: Value
     shape: tuple[int, ...] | None
-    reads: tuple[Any, ...]  # an Element or a number for each operand
+    reads: tuple[Any, ...]  # an Element, an Expression or a number for each operand
     what: Any = None  # how it is computed, to whoever writes it
     reduced: frozenset[int] | None = None
-    is_expensive: bool = False
+    is_expensive: bool = False  # rather kept in memory than computed twice
+    is_slow: bool = False  # not that expensive, but not worth nothing either
 
-    @property
+    @cached_property
+    def elements(self) -> list[Element]:
+        """The elements of memory that it reads. Asked for when inlining is over."""
+        return [part for read in self.reads for part in elements_of(read)]
+
+    @cached_property
     def roots(self) -> list[Value]:
         """The values it reads."""
-        return [read.root for read in self.reads if isinstance(read, Element)]
+        return [part.root for part in self.elements]
 
 
 @dataclass(eq=False)
@@ -76,16 +101,15 @@ class Group:
     before: int = 0  # the groups that have to run before, as bits
     has_bounds: bool = False
 
-    @property
-    def outer_shape(self) -> tuple[int, ...]:
-        """The lengths of the axes that are not reduced."""
-        assert self.shape is not None
-        return tuple([n for axis, n in enumerate(self.shape) if axis not in (self.reduced or ())])
+    outer_shape: tuple[int, ...] = ()  # the lengths of the axes that are not reduced, if some are
+    is_blocked: bool = False  # the reduction is done in blocks
 
-    @property
-    def is_blocked(self) -> bool:
-        """Is the reduction done in blocks?"""
-        return self.reduced is not None and self.shape is not None and needs_blocks(self.shape, self.reduced)
+    def reduce(self, reduced: frozenset[int]) -> None:
+        """Let these axes be reduced."""
+        assert self.shape is not None
+        self.reduced = reduced
+        self.outer_shape = tuple([n for axis, n in enumerate(self.shape) if axis not in reduced])
+        self.is_blocked = needs_blocks(self.shape, reduced)
 
     @property
     def stages(self) -> int:
@@ -161,9 +185,9 @@ class _Fusion:
                     other.before |= need
         group.items.append(item)
         group.is_outer[item.result], group.stage[item.result] = is_outer or item.reduced is not None, stage
-        group.has_bounds |= any(isinstance(read, Element) and bool(read.bounds) for read in item.reads)
+        group.has_bounds |= _has_bounds(item)
         if item.reduced is not None and group.reduced is None:
-            group.reduced = item.reduced
+            group.reduce(item.reduced)
             self.by_outer_shape[group.outer_shape].append(group)
         self.maker[item.result] = group
 
@@ -180,15 +204,19 @@ def _fit(group: Group, item: Item) -> tuple[bool, int] | None:
     return None if found is not None and found[1] >= _MOST_STAGES else found
 
 
+def _has_bounds(item: Item) -> bool:
+    return any(isinstance(read, (Element, Expression)) and bool(read.bounds) for read in (*item.reads, *item.elements))
+
+
 def _fit_inside(group: Group, item: Item) -> tuple[bool, int] | None:
-    reduced = group.reduced if item.reduced is None else item.reduced
-    blocked = reduced is not None and group.shape is not None and needs_blocks(group.shape, reduced)
-    bounds = group.has_bounds or any(isinstance(read, Element) and read.bounds for read in item.reads)
-    if blocked and bounds:
+    blocked = group.is_blocked
+    if item.reduced is not None and group.reduced is None and group.shape is not None:
+        blocked = needs_blocks(group.shape, item.reduced)
+    if blocked and (group.has_bounds or _has_bounds(item)):
         return None
     stage = 0
-    for read in item.reads:
-        if not isinstance(read, Element) or read.root not in group.stage:
+    for read in item.elements:
+        if read.root not in group.stage:
             continue
         own = read.root.type
         if group.is_outer[read.root]:
@@ -213,16 +241,28 @@ def _is_repeated(read: Element, group: Group) -> bool:
     return own_strides(own) == tuple([s for axis, s in enumerate(read.strides) if axis not in group.reduced])
 
 
+_SHORT_ROW, _SHORT_ROW_OF_FUNCTIONS = 256, 16
+
+
+def _is_scalar_outside(group: Group) -> bool:
+    """Would an expensive function of results of rows take a good part of the time? Alone it is done in vectors."""
+    assert group.shape is not None and group.reduced is not None
+    if len(group.shape) - 1 not in group.reduced:
+        return False
+    terms = math.prod(group.shape[axis] for axis in group.reduced)
+    return terms < (_SHORT_ROW_OF_FUNCTIONS if any(item.is_expensive for item in group.items) else _SHORT_ROW)
+
+
 def _fit_outside(group: Group, item: Item) -> tuple[bool, int] | None:
     """An item with the shape of results, if it reads one of them."""
     if group.is_blocked or not any(root in group.stage for root in item.roots):
         return None
+    if item.is_expensive and _is_scalar_outside(group):
+        return None
+    if _has_bounds(item):
+        return None
     stage = -1
-    for read in item.reads:
-        if not isinstance(read, Element):
-            continue
-        if read.bounds:
-            return None
+    for read in item.elements:
         if read.root in group.stage:
             own = read.root.type
             if not group.is_outer[read.root] or read.offset or read.strides != own_strides(own):

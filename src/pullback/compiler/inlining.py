@@ -1,8 +1,8 @@
 """Inlining: a cheap value that is read at other places than it would be computed is computed again where it is read.
 
-`100 * (x[1:] - x[:-1] ** 2)` is needed once for the sum and once, shifted by one, for the gradient. Two loops would need
-memory in between; one loop computes it twice. What is read is then no longer an element of memory but an expression of
-such elements, whose places follow from the place that was read.
+`100 * (x[1:] - x[:-1] ** 2)` is needed once for the sum and once, shifted by one, for the gradient. Two loops would
+need memory in between; one loop computes it twice. What is read is then no longer an element of memory but an
+expression of such elements, whose places follow from the place that was read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Object code on disk: a process that needs a module which an earlier one has compiled loads it without running LLVM.
 
-A file holds a digest and the code, and nothing is ever unpickled. Files are written under another name and then renamed,
-so that nobody sees half of one; a file that was cut short or changed does not match its digest and is thrown away. The
-folder belongs to the user alone; without one, nothing is kept. `pb.aot.set_cache_dir` chooses it.
+A file holds a digest and the code, and nothing is ever unpickled. Files are written under another name and then
+renamed, so that nobody sees half of one; a file that was cut short or changed does not match its digest and is thrown
+away. The folder belongs to the user alone; without one, nothing is kept. `pb.aot.set_cache_dir` chooses it.
 """
 
 from __future__ import annotations

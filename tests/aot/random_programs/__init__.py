@@ -11,7 +11,7 @@
 | `observe` | run one side, and write down what the caller sees |
 | `compare` | two lists of observations in, the first disagreement out; the differences that are meant |
 | `check` | one program on all sides |
-| `shrink` | a disagreeing program made minimal |
+| `shrink`, `parse` | a disagreeing program made minimal, and read again from its text |
 | `command` | the command line |
 
 The generator runs every statement while it draws it, on real tensors. So it knows shapes and dtypes, most statements
