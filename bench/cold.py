@@ -124,7 +124,7 @@ def measure(options: Options, filled: str) -> dict[str, list[tuple[float, float,
         except RuntimeError as error:
             print(f"without {name}: {error}")
     samples: dict[str, list[tuple[float, float, float]]] = {name: [] for name in runs}
-    for _ in range(3 if options.quick else 9):
+    for _ in range(2 if options.quick else 9):
         for name, (program, argument, kind) in runs.items():
             with cache_of(kind, filled) as cache:
                 samples[name].append(first_gradient(program, argument, cache))

@@ -48,6 +48,19 @@ def everywhere(function: Function, *, without: Sequence[str] = ()) -> dict[str, 
     return {name: {"": function} for name in ("pullback", "jax", "torch", "autograd") if name not in without}
 
 
+def loops(
+    scan: Function, plain: Mapping[str, Function], longest: Mapping[str, int], steps: int
+) -> tuple[dict[str, dict[str, Function]], tuple[str, ...]]:
+    """The versions of a program that loops, and a remark on those who get no plain loop of so many steps."""
+    versions: dict[str, dict[str, Function]] = {"pullback": {"scan": scan}, "jax": {"scan": scan}}
+    left_out = [framework for framework in plain if steps > longest[framework]]
+    for framework in plain:
+        if framework not in left_out:
+            versions.setdefault(framework, {})["loop"] = plain[framework]
+    remark = f"plain loop left out for {', '.join(left_out)}: too long to compile or to run"
+    return versions, (remark,) if left_out else ()
+
+
 def of_module(module: str, name: str) -> Function:
     """A framework's function, imported when it is called: the framework may be missing here."""
     return lambda *arguments: getattr(importlib.import_module(module), name)(*arguments)
@@ -130,18 +143,23 @@ class Jax:
 
 
 class Torch:
-    """Torch eager, or the forward given to `torch.compile`, which compiles the backward with it."""
+    """Torch eager, or the forward given to `torch.compile`, which compiles the backward with it.
+
+    Eager torch enters twice, with two threads and with one: on small arrays, or when others use the machine, its
+    threads wait for each other, up to a hundred times as long as the work takes, and it would be no peer to speak of.
+    """
 
     framework = "torch"
 
-    def __init__(self, compiled: bool = False) -> None:
+    def __init__(self, threads: int = THREADS, compiled: bool = False) -> None:
         self.torch: Any = importlib.import_module("torch")
-        self.torch.set_num_threads(THREADS)
-        self.compiled, self.name = compiled, "torch.compile" if compiled else "torch"
+        self.threads, self.compiled = threads, compiled
+        self.name = "torch.compile" if compiled else "torch" if threads == THREADS else f"torch, {threads} thread"
 
     def case(self, program: Program, function: Function) -> Case:
         """Forward and backward."""
-        torch = self.torch
+        torch, threads = self.torch, self.threads
+        torch.set_num_threads(threads)
         forward = partial(function, torch)
         if self.compiled:
             forward = torch.compile(forward)
@@ -149,10 +167,12 @@ class Torch:
         leaves = [operands[position].requires_grad_() for position in program.wanted]
 
         def gradient() -> Any:
+            torch.set_num_threads(threads)
             value = forward(*operands)
             return value, torch.autograd.grad(value, leaves)
 
         def blocks() -> Any:
+            torch.set_num_threads(threads)
             values = forward(*operands)
             last = len(values) - 1
             gradients = [
@@ -201,6 +221,7 @@ def load(options: Options) -> Iterator[Any]:
         "pullback llvm": lambda: importlib.import_module("llvmlite") and Pullback("llvm"),
         "jax.jit": Jax,
         "torch": Torch,
+        "torch, 1 thread": lambda: Torch(threads=1),
         "torch.compile": lambda: Torch(compiled=True),
         "autograd": HipsAutograd,
     }

@@ -1,0 +1,236 @@
+"""Groups of fusion as launches: a kernel, and the buffers that its parameters are.
+
+A buffer is a value of the graph or a `Scratch`, memory that only launches know of: the partial results of blocks, and
+values that a later stage reads again because computing them twice would be slower.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from pullback.compiler.access import own_strides
+from pullback.compiler.fusion import Element, Expression, Group, Item, elements_of
+from pullback.compiler.llvm.blocks import in_blocks
+from pullback.compiler.llvm.edges import without_edges
+from pullback.compiler.llvm.items import Assembly, Fold, Part
+from pullback.compiler.llvm.kernel import (
+    Compute,
+    Constant,
+    Inside,
+    Kernel,
+    Read,
+    Reduce,
+    Reference,
+    Scratch,
+    Write,
+    arranged,
+)
+from pullback.compiler.llvm.scalars import Rule
+from pullback.compiler.llvm.text import kind_of, width_of
+from pullback.graph.ir import Value
+from pullback.graph.types import row_major
+
+
+class Launch(NamedTuple):
+    """A kernel and its buffers, in the order of its parameters, each with the byte from which on it is used.
+
+    So `f(x[0])` and `f(x[1])` are two launches of one kernel.
+    """
+
+    kernel: Kernel
+    buffers: tuple[Any, ...]
+    offsets: tuple[int, ...]
+    nodes: tuple[str, ...]  # the operators in it, for people to read
+
+
+def _launch(kernel: Kernel, buffers: tuple[Any, ...], nodes: tuple[str, ...]) -> Launch:
+    """A launch of a kernel that does not know where in its buffers it works."""
+    offsets = [0] * kernel.parameters
+    for parameter in range(kernel.parameters):
+        offsets[parameter] = min((r.offset for r in kernel.references if r.parameter == parameter), default=0)
+    references = tuple([ref._replace(offset=ref.offset - offsets[ref.parameter]) for ref in kernel.references])
+    return Launch(kernel._replace(references=references), buffers, tuple(offsets), nodes)
+
+
+def launches_of(group: Group, wanted: Collection[Value]) -> list[Launch]:
+    """The launches of a group; `wanted` are the values that somebody else reads."""
+    first = group.items[0]
+    if isinstance(first.what, Assembly):
+        return [_write_region(first, part) for part in first.what.parts]
+    builder = _Builder(group)
+    for item in group.items:
+        builder.add(item)
+    for item in group.items:
+        if item.result in wanted:
+            builder.write(item.result)
+    names = tuple([item.node.op for item in group.items])
+    kernel, buffers = builder.finish()
+    if not group.is_blocked:
+        return [_launch(arranged(piece), buffers, names) for piece in without_edges(kernel)]
+    launches = []
+    for part, partials in in_blocks(kernel):
+        launches.append(_launch(part, (*buffers, *partials), names))
+    return launches
+
+
+class _Builder:
+    """Writes the steps of one kernel."""
+
+    def __init__(self, group: Group) -> None:
+        assert group.shape is not None
+        self.group = group
+        self.lengths = group.shape
+        self.is_flat = group.reduced is None  # no reduction: every step is an outer one
+        self.steps: list[Any] = []
+        self.references: list[Reference] = []
+        self.writes: list[Write] = []
+        self.kept: list[tuple[int, int, int]] = []
+        self.buffers: dict[Any, int] = {}
+        self.written: set[int] = set()
+        self.number: dict[Any, int] = {}  # of the step that is a value, an element or a constant
+
+    def add(self, item: Item) -> None:
+        """The steps of one item."""
+        group, result = self.group, item.result
+        is_outer = self.is_flat or group.is_outer[result]
+        what = item.what
+        if isinstance(what, Fold):
+            operand = self._operand(item.reads[0], what.kind, False)
+            if len(item.reads) == 2:
+                both = (operand, self._operand(item.reads[1], what.kind, False))
+                operand = self._step(Compute("mul", (what.kind,) * 2, what.kind, both, False))
+            elif self._kind(operand) != what.kind:
+                operand = self._step(Compute("identity", (what.kind,), what.kind, (operand,), False))
+            self.number[result] = self._step(Reduce(what.combine, what.kind, operand, group.stage[result]))
+            return
+        assert isinstance(what, Rule)
+        operands = tuple([self._operand(x, kind, is_outer) for x, kind in zip(item.reads, what.takes, strict=True)])
+        self.number[result] = self._step(Compute(what.name, what.takes, what.gives, operands, is_outer))
+        if not is_outer and item.is_expensive:
+            self._keep(item)
+
+    def write(self, value: Value) -> None:
+        """Put a value into its buffer."""
+        group = self.group
+        is_outer = self.is_flat or group.is_outer[value]
+        stage = -1 if self.is_flat else group.stage[value]
+        strides = own_strides(value.type)
+        if group.is_outer[value] and not self.is_flat:
+            strides = self._spread(strides)
+        reference = self._refer(value, _kind(value), 0, strides, is_written=True)
+        self.writes.append(Write(self.number[value], reference, stage, is_outer))
+
+    def finish(self) -> tuple[Kernel, tuple[Any, ...]]:
+        """The kernel and its buffers."""
+        reduced = self.group.reduced or frozenset()
+        kernel = Kernel(
+            self.lengths, tuple([axis in reduced for axis in range(len(self.lengths))]), tuple(self.references),
+            tuple(self.steps), tuple(self.writes), tuple(self.kept), self.group.stages if not self.is_flat else 0,
+            -1, 1, len(self.buffers), frozenset(self.written),
+        )  # fmt: skip
+        return kernel, tuple(self.buffers)
+
+    # Parts.
+
+    def _step(self, step: Any) -> int:
+        self.steps.append(step)
+        return len(self.steps) - 1
+
+    def _kind(self, number: int) -> str:
+        step = self.steps[number]
+        kind: str = self.references[step.reference].kind if type(step) is Read else step.kind
+        return kind
+
+    def _operand(self, x: Any, kind: str, is_outer: bool) -> int:
+        if isinstance(x, Expression):
+            return self._expression(x, is_outer)
+        if not isinstance(x, Element):
+            key: Any = (kind, repr(x))
+            if key not in self.number:
+                self.number[key] = self._step(Constant(kind, x))
+            return self.number[key]
+        if x.root in self.group.stage and not x.bounds:
+            return self.number[x.root]
+        key = (x, is_outer)
+        if key not in self.number:
+            strides = self._spread(x.strides) if is_outer and not self.is_flat else x.strides
+            self.number[key] = self._step(Read(self._refer(x.root, x.kind, x.offset, strides, x.bounds), is_outer))
+        return self.number[key]
+
+    def _expression(self, x: Expression, is_outer: bool) -> int:
+        key = (x, is_outer)
+        if key not in self.number:
+            rule = x.what
+            operands = tuple([self._operand(part, to, is_outer) for part, to in zip(x.reads, rule.takes, strict=True)])
+            step = self._step(Compute(rule.name, rule.takes, rule.gives, operands, is_outer))
+            if x.bounds:
+                nowhere = self._refer(next(elements_of(x)).root, "b1", 0, (0,) * len(self.lengths), x.bounds)
+                inside = self._step(Inside(nowhere, is_outer))
+                chosen = (inside, step, self._operand(0, rule.gives, is_outer))
+                step = self._step(Compute("select", ("b1", rule.gives, rule.gives), rule.gives, chosen, is_outer))
+            self.number[key] = step
+        return self.number[key]
+
+    def _spread(self, strides: tuple[int, ...]) -> tuple[int, ...]:
+        """Strides of the outer axes, with 0 for those that are reduced."""
+        rest, reduced = iter(strides), self.group.reduced or ()
+        return tuple([0 if axis in reduced else next(rest) for axis in range(len(self.lengths))])
+
+    def _refer(
+        self, buffer: Any, kind: str, offset: int, strides: tuple[int, ...], bounds: Any = (), is_written: bool = False
+    ) -> int:
+        parameter = self.buffers.setdefault(buffer, len(self.buffers))
+        if is_written:
+            self.written.add(parameter)
+        self.references.append(Reference(parameter, kind, offset, strides, bounds))
+        return len(self.references) - 1
+
+    def _keep(self, item: Item) -> None:
+        """Leave an expensive value in memory for later stages, if they need it."""
+        stage = self.group.stage[item.result]
+        if not any(self.group.stage[other.result] > stage and self._reads(other, item) for other in self.group.items):
+            return
+        kind = _kind(item.result)
+        scratch = Scratch(math.prod(self.lengths) * width_of(kind))
+        reference = self._refer(scratch, kind, 0, row_major(self.lengths, width_of(kind)), is_written=True)
+        self.kept.append((self.number[item.result], reference, stage))
+
+    def _reads(self, item: Item, source: Item) -> bool:
+        """Does an inner item read another one, directly or through items that are computed again?"""
+        found, wanted = set(), [item]
+        makers = {each.result: each for each in self.group.items}
+        while wanted:
+            each = wanted.pop()
+            if each is source:
+                return True
+            if each in found or (each is not item and self.group.is_outer[each.result]):
+                continue
+            found.add(each)
+            wanted += [makers[root] for root in each.roots if root in makers]
+        return False
+
+
+def _kind(value: Value) -> str:
+    kind = kind_of(value.type.dtype)
+    assert kind is not None
+    return kind
+
+
+def _write_region(item: Item, part: Part) -> Launch:
+    """One region of a result: a loop that copies."""
+    kind = _kind(item.result)
+    references = [Reference(0, kind, part.offset, part.strides)]
+    step: Any = Constant(kind, part.source)
+    buffers: list[Any] = [item.result]
+    if isinstance(part.source, Element):
+        source = part.source
+        buffers.append(source.root)
+        references.append(Reference(1, source.kind, source.offset, source.strides))
+        step = Read(1, True)
+    kernel = Kernel(
+        part.lengths, (False,) * len(part.lengths), tuple(references), (step,), (Write(0, 0, -1, True),), (), 0, -1, 1,
+        len(buffers), frozenset({0}),
+    )  # fmt: skip
+    return _launch(arranged(kernel), tuple(buffers), (item.node.op,))

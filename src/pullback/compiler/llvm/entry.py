@@ -1,0 +1,108 @@
+"""The C entry of segments: a function in the way of CPython's `METH_FASTCALL`, which the JIT compiles once.
+
+`entry_text` holds its LLVM text. It checks type, dtype, number of axes, alignment, lengths and strides of every array,
+makes the tuple of results and their arrays, finds memory for the arena, lets go of the interpreter's lock if there is
+much to do, and calls the segment's `run`. Whatever is not as it was compiled for goes to the slow way, a function of
+Python. What to expect, and where everything is, stands in a table of integers, which is the function's `self`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.compiler.llvm import jit, layouts
+from pullback.compiler.llvm.driver import Plan
+from pullback.compiler.llvm.entry_text import ANY, ENTRY, FIELDS, STACK_ARENA
+from pullback.graph.types import ArrayType
+
+RELEASES_FROM = 20_000
+"""Estimated nanoseconds of work from which on the interpreter's lock is released."""
+_FASTCALL = 0x80
+_kept: list[Any] = []  # definitions of methods: a function may outlive whatever made it
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("meth", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+
+
+@functools.cache
+def _entry_address() -> int:
+    return jit.load([ENTRY], {}, ("entry",))[1][0]
+
+
+def entry_function(plan: Plan, run: int, slow: Callable[..., Any], constants: list[Any]) -> Callable[..., Any]:
+    """A builtin function of arrays that returns a tuple of arrays."""
+    arena = _Arena()
+    known = np.array(_table(plan, run, slow, arena, constants), np.int64).view(_Known)
+    dtypes = [value.type.dtype for value in (*plan.segment.inputs, *plan.segment.results)]
+    known.holds = (slow, arena, dtypes, constants)
+    method = _MethodDef(b"compiled", _entry_address(), _FASTCALL, b"A graph as native code.")
+    _kept.append(method)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    function: Callable[..., Any] = make(ctypes.addressof(method), known, None)
+    return function
+
+
+def _table(plan: Plan, run: int, slow: Any, arena: _Arena, constants: list[Any]) -> list[int]:
+    """The fields, then the addresses of constants, then a record for every input and every result."""
+    segment = plan.segment
+    kind, new = layouts.numpy_functions()
+    on_stack = plan.arena_bytes if plan.arena_bytes <= STACK_ARENA else 0
+    fields = {
+        "type": kind, "new": new, "slow": id(slow), "slot": arena.address, "malloc": _of_libc("malloc"),
+        "free": _of_libc("free"), "run": run, "inputs": len(segment.inputs), "constants": len(constants),
+        "results": len(segment.results), "arena": plan.arena_bytes - on_stack, "stack": on_stack + 64,
+        "releases": int(plan.work >= RELEASES_FROM), **layouts.python_functions(),
+    }  # fmt: skip
+    table = [fields[name] for name in FIELDS] + [x.ctypes.data for x in constants]
+    for value in segment.inputs:
+        table += _input_record(value.type)
+    for value in segment.results:
+        table += _result_record(value.type)
+    return table
+
+
+def _input_record(type_: ArrayType) -> list[int]:
+    flags = layouts.ALIGNED | (layouts.C_CONTIGUOUS if type_.strides is None else 0)
+    strides = [ANY] * type_.ndim
+    if type_.strides is not None:
+        strides = [step if length > 1 else ANY for step, length in zip(type_.strides, type_.shape, strict=True)]
+    return [id(type_.dtype), type_.ndim, flags, *type_.shape, *strides]
+
+
+def _result_record(type_: ArrayType) -> list[int]:
+    return [id(type_.dtype), type_.ndim, int(type_.strides is not None), *type_.shape, *type_.byte_strides]
+
+
+class _Known(np.ndarray):
+    """The table, which keeps alive what it points to."""
+
+    holds: Any = None
+
+
+class _Arena:
+    """Memory that waits for the next call; it goes with the function."""
+
+    def __init__(self) -> None:
+        self._slot = ctypes.c_void_p(None)
+        self.address = ctypes.addressof(self._slot)
+
+    def __del__(self) -> None:
+        if self._slot.value:
+            _free(self._slot.value)
+
+
+def _of_libc(name: str) -> int:
+    address = ctypes.cast(getattr(_libc, name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+_libc = ctypes.CDLL(None)
+_free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", _libc))

@@ -1,0 +1,230 @@
+"""`Kernel`: one loop nest as data, without names. Two kernels that are equal are compiled once.
+
+    axes        lengths, and which of them are reduced; loops over the others are outside
+    references  (parameter, kind, offset, stride along each axis, bounds): where elements are read and written
+    steps       a list in which a step names earlier ones by number:
+                    Read(reference), Inside(reference), Constant(kind, value), Compute(name, kinds, operands),
+                    Reduce(combine, operand)
+    stages      loops over the reduced axes, one after the other, for each point of the outer loops; between them
+                results of reductions are at hand
+
+A step belongs to the points of all axes, or only to those that are not reduced (`is_outer`). A kernel without reduced
+axes has outer steps only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pullback.compiler.llvm.text import width_of
+
+
+@dataclass(eq=False)
+class Scratch:
+    """So many bytes that launches share."""
+
+    nbytes: int
+
+
+class Reference(NamedTuple):
+    """A place in memory for every point of the loops."""
+
+    parameter: int
+    kind: str
+    offset: int
+    strides: tuple[int, ...]
+    bounds: tuple[tuple[int, int, int], ...] = ()  # (axis, from, to): outside of them the element counts as 0
+
+
+class Read(NamedTuple):
+    """An element from memory."""
+
+    reference: int
+    is_outer: bool
+
+
+class Inside(NamedTuple):
+    """Is the point within the bounds of a reference? Nothing is read there."""
+
+    reference: int
+    is_outer: bool
+    kind: str = "b1"
+
+
+class Constant(NamedTuple):
+    """A number."""
+
+    kind: str
+    value: Any
+    is_outer: bool = True
+
+
+class Compute(NamedTuple):
+    """An operation on earlier steps, each converted from its own kind to the one that is taken."""
+
+    name: str
+    takes: tuple[str, ...]
+    kind: str
+    operands: tuple[int, ...]
+    is_outer: bool
+
+
+class Reduce(NamedTuple):
+    """All elements along the reduced axes made one."""
+
+    combine: str
+    kind: str
+    operand: int
+    stage: int
+    is_outer: bool = True
+
+
+class Write(NamedTuple):
+    """A step's value put into memory: in a loop of `stage`, or between loops, after that stage."""
+
+    step: int
+    reference: int
+    stage: int
+    is_outer: bool
+
+
+class Kernel(NamedTuple):
+    """See the top of the file."""
+
+    lengths: tuple[int, ...]
+    is_reduced: tuple[bool, ...]
+    references: tuple[Reference, ...]
+    steps: tuple[Any, ...]
+    writes: tuple[Write, ...]
+    kept: tuple[tuple[int, int, int], ...]  # (step, reference, stage): later stages read it instead of computing it
+    stages: int
+    vector_axis: int  # -1: none
+    lanes: int
+    parameters: int
+    written: frozenset[int]  # parameters
+    by_rows: bool = False  # the loop over vectors is the innermost, and accumulators lie where results go
+
+    @property
+    def size(self) -> int:
+        """Points of all loops."""
+        return math.prod(self.lengths)
+
+    @property
+    def units(self) -> int:
+        """How many equal parts the outermost loop has, which threads may share."""
+        axis = self.outermost
+        if axis is None:
+            return 1
+        length = self.lengths[axis]
+        return -(-length // self.lanes) if axis == self.vector_axis else length
+
+    @property
+    def outermost(self) -> int | None:
+        """The axis of the outermost loop, if there is one that is not reduced."""
+        return 0 if self.lengths and not self.is_reduced[0] else None
+
+
+# Axes put in order, merged and given lanes.
+
+
+def arranged(kernel: Kernel) -> Kernel:
+    """The same kernel with axes in the best order, merged where that can be done, and vectors along one of them."""
+    return _vectorised(merged_axes(kernel))
+
+
+def merged_axes(kernel: Kernel) -> Kernel:
+    """With axes that are not reduced in front, neighbours merged where all references allow it."""
+    kernel = _ordered(kernel)
+    axis = 0
+    while axis + 1 < len(kernel.lengths):
+        if _can_merge(kernel, axis):
+            kernel = _merged(kernel, axis)
+        else:
+            axis += 1
+    return kernel
+
+
+def _ordered(kernel: Kernel) -> Kernel:
+    """Outer axes first; within each class those with the larger steps first."""
+    guides = [kernel.references[write.reference] for write in kernel.writes if write.is_outer is False]
+    guides += [kernel.references[write.reference] for write in kernel.writes]
+    inner = [step for step in kernel.steps if type(step) is Read and not step.is_outer]
+    guides = guides[:1] if not any(kernel.is_reduced) else [kernel.references[s.reference] for s in inner] or guides
+
+    def key(axis: int) -> tuple[Any, ...]:
+        steps = [abs(guide.strides[axis]) for guide in guides]
+        return (kernel.is_reduced[axis], kernel.lengths[axis] != 1, -max(steps, default=0), axis)
+
+    order = sorted(range(len(kernel.lengths)), key=key)
+    places = {axis: place for place, axis in enumerate(order)}
+    references = tuple([
+        ref._replace(
+            strides=tuple([ref.strides[axis] for axis in order]),
+            bounds=tuple([(places[axis], low, high) for axis, low, high in ref.bounds]),
+        )
+        for ref in kernel.references
+    ])  # fmt: skip
+    return kernel._replace(
+        lengths=tuple([kernel.lengths[axis] for axis in order]),
+        is_reduced=tuple([kernel.is_reduced[axis] for axis in order]), references=references,
+    )  # fmt: skip
+
+
+def _can_merge(kernel: Kernel, axis: int) -> bool:
+    if kernel.is_reduced[axis] != kernel.is_reduced[axis + 1]:
+        return False
+    length = kernel.lengths[axis + 1]
+    return all(
+        ref.strides[axis] == ref.strides[axis + 1] * length and not any(b[0] in (axis, axis + 1) for b in ref.bounds)
+        for ref in kernel.references
+    )
+
+
+def _merged(kernel: Kernel, axis: int) -> Kernel:
+    references = tuple([
+        ref._replace(
+            strides=ref.strides[:axis] + ref.strides[axis + 1 :],
+            bounds=tuple([(b[0] - (b[0] > axis), b[1], b[2]) for b in ref.bounds]),
+        )
+        for ref in kernel.references
+    ])  # fmt: skip
+    lengths = (*kernel.lengths[:axis], kernel.lengths[axis] * kernel.lengths[axis + 1], *kernel.lengths[axis + 2 :])
+    return kernel._replace(
+        lengths=lengths, is_reduced=kernel.is_reduced[:axis] + kernel.is_reduced[axis + 1 :], references=references
+    )
+
+
+_REGISTER = 32  # bytes
+_MOST_STEPS = ((6, 4), (16, 2))  # up to so many computed steps, so many registers for each value
+
+
+def _vectorised(kernel: Kernel) -> Kernel:
+    """With the axis that vectors lie along, and how many lanes they have."""
+    axis = vector_axis(kernel)
+    if axis < 0:
+        return kernel._replace(vector_axis=-1, lanes=1)
+    widest = max([width_of(ref.kind) for ref in kernel.references], default=8)
+    computed = sum(type(step) in (Compute, Reduce) for step in kernel.steps)
+    registers = next((n for most, n in _MOST_STEPS if computed <= most), 1)
+    lanes = min(_REGISTER // max(widest, 4) * registers, 1 << (kernel.lengths[axis] - 1).bit_length())
+    return kernel._replace(vector_axis=axis, lanes=lanes)
+
+
+def vector_axis(kernel: Kernel) -> int:
+    """The last axis of one of the two classes: the one along which more elements lie next to each other."""
+    outer = [axis for axis, reduced in enumerate(kernel.is_reduced) if not reduced]
+    inner = [axis for axis, reduced in enumerate(kernel.is_reduced) if reduced]
+    candidates = [axes[-1] for axes in (inner, outer) if axes]
+    if not candidates:
+        return -1
+
+    def score(axis: int) -> int:
+        return sum(
+            (abs(ref.strides[axis]) == width_of(ref.kind)) * 2 - (abs(ref.strides[axis]) > width_of(ref.kind))
+            for ref in kernel.references
+            if any(ref.strides[k] for k in inner) or not inner
+        )
+
+    return max(candidates, key=score)

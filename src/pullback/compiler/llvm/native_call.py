@@ -1,0 +1,63 @@
+"""Calling a compiled segment from Python without anything but ctypes: the way that works everywhere.
+
+It is the slow way of the C entry as well: arrays that do not lie in memory as the graph says are copied into that
+layout here, and what can not be made to fit is refused.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.compiler.llvm.driver import Plan
+from pullback.compiler.numpy_source.runtime import copy_in_layout
+from pullback.compiler.numpy_source.updates import empty_like_type
+from pullback.errors import AutogradError
+from pullback.graph.types import ArrayType
+
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def fitting(x: Any, type_: ArrayType, number: int) -> Any:
+    """An array with the dtype, the shape and the layout of a type."""
+    x = np.asarray(x)
+    if x.dtype != type_.dtype or x.shape != type_.shape:
+        raise AutogradError(
+            "GRAPH_INPUTS",
+            f"input {number} is {x.dtype}{list(x.shape)}, and {type_.dtype}{list(type_.shape)} was compiled for",
+            why="native code is made for arrays of one dtype and shape",
+        )
+    lies_well = x.flags.aligned and x.dtype.isnative
+    if lies_well and all(a == b for a, b, n in zip(x.strides, type_.byte_strides, x.shape, strict=True) if n > 1):
+        return x
+    return copy_in_layout(x, type_.byte_strides)
+
+
+def portable_function(plan: Plan, address: int, constants: list[Any]) -> Callable[..., tuple[Any, ...]]:
+    """The segment as a function of arrays that returns a tuple."""
+    segment = plan.segment
+    types = [value.type for value in segment.inputs]
+    made = [value.type for value in segment.results]
+    known = [x.ctypes.data for x in constants]
+    run = _RUN(address)
+
+    def call(*arrays: Any) -> tuple[Any, ...]:
+        if len(arrays) != len(types):
+            raise AutogradError(
+                "GRAPH_INPUTS",
+                f"the compiled function takes {len(types)} arrays, and {len(arrays)} were given",
+                why="every input of the graph has to be given, in its order",
+            )
+        inputs = [fitting(x, type_, number) for number, (x, type_) in enumerate(zip(arrays, types, strict=True))]
+        outputs = tuple([empty_like_type(type_) for type_ in made])
+        pointers = [*(x.ctypes.data for x in inputs), *known, *(x.ctypes.data for x in outputs)]
+        table = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
+        arena = np.empty(plan.arena_bytes + 64, np.uint8)
+        run(ctypes.addressof(table), arena.ctypes.data + -arena.ctypes.data % 64)
+        return outputs
+
+    call.constants = constants  # type: ignore[attr-defined]  # they live as long as the function
+    return call

@@ -1,0 +1,60 @@
+"""`compile_native`: native code for a graph, and the NumPy backend if anything goes wrong on the way.
+
+A failure of the compiler is never one of the user's program: it is told once, with its reason, and the graph runs with
+NumPy. llvmlite is looked for here, when native code is asked for, and not before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+from pullback import compiler
+from pullback.compiler.numpy_source import compile_numpy
+from pullback.errors import AOTError
+from pullback.graph.ir import Program
+
+_told: set[str] = set()
+
+
+class NativeCompilerWarning(UserWarning):
+    """A graph could not be made native code, and runs with NumPy."""
+
+
+def is_available() -> bool:
+    """Is llvmlite installed?"""
+    return find_spec("llvmlite") is not None
+
+
+def compile_native(graph: Program, example_types: Any = None, *, strict: bool = False, **options: Any) -> Any:
+    """Native code for a graph; `strict` raises where otherwise there would be a warning."""
+    try:
+        compile_llvm = compiler.compile_llvm
+    except ImportError as error:
+        raise AOTError(
+            "native code needs llvmlite, which can not be imported",
+            why=str(error),
+            fix='install it with `pip install "pullback[compile]"`, or say backend="numpy"',
+        ) from error
+    try:
+        return compile_llvm(graph, example_types, **options)
+    except Exception as error:
+        if strict:
+            raise
+        _tell(graph, error)
+        return compile_numpy(graph)
+
+
+def _tell(graph: Program, error: Exception) -> None:
+    reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    if reason in _told:
+        return
+    _told.add(reason)
+    notes = "; ".join(getattr(error, "__notes__", ()))
+    where = notes or ", ".join(list(dict.fromkeys(node.op for node in graph.nodes))[:8])
+    warnings.warn(
+        f"graph {graph.name} runs with NumPy, because native code could not be made of it ({where}): {reason}",
+        NativeCompilerWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,39 @@
+"""Random graphs: native code agrees with evaluation. `python -m tests.compiler.random_native 20000` runs more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="native code needs llvmlite")
+
+from pullback.compiler.llvm import compile_llvm
+from pullback.graph.types import type_of
+from tests.compiler.random_native import check
+from tests.compiler.test_numpy_programs import check_aliases, random_graph
+
+GRAPHS, IN_ONE_TEST = 2000, 100
+
+
+@pytest.mark.parametrize("first", range(0, GRAPHS, IN_ONE_TEST))
+def test_random_graphs_agree(first):
+    seeds = range(first, first + IN_ONE_TEST)
+    found = {seed: check(seed, 2 if seed % 50 == 0 else 0, largest=7) for seed in seeds}
+    assert [seed for seed, agrees in found.items() if agrees is False] == []
+    assert sum(agrees is True for agrees in found.values()) > 0.9 * IN_ONE_TEST
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_graphs_with_aliases(seed):
+    """The graphs that the NumPy backend is tested with: memory is shared where views say so, and nowhere else."""
+    with np.errstate(all="ignore"):
+        b = random_graph(seed, 5 + seed % 40)
+        arrays = [b.arrays[value] for value in b.program.inputs]
+        compiled = compile_llvm(b.program, portable=seed % 2 == 1, effort=0)
+        results = compiled.flat(*arrays), compiled(list(arrays))
+    for outputs in results:
+        for out, wanted in zip(outputs, b.expected(), strict=True):
+            largest = max(1.0, float(np.nanmax(np.abs(wanted), initial=0)))
+            np.testing.assert_allclose(out, wanted, rtol=1e-9, atol=1e-9 * largest)
+            assert type_of(out) == type_of(wanted)
+        check_aliases(b.program, outputs, arrays)
