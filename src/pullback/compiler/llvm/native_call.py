@@ -36,6 +36,16 @@ def fitting(x: Any, type_: ArrayType, number: int) -> Any:
     return copy_in_layout(x, type_.byte_strides)
 
 
+def new_result(type_: ArrayType) -> Any:
+    """An array for a result."""
+    return empty_like_type(type_)
+
+
+def new_arena(nbytes: int) -> Any:
+    """Memory for the arena."""
+    return np.empty(nbytes, np.uint8)
+
+
 def portable_function(plan: Plan, address: int, constants: list[Any]) -> Callable[..., tuple[Any, ...]]:
     """The segment as a function of arrays that returns a tuple."""
     segment = plan.segment
@@ -52,11 +62,11 @@ def portable_function(plan: Plan, address: int, constants: list[Any]) -> Callabl
                 why="every input of the graph has to be given, in its order",
             )
         inputs = [fitting(x, type_, number) for number, (x, type_) in enumerate(zip(arrays, types, strict=True))]
-        outputs = tuple([empty_like_type(type_) for type_ in made])
+        outputs = tuple([new_result(type_) for type_ in made])
         pointers = [*(x.ctypes.data for x in inputs), *known, *(x.ctypes.data for x in outputs)]
         table = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
-        arena = np.empty(plan.arena_bytes + 64, np.uint8)
-        run(ctypes.addressof(table), arena.ctypes.data + -arena.ctypes.data % 64)
+        arena = new_arena(plan.arena_bytes)
+        run(ctypes.addressof(table), arena.ctypes.data)
         return outputs
 
     call.constants = constants  # type: ignore[attr-defined]  # they live as long as the function

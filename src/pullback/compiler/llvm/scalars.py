@@ -90,7 +90,7 @@ def _is_nan(text: Text, kind: str, x: str) -> str:
 
 
 def _extremum(beats: str, nan_wins: bool) -> Instruction:
-    """The first operand where it is as good as the other one or, if NaN wins, a NaN."""
+    """The first operand where it is better than the other one or, if NaN wins, a NaN; of two zeros the second."""
 
     def write(text: Text, kind: str, x: str, y: str) -> str:
         chosen = text.compare(condition(beats, kind), kind, x, y)
@@ -102,8 +102,8 @@ def _extremum(beats: str, nan_wins: bool) -> Instruction:
 
 
 INSTRUCTIONS.update(
-    maximum=_extremum("ge", True), minimum=_extremum("le", True), fmax=_extremum("ge", False),
-    fmin=_extremum("le", False),
+    maximum=_extremum("gt", True), minimum=_extremum("lt", True), fmax=_extremum("gt", False),
+    fmin=_extremum("lt", False),
 )  # fmt: skip
 
 
