@@ -533,6 +533,7 @@ REASONS: dict[str, str] = {
     "take": "take: rows are added in rounds of distinct rows, since NumPy adds at positions one element at a time.",
     "embedding": "embedding: rows are added in rounds of distinct rows, since NumPy adds at positions one by one.",
     "gather": "gather: positions are checked and made flat, forward and backward, before NumPy reads and adds there.",
+    "fft2": "fft2: NumPy transforms on one thread, torch on two; 1.6 when it is measured alone.",
     "conv2d": "conv2d: windows are copied into columns for the matrix product.",
     "solve": "solve: NumPy factorises once forward and once backward, because it cannot keep the factors.",
 }
