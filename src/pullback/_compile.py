@@ -9,7 +9,7 @@ from typing import Any
 from pullback.aot._api import joint_graph, partition, trace
 from pullback.aot._capture import Options
 from pullback.aot._compilers import Compilers
-from pullback.aot._disk_cache import cache_dir, key_of, load, store
+from pullback.aot._disk_cache import OBJECTS, cache_dir, key_of, load, store
 from pullback.aot._function import CompiledFunction
 from pullback.aot._stored_partition import is_storable
 from pullback.compiler import numpy_source, object_cache
@@ -59,7 +59,7 @@ def _backend(backend: Any, fallback: str) -> Any:
 def _compile_native(graph: Graph, types: Any, strict: bool) -> Any:
     """Native code; object code is kept where everything else is that outlives the process."""
     folder = cache_dir()
-    object_cache.set_folder(None if folder is None else folder / "objects")
+    object_cache.set_folder(None if folder is None else folder / OBJECTS)
     return compile_native(graph, types, strict=strict)
 
 

@@ -199,8 +199,12 @@ def test_the_cache_is_off_unless_it_was_asked_for(tmp_path, monkeypatch):
 def test_clearing_removes_our_files_only(folder):
     gradient(*PROGRAMS["elementwise"])
     (folder / "notes.txt").write_text("mine")
+    objects = folder / _disk_cache.OBJECTS
+    objects.mkdir(mode=0o700)
+    (objects / "module.o").write_bytes(b"code")
     aot.clear_cache()
-    assert [file.name for file in folder.iterdir()] == ["notes.txt"]
+    assert sorted(file.name for file in folder.iterdir()) == ["notes.txt", "objects"]
+    assert not list(objects.iterdir())
 
 
 def test_the_size_is_bounded_and_the_oldest_go_first(folder, monkeypatch):

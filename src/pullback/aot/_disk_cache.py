@@ -15,19 +15,20 @@ import hashlib
 import json
 import os
 import platform
-import stat
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pullback.core.kept_files import is_private, keep, remove, shrink
+
 VARIABLE = "PULLBACK_CACHE_DIR"
 MOST_BYTES = 64 << 20
 """Size up to which the cache grows; then the entries that were not used for longest go."""
+
+OBJECTS, OBJECT_SUFFIX = "objects", ".o"
+"""Where the native backend keeps its object code, below the directory of the cache."""
 
 _FORMAT = 1
 _SUFFIX = ".pullback.json"
@@ -57,9 +58,9 @@ def cache_dir() -> Path | None:
 def clear_cache() -> None:
     """Remove everything from the cache directory that Pullback has put there."""
     folder = cache_dir()
-    for file in _files(folder) if folder is not None else ():
-        with suppress(OSError):
-            file.unlink()
+    if folder is not None:
+        remove(folder, _SUFFIX)
+        remove(folder / OBJECTS, OBJECT_SUFFIX)
 
 
 def key_of(kind: str, *parts: str) -> str:
@@ -117,59 +118,9 @@ def store(key: str, value: Any) -> None:
         return
     content = json.dumps(value)
     record = json.dumps({"key": key, "checksum": _checksum(content), "content": content})
-    with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if is_private(folder):
-            _write(folder, f"{key}{_SUFFIX}", record)
-            _shrink(folder)
+    if keep(folder, f"{key}{_SUFFIX}", record.encode()):
+        shrink(folder, _SUFFIX, MOST_BYTES)
 
 
 def _checksum(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _write(folder: Path, name: str, text: str) -> None:
-    """Write a file such that others see all of it, or nothing."""
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, folder / name)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def is_private(folder: Path) -> bool:
-    """Is this a directory that only its owner, who is running this, can write to?"""
-    try:
-        state = folder.stat()
-    except OSError:
-        return False
-    if not stat.S_ISDIR(state.st_mode):
-        return False
-    if not hasattr(os, "getuid"):
-        return True  # a system without such rights
-    return state.st_uid == os.getuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    with suppress(OSError):
-        yield from (file for file in folder.iterdir() if file.name.endswith(_SUFFIX))
-
-
-def _shrink(folder: Path) -> None:
-    """Remove what was not used for longest, until the rest is small enough."""
-    found = []
-    for file in _files(folder):
-        with suppress(OSError):
-            state = file.stat()
-            found.append((state.st_mtime_ns, state.st_size, file))
-    total = sum(size for _, size, _ in found)
-    for _, size, file in sorted(found):
-        if total <= MOST_BYTES:
-            break
-        with suppress(OSError):
-            file.unlink()
-        total -= size

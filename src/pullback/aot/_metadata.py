@@ -135,15 +135,12 @@ class ViewAndMutationMeta:
     leaf_bases: list[int] = field(default_factory=list)  # the intermediate bases that are leaves
     base_introduced_by: list[int] = field(default_factory=list)  # for each intermediate base, the first output on it
     grad_enabled_mutation: bool | None = None
-    deterministic: bool | None = None
     static_input_indices: tuple[int, ...] = ()
-    tokens: dict[str, Any] = field(default_factory=dict)
     indices_of_inputs_that_requires_grad_with_mutations_in_bw: list[int] = field(default_factory=list)
     backward_writes: dict[int, int] = field(default_factory=dict)  # by input of the graph: writes in a backward pass
     bw_donated_idxs: list[int] | None = None
     num_tensors_saved_with_no_vc_check: int | None = None
     num_symints_saved_for_bw: int | None = None
-    is_rng_op_functionalized: bool = False
     alias_groups: list[tuple[int, ...]] = field(default_factory=list)
     captures: list[Any] = field(default_factory=list)
     deferred_backward_error: BaseException | None = None  # no gradient can be computed
@@ -226,11 +223,6 @@ class ViewAndMutationMeta:
         return [getattr(each, "original_subclass_type", np.ndarray) for each in self.subclass_tangent_meta]
 
     @property
-    def num_outputs_rng_offset(self) -> int:
-        """Always 0: draws keep their order and are not turned into arithmetic."""
-        return 0
-
-    @property
     def num_forward_returns(self) -> int:
         """How many arrays the forward graph returns, before those that it saves."""
         later = {slot for group in self.alias_groups for slot in group[1:]}  # a merged group has one value
@@ -239,11 +231,6 @@ class ViewAndMutationMeta:
             for slot, info in enumerate(self.input_info)
         )
         return mutated + self.num_outputs + self.num_intermediate_bases
-
-    @property
-    def num_forward(self) -> int:
-        """The same, since there are no offsets of generators."""
-        return self.num_forward_returns + self.num_outputs_rng_offset
 
     def make_runtime_safe(self) -> ViewAndMutationMeta:
         """The same without anything of the trace: payloads are replaced by their types, and traced tangents dropped."""

@@ -56,6 +56,7 @@ class Template:
         self._solver = _Solver(sizes)
         self._graph = self._solver.graph([each.graph for each in captures])
         self._meta = self._solver.tree([_meta_parts(each.meta) for each in captures], "metadata")
+        self._varying = [_varying(captures, position) for position in range(len(self.base.meta.output_info))]
         inputs = [[(given.desc, given.info) for given in each.inputs] for each in captures]
         self._inputs = self._solver.tree(inputs, "inputs")
 
@@ -67,6 +68,10 @@ class Template:
         """The capture for these sizes."""
         graph, values = self._filled_graph(sizes)
         meta = replace(self.base.meta, **_filled(self._meta, sizes))
+        meta.output_info = [
+            info if info.dynamic_dims is None else replace(info, dynamic_dims=axes)
+            for info, axes in zip(meta.output_info, self._varying, strict=True)
+        ]
         meta.traced_tangents = [values[value] for value in self.base.meta.traced_tangents]
         infos = _filled(self._inputs, sizes)
         inputs = [replace(given, info=info) for given, (_, info) in zip(self.base.inputs, infos, strict=True)]
@@ -91,6 +96,16 @@ class Template:
         for output, desc in zip(base.outputs, base.output_descs, strict=True):
             graph.add_output(None if output is None else values[output], desc)
         return graph, values
+
+
+def _varying(captures: Sequence[Any], position: int) -> frozenset[int]:
+    """The axes of an output whose lengths differ between captures."""
+    at = captures[0].num_forward_outputs - len(captures[0].meta.output_info) - captures[0].meta.num_intermediate_bases
+    values = [each.graph.outputs[at + position] for each in captures]
+    if values[0] is None:
+        return frozenset()
+    shapes = [value.type.shape for value in values]
+    return frozenset(axis for axis, lengths in enumerate(zip(*shapes, strict=True)) if len(set(lengths)) > 1)
 
 
 def _meta_parts(meta: Any) -> dict[str, Any]:

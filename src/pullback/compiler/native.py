@@ -7,7 +7,6 @@ NumPy. llvmlite is looked for here, when native code is asked for, and not befor
 from __future__ import annotations
 
 import warnings
-from importlib.util import find_spec
 from typing import Any
 
 from pullback import compiler
@@ -20,11 +19,6 @@ _told: set[str] = set()
 
 class NativeCompilerWarning(UserWarning):
     """A graph could not be made native code, and runs with NumPy."""
-
-
-def is_available() -> bool:
-    """Is llvmlite installed?"""
-    return find_spec("llvmlite") is not None
 
 
 def compile_native(graph: Program, example_types: Any = None, *, strict: bool = False, **options: Any) -> Any:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import stat
-import tempfile
 from pathlib import Path
+
+from pullback.core.kept_files import is_private, keep, shrink
 
 MOST_BYTES = 256 << 20
 """When files take more than this together, those that were used longest ago go."""
@@ -28,18 +28,7 @@ def set_folder(path: str | os.PathLike[str] | None) -> None:
 
 def folder() -> Path | None:
     """Where object code is kept; None if nowhere, or if the folder is not the user's own."""
-    path = _folder
-    if path is None:
-        return None
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.stat()
-    except OSError:
-        return None
-    is_private = not hasattr(os, "getuid") or (
-        found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o022
-    )
-    return path if is_private else None
+    return _folder if _folder is not None and is_private(_folder) else None
 
 
 def read(name: str) -> bytes | None:
@@ -65,37 +54,9 @@ def read(name: str) -> bytes | None:
 
 def write(name: str, code: bytes) -> None:
     """Keep the code of a module; if that fails, it is not kept."""
-    where = folder()
-    if where is None:
-        return
-    try:
-        handle, temporary = tempfile.mkstemp(dir=where, prefix=f".{name}")
-        with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + _digest(name, code) + code)
-        os.replace(temporary, where / f"{name}.o")
-        _shrink(where)
-    except OSError:
-        return
-
-
-def clear() -> None:
-    """Forget everything that is kept."""
-    where = folder()
-    if where is not None:
-        for path in where.glob("*.o"):
-            with contextlib.suppress(OSError):
-                path.unlink()
+    if _folder is not None and keep(_folder, f"{name}.o", _MAGIC + _digest(name, code) + code):
+        shrink(_folder, ".o", MOST_BYTES)
 
 
 def _digest(name: str, code: bytes) -> bytes:
     return hashlib.sha256(name.encode() + code).digest()
-
-
-def _shrink(where: Path) -> None:
-    files = [(path.stat().st_mtime, path.stat().st_size, path) for path in where.glob("*.o")]
-    total = sum(size for _, size, _ in files)
-    for _, size, path in sorted(files):
-        if total <= MOST_BYTES:
-            return
-        path.unlink(missing_ok=True)
-        total -= size
