@@ -63,7 +63,7 @@ def programs() -> list[Program]:
     return [
         Program(
             f"bundle adjustment, {cameras} cameras' worth", everywhere(residuals),
-            operands(OBSERVATIONS_PER_CAMERA * cameras), (0, 1, 2), GOAL, small=cameras == 20, rows=2,
+            operands(OBSERVATIONS_PER_CAMERA * cameras), (0, 1, 2), GOAL, small=cameras == 20, asked="blocks", rows=2,
         )
         for cameras in CAMERAS
     ]  # fmt: skip

@@ -15,12 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from bench import workload_bodies, workload_bundle, workload_layers, workload_lstm, workload_mixture
+from bench import (
+    workload_bodies,
+    workload_bundle,
+    workload_functions,
+    workload_layers,
+    workload_lstm,
+    workload_mixture,
+    workload_networks,
+)
+from bench.contestants import load
 from bench.frameworks import Case
-from bench.programs import Program, load
+from bench.programs import Program
 from bench.runner import Options, Report, format_seconds, print_table, time_in_turns
 
-SUBJECTS = (workload_lstm, workload_mixture, workload_bundle, workload_layers, workload_bodies)
+SUBJECTS = (
+    workload_functions, workload_networks, workload_layers, workload_mixture, workload_bundle, workload_lstm,
+    workload_bodies,
+)  # fmt: skip
 ONCE = 1.0  # seconds: who needs longer for a call is timed with that one call
 
 
@@ -38,7 +50,7 @@ class Patience(Options):
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Entry:
     """One version of a program with one framework: what it computed, and how long its first calls took."""
 
     name: str
@@ -49,7 +61,7 @@ class Contestant:
     second: float
 
 
-def enter(program: Program, framework: Any, way: str) -> Contestant:
+def enter(program: Program, framework: Any, way: str) -> Entry:
     """Run a version twice: the first call traces and compiles."""
     name = f"{framework.name} {way}".strip()
     case = framework.case(program, program.versions[framework.framework][way])
@@ -58,10 +70,10 @@ def enter(program: Program, framework: Any, way: str) -> Contestant:
     between = time.perf_counter()
     case.run()
     second = time.perf_counter() - between
-    return Contestant(name, framework.framework != "pullback", case, result, between - start, second)
+    return Entry(name, framework.framework != "pullback", case, result, between - start, second)
 
 
-def enter_all(program: Program, frameworks: Iterable[Any]) -> tuple[list[Contestant], dict[str, str]]:
+def enter_all(program: Program, frameworks: Iterable[Any]) -> tuple[list[Entry], dict[str, str]]:
     """Everybody who has a version of the program, and the reasons of those who can not run theirs."""
     entered, failed = [], {}
     for framework in frameworks:
@@ -74,7 +86,7 @@ def enter_all(program: Program, frameworks: Iterable[Any]) -> tuple[list[Contest
     return entered, failed
 
 
-def compare(program: Program, contestants: Sequence[Contestant]) -> None:
+def compare(program: Program, contestants: Sequence[Entry]) -> None:
     """Check that all computed the same as the first peer, to a tolerance relative to the largest element."""
     reference = next((each for each in contestants if each.is_peer), contestants[0])
     for each in contestants:
@@ -85,7 +97,7 @@ def compare(program: Program, contestants: Sequence[Contestant]) -> None:
             )  # fmt: skip
 
 
-def time_all(contestants: Sequence[Contestant], options: Options) -> dict[str, list[float]]:
+def time_all(contestants: Sequence[Entry], options: Options) -> dict[str, list[float]]:
     """Seconds per call in every round; one call of those who need very long."""
     fast = [each for each in contestants if each.second < ONCE]
     patience = Patience(options.quick, round_seconds=sum(each.second for each in fast))

@@ -114,6 +114,7 @@ def main() -> int:
         linked, wrong = relink(body, source, anchors)
         mistakes += wrong
         write_page(source, linked, titles)
+    shutil.copytree(ROOT / "docs" / "images", SITE / "images")
     print(f"{len(titles)} pages in {SITE.relative_to(ROOT)}")
     print("".join(f"{mistake}\n" for mistake in mistakes), end="", file=sys.stderr)
     return 1 if mistakes else 0
