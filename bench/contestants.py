@@ -130,9 +130,14 @@ class Torch:
         torch, threads = self.torch, self.threads
         if self.compiled and program.asked in ("product", "hessian"):
             raise RuntimeError("torch.compile does not differentiate twice")
+        if self.compiled and program.unrolled:
+            raise RuntimeError("it would unroll the loop and compile for minutes")
         torch.set_num_threads(threads)
-        forward = partial(function, torch)
-        call = getattr(self, program.asked)(program, torch.compile(forward) if self.compiled else forward)
+        forward: Function = partial(function, torch)
+        if self.compiled:
+            torch.compiler.reset()  # or it gives up after eight programs, and generalises sizes over different ones
+            forward = torch.compile(forward, dynamic=False)
+        call = getattr(self, program.asked)(program, forward)
         operands = [torch.from_numpy(array.copy()) for array in program.arrays()]
         for position in program.wanted:
             operands[position].requires_grad_()

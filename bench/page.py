@@ -23,9 +23,9 @@ INTRODUCTION = """# How fast is a compiled gradient?
 
 Value and gradient (or what the name says) of whole programs, compiled by Pullback's native backend, beside `jax.jit`,
 `torch.compile`, torch eager and HIPS autograd. Everybody computes the same function in one process, results are
-compared before anything is timed, all take turns, and each keeps its best round. The ratio is Pullback's time over that of the
-best peer, whichever way it loops: below 1 Pullback is faster. `make bench ARGS="workloads cold --torch-compile"`
-measures it again, and `python -m bench.page` writes this page.
+compared before anything is timed, all take turns, and each keeps its best round. The ratio is Pullback's time over
+that of the best peer, whichever way it loops: below 1 Pullback is faster.
+`make bench ARGS="workloads cold --torch-compile"` measures it again, and `python -m bench.page` writes this page.
 """
 
 

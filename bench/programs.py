@@ -23,6 +23,7 @@ class Program:
     its value and "gradient"; or the "product" of its Hessian by the first operand with the last operand, which the
     function does not get; or that "hessian" itself; or the "blocks" of a Jacobian: then the function returns a tuple of
     `rows` arrays whose elements each depend on one row of the operands, and all of their gradients are wanted.
+    `unrolled` programs are loops so long that `torch.compile`, which unrolls them, would take minutes.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Program:
     asked: str = "gradient"
     small: bool = True
     rows: int = 0
+    unrolled: bool = False
     tolerance: float = 1e-8
     remarks: tuple[str, ...] = ()
 

@@ -92,5 +92,9 @@ def programs() -> list[Program]:
         plain = {name: partial(function, steps) for name, function in PLAIN.items()}
         versions, remarks = loops(partial(by_scan, steps), plain, LONGEST_LOOP, steps)
         name = f"n-body, {bodies} bodies, {steps} steps"
-        found.append(Program(name, versions, operands(bodies), (0, 1, 2), GOAL, small=steps == 20, remarks=remarks))
+        is_short = steps == 20
+        program = Program(
+            name, versions, operands(bodies), (0, 1, 2), GOAL, small=is_short, unrolled=not is_short, remarks=remarks
+        )
+        found.append(program)
     return found

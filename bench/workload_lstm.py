@@ -104,5 +104,8 @@ def programs() -> list[Program]:
     for layers, steps in SIZES:
         versions, remarks = loops(scan, dict.fromkeys(LONGEST_LOOP, loop), LONGEST_LOOP, steps)
         name = f"LSTM, {layers} layers, {steps} steps"
-        found.append(Program(name, versions, operands(layers, steps), (0, 1), GOAL, small=steps == 64, remarks=remarks))
+        program = Program(
+            name, versions, operands(layers, steps), (0, 1), GOAL, small=steps == 64, unrolled=True, remarks=remarks
+        )
+        found.append(program)
     return found
