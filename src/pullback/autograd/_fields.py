@@ -19,7 +19,7 @@ from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
 from pullback.core.spec import is_differentiable_dtype, spec_of
 from pullback.core.state import current
 from pullback.errors import AutogradError
-from pullback.payloads.batched import BatchedArray, levels_of, plain_values
+from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.tensors.making import made_here
 from pullback.tensors.tensor import (
     UNSET,
@@ -93,6 +93,8 @@ def requires_grad_(tensor: Tensor, requires_grad: bool = True) -> Tensor:
 
 def get_grad(tensor: Tensor) -> Any:
     """The accumulated gradient, or None."""
+    if (trace := current().trace) is not None:
+        trace.before_grad(tensor)
     meta = tensor._meta
     grad = None if meta is None else meta.grad
     if grad is None and isinstance(tensor._node, Node) and not (meta is not None and meta.retains_grad):
@@ -107,6 +109,8 @@ def get_grad(tensor: Tensor) -> Any:
 
 def set_grad(tensor: Tensor, value: Any) -> None:
     """Store `value` as the gradient, by reference."""
+    if (trace := current().trace) is not None:
+        trace.before_grad(tensor)
     if value is None:
         if tensor._meta is not None:
             tensor._meta.grad = None
@@ -426,7 +430,7 @@ def reduce_for_pickle(tensor: Tensor) -> tuple[Any, ...]:
         warnings.warn("hooks of a tensor are not pickled", UserWarning, stacklevel=3)
     payload = tensor._data
     if type(payload) is BatchedArray:
-        payload = plain_values(payload, "a pickle")
+        payload = payload.plain_values("a pickle")
     return _from_pickle, (payload, requires_grad(tensor))
 
 

@@ -13,7 +13,7 @@ from pullback.autograd._recording import check_outputs
 from pullback.core.pytree import flatten, unflatten
 from pullback.func._argnums import Argnums, normalized_argnums
 from pullback.func._lifted import constant_arguments, lifted_argument, lifting
-from pullback.payloads.batched_array import BatchedArray, plain_values
+from pullback.payloads.batched_array import BatchedArray
 from pullback.payloads.lifted import innermost
 from pullback.payloads.pattern import PatternArray, PatternLift
 from pullback.tensors.tensor import Tensor
@@ -67,7 +67,7 @@ def jacobian_sparsity(function: Callable[..., Any], *args: Any, argnums: Argnums
 def _argument(lift: PatternLift, leaf: Tensor, start: int) -> PatternArray:
     numbers = np.arange(start, start + leaf.size, dtype=np.int64).reshape(leaf.shape)
     payload = leaf._data
-    values = plain_values(payload, "a NumPy array") if isinstance(payload, BatchedArray) else innermost(payload)
+    values = payload.plain_values("a NumPy array") if isinstance(payload, BatchedArray) else innermost(payload)
     return PatternArray(lift, [np.array(values), numbers])
 
 

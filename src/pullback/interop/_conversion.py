@@ -21,8 +21,7 @@ from pullback.autograd._variable import requires_grad
 from pullback.core.spec import describe
 from pullback.core.state import current, open_levels
 from pullback.errors import AutogradError, DetachedScalarWarning
-from pullback.payloads.batched_array import BatchedArray, plain_values
-from pullback.payloads.lifted import LiftedArray
+from pullback.payloads.array_members import ArrayMembers
 from pullback.tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -38,12 +37,8 @@ def is_attached(tensor: Tensor) -> bool:
 def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
     """The ndarray behind a tensor, whether or not it is attached; refused for values that only exist symbolically."""
     payload = tensor._data
-    if type(payload) is BatchedArray:
-        return plain_values(payload, into)
-    if isinstance(payload, LiftedArray):
+    if isinstance(payload, ArrayMembers):
         return payload.plain_values(into)
-    if hasattr(payload, "refused"):
-        raise payload.refused(into)
     if type(payload) is not np.ndarray:
         raise TypeError(
             f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} can not become {into}: it stands for "

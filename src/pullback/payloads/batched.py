@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from pullback.payloads.batched_array import BatchedArray, levels_of, parts_of, plain_array, plain_values
+from pullback.payloads.batched_array import BatchedArray, levels_of, parts_of, plain_array
 from pullback.payloads.batched_indexing import read, store
 from pullback.payloads.batching import evaluate_batched
 from pullback.payloads.boundary import enter, leave, own_copies, sum_level, widened
@@ -34,7 +34,6 @@ __all__ = [
     "own_copies",
     "parts_of",
     "plain_array",
-    "plain_values",
     "set_vmap_fallback",
     "sum_level",
     "widen_in_place",

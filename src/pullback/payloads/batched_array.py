@@ -10,19 +10,20 @@ view knows its parent and how it was made from it, and looks whether its root ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pullback.payloads.alignment import Array, Levels
+from pullback.payloads.array_members import ArrayMembers
 from pullback.payloads.layout import Flags, is_contiguous
 from pullback.payloads.refusals import check_at_home, refuse_item, refuse_truth, refuse_values
 
 Replay = Callable[[Any], Any]
 
 
-class BatchedArray:
+class BatchedArray(ArrayMembers):
     """An array with batch axes in front that nobody upstairs sees."""
 
     __slots__ = ("__weakref__", "_data", "_epoch", "_levels", "_parent", "_replay", "_root", "is_spread")
@@ -131,45 +132,21 @@ class BatchedArray:
         own = self._data.flags
         return Flags(self.is_contiguous("C"), self.is_contiguous("F"), own.writeable, own.owndata)
 
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise TypeError("len() of an array without axes")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        for position in range(len(self)):
-            yield self[position]  # type: ignore[index]  # bound with the operators
-
     def __repr__(self) -> str:
         return f"BatchedArray({self.dtype}{list(self.shape)}, levels={list(self.levels)})"
 
     # What needs the values themselves.
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.array(plain_values(self, "a NumPy array"), dtype, copy=copy)
-
-    def tolist(self) -> Any:
-        """The values as nested lists."""
-        return plain_values(self, "a list").tolist()
-
-    def item(self, *args: Any) -> Any:
-        """The only value as a Python number."""
-        return plain_values(self, "a Python number").item(*args)
-
-    def __int__(self) -> int:
-        return int(plain_values(self, "an int"))
-
-    def __float__(self) -> float:
-        return float(plain_values(self, "a float"))
-
-    def __complex__(self) -> complex:
-        return complex(plain_values(self, "a complex number"))
-
-    def __index__(self) -> int:
-        return plain_values(self, "an index").__index__()
-
-    def __bool__(self) -> bool:
-        return bool(plain_values(self, "a truth value"))
+    def plain_values(self, into: str) -> Array:
+        """The array, which is about to become `into`; refused if it stands for many."""
+        if not self.levels:
+            return self.data
+        check_at_home(self.levels, into)
+        if into == "a truth value":
+            raise refuse_truth(self)
+        if into in ("a Python number", "a float", "a complex number", "an int", "an index"):
+            raise refuse_item(self, into)
+        raise refuse_values(self, into)
 
 
 def levels_of(payload: Any) -> Levels:
@@ -198,15 +175,3 @@ def plain_array(payload: Any) -> Array | None:
     if type(payload) is BatchedArray:
         return None if payload.levels else payload.data
     return payload if type(payload) is np.ndarray else None
-
-
-def plain_values(payload: BatchedArray, into: str) -> Array:
-    """The array behind a payload that is about to become `into`; refused if it stands for many."""
-    if not payload.levels:
-        return payload.data
-    check_at_home(payload.levels, into)
-    if into == "a truth value":
-        raise refuse_truth(payload)
-    if into in ("a Python number", "a float", "a complex number", "an int", "an index"):
-        raise refuse_item(payload, into)
-    raise refuse_values(payload, into)

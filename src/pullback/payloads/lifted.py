@@ -9,7 +9,7 @@ may be lifted by an older one, and everything that lacks the lift is a constant 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,8 @@ from pullback.core.spec import describe
 from pullback.core.state import next_stamp
 from pullback.declare.op import registry
 from pullback.errors import AutogradError, DetachedScalarWarning
-from pullback.payloads.batched_array import BatchedArray, plain_values
+from pullback.payloads.array_members import ArrayMembers
+from pullback.payloads.batched_array import BatchedArray
 from pullback.payloads.batched_indexing import assign_widening
 from pullback.payloads.evaluate import evaluate
 from pullback.payloads.layout import Flags
@@ -42,7 +43,7 @@ class Lift:
         raise NotImplementedError
 
 
-class LiftedArray:
+class LiftedArray(ArrayMembers):
     """Payloads of one shape that move together."""
 
     __slots__ = ("__weakref__", "lift", "parts")
@@ -101,26 +102,12 @@ class LiftedArray:
         own = self.parts[0].flags
         return Flags(own.c_contiguous, own.f_contiguous, own.writeable, own.owndata)
 
-    def is_contiguous(self, order: str = "C") -> bool:
-        """Do the values lie in memory in row-major ("C") or column-major ("F") order?"""
-        flags = self.flags
-        return flags.c_contiguous if order == "C" else flags.f_contiguous
-
     def aliases_payload(self, source: Any) -> bool:
         """Is this, which an operator made of `source`, a view of it?"""
         if not isinstance(source, LiftedArray):
             return False
         mine, theirs = innermost(self), innermost(source)
         return mine is theirs or np.may_share_memory(mine, theirs)
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise TypeError("len() of an array without axes")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        for position in range(len(self)):
-            yield self[position]  # type: ignore[index]  # bound with the operators
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.dtype}{list(self.shape)})"
@@ -144,37 +131,11 @@ class LiftedArray:
                 fix="use Pullback's own functions on it, or detach() it if it is meant to count as a constant",
             )
         values = self.detached
-        return plain_values(values, into) if type(values) is BatchedArray else values
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self.plain_values("a NumPy array"), dtype, copy=copy)
+        return values.plain_values(into) if type(values) is BatchedArray else values
 
     def varies(self) -> bool:
         """Can a value differ when the arguments do?"""
         raise NotImplementedError
-
-    def tolist(self) -> Any:
-        """The values as nested lists."""
-        return self.parts[0].tolist()
-
-    def item(self, *args: Any) -> Any:
-        """The only value as a Python number."""
-        return self.parts[0].item(*args)
-
-    def __int__(self) -> int:
-        return int(self.parts[0])
-
-    def __float__(self) -> float:
-        return float(self.parts[0])
-
-    def __complex__(self) -> complex:
-        return complex(self.parts[0])
-
-    def __index__(self) -> int:
-        return self.parts[0].__index__()
-
-    def __bool__(self) -> bool:
-        return bool(self.parts[0])
 
     @property
     def detached(self) -> Any:

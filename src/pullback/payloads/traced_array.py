@@ -12,7 +12,7 @@ whether two views overlap. Memory that is never touched costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from pullback.declare.steps import ViewStep
 from pullback.errors import ConcretizationError, FunctionalizationError
 from pullback.graph.ir import Value
 from pullback.graph.types import type_of
+from pullback.payloads.array_members import ArrayMembers
 from pullback.payloads.recorder import Recorder, is_asked_by_user, user_location
 
 Shadow = np.ndarray[Any, Any]
@@ -79,7 +80,7 @@ class Storage:
         self.no_grad += not in_grad_mode
 
 
-class TracedArray:
+class TracedArray(ArrayMembers):
     """An array of a trace: a storage, the views from there to this array, and the value when it was last read."""
 
     __slots__ = ("__weakref__", "_generation", "_value", "is_swapped_in", "shadow", "steps", "stopped", "storage")
@@ -204,49 +205,14 @@ class TracedArray:
         """How the array lies in memory, and whether it may be written."""
         return self.shadow.flags
 
-    def is_contiguous(self, order: str = "C") -> bool:
-        """Does the array lie in memory in row-major ("C") or column-major ("F") order?"""
-        return self.shadow.flags.c_contiguous if order == "C" else self.shadow.flags.f_contiguous
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise TypeError("len() of an array without axes")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        for position in range(len(self)):
-            yield self[position]  # type: ignore[index]  # bound with the operators
-
     def __repr__(self) -> str:
         return f"TracedArray({self.dtype}{list(self.shape)})"
 
     # What needs the values themselves.
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise self.refused("a NumPy array")
-
-    def tolist(self) -> Any:
+    def plain_values(self, into: str) -> np.ndarray[Any, Any]:
         """Refused: there are no values."""
-        raise self.refused("a list")
-
-    def item(self, *args: Any) -> Any:
-        """Refused: there are no values."""
-        raise self.refused("a Python number")
-
-    def __int__(self) -> int:
-        raise self.refused("an int")
-
-    def __float__(self) -> float:
-        raise self.refused("a float")
-
-    def __complex__(self) -> complex:
-        raise self.refused("a complex number")
-
-    def __index__(self) -> int:
-        raise self.refused("an index")
-
-    def __bool__(self) -> bool:
-        raise self.refused("a truth value")
+        raise self.refused(into)
 
     def refused(self, into: str) -> ConcretizationError:
         """The error for a value that is about to become `into`."""
