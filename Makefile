@@ -4,6 +4,7 @@
 #   make demo      differentiate plain code, check it, compile it, fit a model with it
 #   make test      the test suite, on JOBS cores            make test ARGS="tests/autograd -x"
 #   make lint      ruff and mypy
+#   make chains    every transform inside every other, DEPTH derivatives at most, against closed forms
 #   make oracle    PROGRAMS random programs, on Pullback and on torch
 #   make bench     ratios against torch, JAX and HIPS autograd       make bench ARGS="eager --quick"
 #   make docs      the pages and the generated reference, as HTML in docs/_site
@@ -13,6 +14,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 JOBS ?= 2
+DEPTH ?= 4
 PROGRAMS ?= 2000
 SEED ?= 0
 ARGS ?=
@@ -30,7 +32,7 @@ PEERS_BIN := $(PEERS)/bin
 # Workers share the cores, so BLAS inside each gets one thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint oracle bench docs clean distclean
+.PHONY: help demo test lint chains oracle bench docs clean distclean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -44,6 +46,9 @@ test: $(VENV)/.ready
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+chains: $(VENV)/.ready
+	$(ONE_THREAD) $(BIN)/python -m tests.func.transform_chains --depth $(DEPTH) --jobs $(JOBS) $(ARGS)
 
 docs: $(VENV)/.ready
 	@$(BIN)/python -m docs.build

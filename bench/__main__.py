@@ -2,7 +2,7 @@
 
 import argparse
 
-from bench import ahead, cold, custom_ops, eager, memory, native, operators, startup, transforms, workloads
+from bench import ahead, cold, custom_ops, eager, memory, operators, startup, transforms, workloads
 from bench.runner import Options
 
 QUESTIONS = {
@@ -11,7 +11,6 @@ QUESTIONS = {
     "custom_ops": custom_ops.main,
     "eager": eager.main,
     "memory": memory.main,
-    "native": native.main,
     "operators": operators.main,
     "startup": startup.main,
     "transforms": transforms.main,

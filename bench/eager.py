@@ -1,8 +1,8 @@
 """How fast is eager differentiation? Ratios to torch on small and large arrays, and where the time goes.
 
 The rows: a chain of 40 operators on 8 elements, where overhead is everything; a training step of a small network; a
-chain of ten operators on a million elements, where memory is everything; and single operators, each the reason for one
-specialisation of the fast path.
+chain of ten operators on a million elements, with native code and without; and single operators, each the reason for
+one specialisation of the fast path.
 """
 
 import time
@@ -121,6 +121,37 @@ def large_chain(m: Any, x: Any, w: Any) -> Any:
     for _, step in STEPS:
         h = step(m, h, w)
     return h
+
+
+# Native code for large arrays ----------------------------------------------------------------------------------------
+
+SIZES = (30_000, 100_000, MILLION, 4 * MILLION)
+
+
+def native_seconds(adapters: Mapping[str, Any], options: Options) -> dict[str, dict[str, float]]:
+    """Print and return the time of the ten steps, forward and backward: with native code, with NumPy alone, torch's."""
+    found: dict[str, dict[str, float]] = {}
+    for dtype in ("float64", "float32"):
+        for size in SIZES:
+            arrays = [array.astype(dtype) for array in vectors((size,), (size,))(np.random.default_rng(7))]
+            runs = {name: adapters[name].differentiate(large_chain, arrays).run for name in TAPED if name in adapters}
+            found[f"{size} {dtype}"] = switched_seconds(adapters["pullback"].namespace, runs, size, options)
+    rows = [[label, *(format_seconds(seconds) for seconds in times.values())] for label, times in found.items()]
+    print_table("ten operators, forward and backward", ["elements", *next(iter(found.values()))], rows)
+    return found
+
+
+def switched_seconds(pullback: Any, runs: dict[str, Any], size: int, options: Options) -> dict[str, float]:
+    """Best times with native code and without, each in turns with torch."""
+    best: dict[str, float] = {}
+    for label, is_native in (("numpy only", False), ("native", True)):
+        pullback.set_native_eager(is_native)
+        for _ in range(40 * MILLION // size if is_native else 0):  # until native code has paid
+            runs["pullback"]()
+        for name, times in time_in_turns(runs, options).items():
+            key = label if name == "pullback" else name
+            best[key] = min(times + [best.get(key, float("inf"))])
+    return {name: best[name] for name in ("native", "numpy only", "torch") if name in best}
 
 
 # Single operators -----------------------------------------------------------------------------------------------------
@@ -317,6 +348,8 @@ def main(options: Options) -> None:
             rows = [measure(workload, adapters, options) for workload in chosen]
             print_rows(title, rows, adapters)
             report.add_rows(key, rows)
+    if options.only in "native":
+        report.findings["native"] = native_seconds(adapters, options)
     if options.only in "breakdown":
         report.findings["breakdown"] = break_down(adapters, options)
     report.write()

@@ -51,6 +51,8 @@ _PLACES |= {name: f"pullback.{family}" for family, names in _TOP_LEVEL.items() f
 _PLACES["scipy_value_and_grad"] = "pullback.interop._scipy"
 _PLACES |= {"checkpoint": "pullback.utils.checkpoint", "compile": "pullback._compile"}
 _PLACES |= dict.fromkeys(("cond", "fori_loop", "scan", "while_loop"), "pullback.aot._control")
+_PLACES |= dict.fromkeys(("get_num_threads", "set_num_threads"), "pullback.compiler.threads")
+_PLACES |= dict.fromkeys(("is_native_eager", "set_native_eager"), "pullback.eager.large")
 _PLACES |= {"ShapeDtype": "pullback.library", "device": "pullback.library", "vmap": "pullback.func"}
 # `pb.ops` are the operators that users define, by name. The package of built-in ones, which importing it has bound
 # here under the same name, is internal and is imported as `pullback.ops`.

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import os
 from collections.abc import Callable
 from typing import Any
 
-from pullback.aot._api import joint_graph, partition, trace
+from pullback import aot
 from pullback.aot._capture import Options
 from pullback.aot._compilers import Compilers
 from pullback.aot._disk_cache import OBJECTS, cache_dir, key_of, load, store
 from pullback.aot._function import CompiledFunction
 from pullback.aot._stored_partition import is_storable
 from pullback.compiler import numpy_source, object_cache
-from pullback.compiler.native import compile_native
+from pullback.compiler.native import compile_native, left_to_numpy, read_native, write_native
 from pullback.compiler.numpy_source.stored import read_record, write_record
+from pullback.compiler.passes.recompute import recompute
 from pullback.graph.graph import Graph
 
 __all__ = ["compile", "export_source"]
@@ -22,12 +25,16 @@ __all__ = ["compile", "export_source"]
 
 def compile(
     fn: Callable[..., Any] | None = None, *, backend: Any = "auto", partitioner: Any = "auto",
-    memory_budget: float = 1.0, recompile_limit: int = 8, fallback: str = "eager", **options: Any,
+    memory_budget: float = 1.0, recompile_limit: int = 8, fallback: str = "eager", fastmath: bool = False,
+    **options: Any,
 ) -> Any:  # fmt: skip
     """`fn`, captured and compiled when it is called with a new kind of arguments. Use it as a decorator or a function.
 
     What can not be captured runs as it is, with a warning; `fallback="raise"` raises instead. Tensors that `fn` uses
     and is not given are inputs of the graph, and get gradients. Further options are those of `pb.aot.aot_function`.
+
+    `backend="llvm"` makes machine code, `"numpy"` Python source that calls NumPy; `"auto"` is the first if llvmlite is
+    installed. `fastmath=True` lets machine code reorder sums and contract products, which changes the last digits.
 
     >>> @pb.compile
     ... def f(x):
@@ -38,29 +45,71 @@ def compile(
     if fn is None:
         return lambda function: compile(
             function, backend=backend, partitioner=partitioner, memory_budget=memory_budget,
-            recompile_limit=recompile_limit, fallback=fallback, **options,
+            recompile_limit=recompile_limit, fallback=fallback, fastmath=fastmath, **options,
         )  # fmt: skip
-    compilers = Compilers(_backend(backend, fallback), partitioner=partitioner, memory_budget=memory_budget)
+    strict = fallback == "raise" or bool(options.get("strict"))
+    compilers = Compilers(_backend(backend, strict, fastmath), partitioner=partitioner, memory_budget=memory_budget)
     return CompiledFunction(
         fn, compilers, Options(**options), fallback=fallback, recompile_limit=recompile_limit
     )
 
 
-def _backend(backend: Any, fallback: str) -> Any:
+def _backend(backend: Any, strict: bool, fastmath: bool) -> Any:
+    """What compiles graphs. `fastmath` is a permission: NumPy makes no use of it."""
     if callable(backend):
         return backend
-    if backend in ("auto", "numpy"):
+    chosen = _default_backend() if backend == "auto" else backend
+    if chosen == "numpy":
         return compile_numpy
-    if backend == "llvm":
-        return lambda graph, types: _compile_native(graph, types, fallback == "raise")
-    raise ValueError(f"backend must be 'auto', 'llvm', 'numpy' or a function that compiles graphs, got {backend!r}")
+    if chosen == "llvm":
+        return _Native(strict, backend == "llvm", fastmath)
+    raise ValueError(f"backend must be 'auto', 'llvm', 'numpy' or a function that compiles graphs, got {chosen!r}")
 
 
-def _compile_native(graph: Graph, types: Any, strict: bool) -> Any:
-    """Native code; object code is kept where everything else is that outlives the process."""
-    folder = cache_dir()
-    object_cache.set_folder(None if folder is None else folder / OBJECTS)
-    return compile_native(graph, types, strict=strict)
+def _default_backend() -> str:
+    """What "auto" means: what the environment says, otherwise native code if it can be made."""
+    return os.environ.get("PULLBACK_BACKEND") or ("llvm" if _has_llvmlite() else "numpy")
+
+
+@functools.cache
+def _has_llvmlite() -> bool:
+    return importlib.util.find_spec("llvmlite") is not None
+
+
+class _Native:
+    """The native backend. Object code is kept where everything else is that outlives the process."""
+
+    def __init__(self, is_strict: bool, is_required: bool, fastmath: bool) -> None:
+        self.is_strict = is_strict  # raise where otherwise there would be a warning and NumPy
+        self.is_required = is_required  # somebody asked for it by name
+        self.fastmath = fastmath
+
+    def __call__(self, graph: Graph, types: Any) -> Any:
+        folder = cache_dir()
+        object_cache.set_folder(None if folder is None else folder / OBJECTS)
+        if folder is None or not is_storable(graph):
+            return self._made(graph, types)
+        key = key_of("native", graph.to_text(), str(self.fastmath))
+        found = read_native(load(key), graph, self.fastmath)
+        if found is None:
+            found = self._made(graph, types)
+            record = write_native(found)
+            if record is not None:
+                store(key, record)
+        return found
+
+    def _made(self, graph: Graph, types: Any) -> Any:
+        return compile_native(
+            graph, types, strict=self.is_strict, required=self.is_required, fastmath=self.fastmath
+        )
+
+    def narrow_loops(self, graph: Graph) -> Graph:
+        """A joint graph whose loops keep less of every step."""
+        return recompute(graph)
+
+    def left_to_numpy(self, graph: Graph) -> list[tuple[str, str]]:
+        """The operators that are called as their NumPy kernels, and why."""
+        return left_to_numpy(graph)
 
 
 def compile_numpy(graph: Graph, types: Any) -> Any:
@@ -83,19 +132,20 @@ def export_source(
 
     `forward` takes the arrays among the arguments, then those that `fn` uses without being given them, and returns the
     results. If something requires grad, `forward` also returns what `backward` needs: give it that, and the gradients
-    of the results, and it returns the gradients of the arguments.
+    of the results, and it returns the gradients of the arguments. If `fn` draws random numbers, the file has a function
+    `seed(number)`: behind it are the draws that are behind `pb.random.manual_seed(number)`.
 
     >>> source = pb.aot.export_source(lambda x: pb.sin(x) * 2, pb.ones(3))
     >>> "np.sin(" in source, "pullback" in source
     (True, False)
     """
-    joint = joint_graph(fn, *args, **kwargs)
+    joint = aot.joint_graph(fn, *args, **kwargs)
     graphs: list[Graph]
     if joint.meta.traced_tangents and joint.meta.deferred_backward_error is None:
-        split = partition(joint)
+        split = aot.partition(joint)
         graphs = [split.forward, split.backward]
     else:
-        graphs = [trace(fn, *args, **kwargs).graph]
+        graphs = [aot.trace(fn, *args, **kwargs).graph]
     for graph, name in zip(graphs, ("forward", "backward"), strict=False):
         graph.name = name
     return numpy_source.export_source(graphs, path)

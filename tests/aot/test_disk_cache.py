@@ -46,8 +46,9 @@ def work(monkeypatch):
 
 
 def gradient(f, *shapes, **options):
-    """The results and gradients of a newly compiled function."""
-    call = compile(f, fallback="raise", **options)
+    """The results and gradients of a newly compiled function. Source that calls NumPy is kept by this cache; object
+    code has one of its own (`tests/compiler/test_object_cache.py`)."""
+    call = compile(f, fallback="raise", **{"backend": "numpy", **options})
     args = [pb.tensor(np.linspace(0.1, 1, int(np.prod(s))).reshape(s), requires_grad=True) for s in shapes]
     loss = call(*args)
     loss.sum().backward()

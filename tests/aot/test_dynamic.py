@@ -23,14 +23,14 @@ def loss(result):
 
 def misses_for(function, lengths=LENGTHS, **options):
     """How often a function is traced for these lengths, after checking results and gradients of each."""
-    compiled = pb.compile(function, fallback="raise", **{"dynamic": True, **options})
+    compiled = pb.compile(function, fallback="raise", **{"dynamic": True, "backend": "numpy", **options})
     for count in (*lengths, *lengths):
         mine, theirs = rows(count), rows(count)
         got, expected = loss(compiled(mine)), loss(function(theirs))
-        assert got.item() == expected.item()
+        assert got.item() == pytest.approx(expected.item(), rel=1e-14)
         got.backward()
         expected.backward()
-        np.testing.assert_array_equal(mine.grad.numpy(), theirs.grad.numpy())
+        np.testing.assert_allclose(mine.grad.numpy(), theirs.grad.numpy(), rtol=1e-13, atol=1e-12)
     return compiled.cache_info().misses
 
 
@@ -46,7 +46,34 @@ def doubled_in_place(x):
     return h
 
 
+def running_product(x):
+    last, ys = pb.scan(lambda c, row: (pb.tanh(c * row / 100), c), pb.ones(3), x)
+    return pb.concat([last[None], ys])
+
+
+def backwards(x):
+    """A loop from the end, with two arrays that it goes along, and a branch in its body."""
+
+    def step(total, each):
+        row, weight = each
+        return pb.cond(weight > 2, lambda: total + row * weight, lambda: total - row), total.sum()
+
+    total, sums = pb.scan(step, pb.zeros(3), (x, pb.arange(x.shape[0])), reverse=True)
+    return total.sum() + (sums * sums).mean()
+
+
+def doubled_until_large(x):
+    return pb.while_loop(lambda c: c.sum() < 1e4, lambda c: c * 2, x, max_steps=20)
+
+
 DYNAMIC = {
+    "loop": running_product,
+    "loop from the end": backwards,
+    "loop of so many steps": lambda x: pb.scan(lambda c, _: (c / 2 + x.mean(axis=0), None), x[0], None, x.shape[0])[0],
+    "counted loop": lambda x: pb.fori_loop(0, x.shape[0], lambda i, c: c + x[i] * i, pb.zeros(3)),
+    "loop that carries the axis": doubled_until_large,
+    "branch": lambda x: pb.cond(x.sum() > 100, lambda y: y * 2, lambda y: pb.sin(y), x),
+    "loop over a column": lambda x: pb.scan(lambda c, column: (c + column, None), x[:, 0], x.T)[0],
     "elementwise": lambda x: (pb.sin(x) * 2).sum(),
     "mean": lambda x: x.mean(),
     "divided by the length": lambda x: (x.reshape(-1) ** 2).sum() / x.shape[0],

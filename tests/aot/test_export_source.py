@@ -9,6 +9,7 @@ import pytest
 
 import pullback as pb
 from pullback import aot
+from pullback.core.pytree import flatten
 
 
 def loaded(source):
@@ -66,6 +67,74 @@ def test_written_arguments_are_written():
     space = loaded(aot.export_source(f, pb.ones(2), pb.zeros(2)))
     n = np.zeros(2)
     assert space["forward"](np.ones(2), n)[0].tolist() == [1.0, 1.0] and n.tolist() == [1.0, 1.0]
+
+
+DRAWS = {
+    "normal": lambda x: x * pb.random.normal(size=3),
+    "uniform": lambda x: x + pb.random.uniform(-1, 2, size=(2, 3)),
+    "single": lambda x: pb.random.normal(size=3, dtype=pb.float32) * 2,
+    "complex": lambda x: pb.randn(3, dtype=pb.complex128) * x,
+    "integers": lambda x: pb.random.integers(0, 9, size=(2, 3)),
+    "bernoulli": lambda x: x * (pb.random.random(3) > 0.5),
+    "gamma": lambda x: pb.random.gamma(2.5, size=(4, 3)) * x,
+    "poisson": lambda x: pb.random.poisson(4.0, size=3) * x,
+    "exponential": lambda x: pb.random.exponential(2.0, size=3) + x,
+    "multinomial": lambda x: pb.random.multinomial(20, [0.2, 0.3, 0.5]),
+    "permutation": lambda x: x[pb.random.permutation(3)],
+    "choice": lambda x: x[pb.random.choice(3, size=5)],
+    "beta and vonmises": lambda x: pb.random.beta(0.5, 2.0, size=3) * pb.random.vonmises(0.0, 2.0, size=3) * x,
+    "several": lambda x: (pb.random.random(2), x.sum() * pb.random.normal(size=2), pb.random.random(1)),
+    "in a loop": lambda x: pb.scan(lambda c, y: (c + y * pb.random.normal(), c), x[0], x),
+    "in a branch": lambda x: pb.cond(x.sum() > 0, lambda: pb.random.normal(size=2), lambda: pb.zeros(2)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_are_those_of_eager_code_to_the_bit(name):
+    f = DRAWS[name]
+    x = pb.tensor([0.5, 1.5, 2.5])
+    source = aot.export_source(f, x)
+    assert "pullback" not in source.replace("Pullback", "")
+    space = loaded(source)
+    for seed in (3, 4):
+        space["seed"](seed)
+        pb.random.manual_seed(seed)
+        for _ in range(2):
+            results, expected = space["forward"](x._data), flatten(f(x))[0]
+            assert [r.tobytes() for r in results] == [e._data.tobytes() for e in expected]
+        assert space["generator"].random() == pb.random.random(1).item()
+
+
+def test_a_gradient_uses_the_numbers_that_were_drawn():
+    f = lambda x: (pb.exp(x) * pb.random.normal(size=3) + pb.random.gamma(2.0, size=3) * x).sum()
+    x = pb.tensor([0.5, 1.5, 2.5], requires_grad=True)
+    space = loaded(aot.export_source(f, x))
+    space["seed"](5)
+    pb.random.manual_seed(5)
+    loss, *saved = space["forward"](x._data)
+    (gradient,) = space["backward"](*saved, np.ones(()))
+    eager = f(x)
+    eager.backward()
+    assert (loss.tobytes(), gradient.tobytes()) == (eager._data.tobytes(), x.grad._data.tobytes())
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox])
+def test_a_generator_of_the_function_is_exported_in_the_state_that_it_is_in(bits):
+    mine, other = np.random.Generator(bits(1)), pb.random.Generator(2)
+    mine.random(7)
+    other.random(5)
+
+    def f(x):
+        first = pb.random.normal(size=3, generator=mine)
+        return x * first + other.normal(size=3) + pb.random.normal(size=3), pb.random.random(2, generator=mine)
+
+    x = pb.ones(3)
+    space = loaded(aot.export_source(f, x))
+    space["seed"](9)
+    pb.random.manual_seed(9)
+    for _ in range(2):
+        results = space["forward"](x._data)
+        assert [r.tobytes() for r in results] == [e._data.tobytes() for e in f(x)]
 
 
 def test_what_has_no_source_is_refused():

@@ -27,6 +27,97 @@ AGREE = {
             t2 = t1.detach()
             return (t1, t2)
         """,
+    "a gradient that is computed inside lies in memory of its own": """
+        x0 = pb.tensor([[-0.5, -1.3, -0.6], [1.7, 0.1, 1.2]], requires_grad=True)
+        def f(x0):
+            t1 = x0.mean(axis=1)
+            t2 = pb.autograd.grad((t1 * t1).sum(), [x0], retain_graph=True)[0]
+            t3 = pb.autograd.grad(x0.sum(), [x0], retain_graph=True)[0]
+            t3.add_(t2)
+            return (t2, t3)
+        """,
+    "two gradients that are equal are two arrays": """
+        x0 = pb.tensor([-0.5, -1.3], requires_grad=True)
+        x1 = pb.tensor([0.5, 1.1], requires_grad=True)
+        def f(x0, x1):
+            t1, t2 = pb.autograd.grad(((x0 + x1) * 2.0).sum(), [x0, x1])
+            t1.add_(1.0)
+            return (t1, t2)
+        """,
+    "a leaf is given the memory that it has": """
+        x0 = pb.tensor([[-1.4, -0.1, 0.6], [-0.5, 0.7, -1.9]], requires_grad=True)
+        x1 = x0[...]
+        def f(x0, x1):
+            with pb.no_grad():
+                x1.add_(x0)
+                x0.data = x1.detach()
+                x1 *= x0
+            return (x0, x1)
+        """,
+    "a view without elements of an argument that is overwritten": """
+        w = pb.tensor([[1.2], [0.9]], requires_grad=True)
+        x0 = w * 2.0
+        x1 = x0[:, 1:]
+        def f(x0, x1):
+            x1.swapaxes_(0, -1)
+            x0.fill_(2)
+            t2 = x0.sum(axis=1)
+            x1.add_(t2)
+            return ()
+        """,
+    "a result and a view of the intermediate that it lies in share memory": """
+        x0 = pb.tensor([0.6, 1.9], requires_grad=True)
+        def f(x0):
+            t1 = x0 * x0
+            t2 = t1.tanh()
+            t3 = t2.data
+            t3.sub_(t2)
+            t4, t5 = pb.array_split(t2, 2)
+            return (t3, t5)
+        """,
+    "a custom view of an argument that is a view is a view of its base": """
+        x0 = pb.tensor(1.2, requires_grad=True)
+        x1 = x0[None]
+        def f(x1):
+            t2 = fn.Flattened.apply(x1)
+            return (t2,)
+        """,
+    "a custom view of an argument that is a view and is returned as well": """
+        w = pb.tensor([-1.7, -0.9], requires_grad=True)
+        v = w.sin()
+        x1 = v[1:]
+        def f(x1):
+            t1 = fn.Flattened.apply(x1)
+            return (t1, x1)
+        """,
+    "a view of one of two arguments that are the same elements": """
+        x0 = pb.tensor([0.1, -0.7, 1.0], requires_grad=True)
+        with pb.no_grad():
+            x1 = x0.T
+        def f(x0, x1):
+            t1 = x0.T
+            with pb.no_grad():
+                t1.sub_(t1)
+            return (t1,)
+        """,
+    "a change of axes that changes nothing, and a second derivative": """
+        w = pb.tensor([[1.2, 1.6, -1.5], [-0.2, 1.4, 1.9]], requires_grad=True)
+        x0 = w * 2.0
+        def f(x0):
+            t1 = x0[:2, ::-1]
+            t1.squeeze_()
+            t2 = t1 + 0.5
+            t3 = t2 ** 2
+            return (t3,)
+        roots: -1, order 2
+        """,
+    "a custom view that was made without a history": """
+        x0 = pb.tensor([-0.3, 0.3, -1.7], requires_grad=True)
+        def f(x0):
+            with pb.no_grad():
+                t2 = fn.Flattened.apply(x0)
+            return (t2,)
+        """,
     "a leaf gets other memory": """
         x1 = pb.tensor([[0.2], [0.4]], requires_grad=True)
         def f(x1):
@@ -317,6 +408,40 @@ REFUSED = {
         def f(x0, x2):
             x0.copy_(x0)
             x2.requires_grad_()
+            return ()
+        """),
+    "a view that could not be written, of an argument that is detached": (AliasError, """
+        w = pb.tensor([-1.3, -0.8, 0.8], requires_grad=True)
+        x0 = w * 2.0
+        with pb.no_grad():
+            x1 = x0[...]
+        def f(x0, x1):
+            x0.detach_()
+            x1.mul_(x1)
+            return ()
+        """),
+    "two results in memory that an intermediate no longer has": (FunctionalizationError, """
+        x0 = pb.tensor([[1.7, 0.6], [-0.4, -1.6]], requires_grad=True)
+        def f(x0):
+            t1 = x0 - x0
+            t2 = t1[None]
+            t3 = t2.mT
+            t1.data = t1 * 2.0
+            return (t3, t2)
+        """),
+    "an argument gets another dtype, and a flag that its own does not allow": (FunctionalizationError, """
+        x0 = pb.tensor([1, -1, 3])
+        def f(x0):
+            x0.data = x0 * 2.0
+            x0.requires_grad_()
+            return ()
+        """),
+    "a gradient inside is retained by an argument": (TraceError, """
+        w = pb.tensor([-0.9, -0.9, -1.6], requires_grad=True)
+        x0 = w * 2.0
+        def f(x0):
+            x0.retain_grad()
+            t1 = pb.autograd.grad((x0 * x0).sum(), [x0], retain_graph=True)[0]
             return ()
         """),
     "a result in memory that an argument no longer has": (FunctionalizationError, """

@@ -186,3 +186,41 @@ def test_higher_derivatives_use_the_formulas_of_functions(function):
         derivatives.append([t.detach().numpy() for t in (first, second, third)])
     for mine, theirs in zip(*derivatives, strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+class Flattened(pb.autograd.Function):
+    """A view with a formula of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.reshape(-1)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.reshape(2, 2) * 0.5
+
+
+def returned_after_a_write(x):
+    y = x * 2
+    view = Flattened.apply(y)
+    y.mul_(3)
+    return view
+
+
+def returned_after_a_write_to_the_argument(x):
+    view = Flattened.apply(x)
+    x.mul_(3)
+    return view
+
+
+@pytest.mark.parametrize("function", [returned_after_a_write, returned_after_a_write_to_the_argument])
+def test_a_view_that_lost_its_history_falls_back_to_eager_code(function):
+    """Eager code raises when somebody asks for the history of the view."""
+    x = pb.ones((2, 2), requires_grad=True)
+    with pytest.raises(pb.aot.TraceError, match="lost its history"):
+        pb.compile(function, fallback="raise")(x * 1)
+    with pytest.warns(UserWarning, match="runs without being compiled"):
+        view = pb.compile(function)(x * 1)
+    assert view.tolist() == function(x * 1).tolist()
+    with pytest.raises(pb.autograd.AutogradError, match="VIEW_CUSTOM"):
+        view.sum().backward()

@@ -4,7 +4,7 @@ import itertools
 import random
 import time
 
-from pullback.aot._partition_flow import UNLIMITED, FlowNetwork
+from pullback.graph.flow_network import UNLIMITED, FlowNetwork
 
 
 def network(count, edges):

@@ -50,7 +50,9 @@ def test_programs_do_everything():
         ".add_(", ".copy_(", ".fill_(", "] += ", ".detach()", ".detach_()", ".data = ", ".requires_grad_()",
         ".unbind()", ".t_()", "pb.autograd.grad(", "set_grad_enabled", "pb.no_grad()", "as_strided", ".diagonal()",
         "np.array([",
-        "pb.zeros(3)", "complex128", "int64", "reshape(0)", ".real", "later: ", "inference_mode",
+        "fn.Halved", "fn.Flattened", "fn.Both", "fn.Fixed", "fn.Doubled", "pb.checkpoint(", "pb.cond(", "pb.scan(",
+        "pb.random.", ".sum().backward()", "pb.zeros(3)", "complex128", "int64", "reshape(0)", ".real", "later: ",
+        "inference_mode",
     ):  # fmt: skip
         assert word in text, word
 

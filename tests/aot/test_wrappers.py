@@ -128,12 +128,59 @@ def test_wrappers_in_wrappers(variant: str) -> None:
     assert inputs_of(aot.trace(product, *make()).graph) == ["args[0].a.a", "args[0].a.b", "args[0].b", "args[1]"]
 
 
-def test_higher_derivatives_are_refused_and_explained() -> None:
-    args = product_args()
-    out = VARIANTS["numpy"](product)(*args)
+@VARIANT
+def test_higher_derivatives_run_the_function_again(variant: str) -> None:
+    def f(x: pb.Tensor, y: pb.Tensor, power: int) -> Any:
+        return x * x * y**power, y * 2
+
+    compiled, found = VARIANTS[variant](f), []
+    for function in (f, compiled, compiled):
+        x, y = product_args()
+        out, _ = function(x, y, 3)
+        first = pb.autograd.grad(out, (x, y), ONES, create_graph=True)
+        second = [pb.autograd.grad(g, (x, y), ONES, retain_graph=True) for g in first]
+        found.append([contents(g) for g in (*first, *second[0], *second[1])])
+    assert found[0] == found[1] == found[2]
+    assert compiled.cache_info().misses == 1
+
+
+def test_a_higher_derivative_sees_the_same_random_numbers() -> None:
+    def f(x: pb.Tensor) -> Any:
+        return x * x * pb.random.normal(size=3)
+
+    found = []
+    for function in (f, VARIANTS["numpy"](f)):
+        pb.random.manual_seed(3)
+        x = leaf(two(A, B))
+        (first,) = pb.autograd.grad(function(x), x, ONES, create_graph=True)
+        (second,) = pb.autograd.grad(first, x, ONES)
+        found.append((contents(first), contents(second), pb.random.normal(size=2).tolist()))
+    assert found[0] == found[1]
+
+
+def test_higher_derivatives_that_are_refused() -> None:
+    x, y = product_args()
+    out = VARIANTS["numpy"](product, higher_order="error")(x, y)
+    with pytest.raises(aot.DoubleBackwardError, match="retrace"):
+        pb.autograd.grad(out, x, ONES, create_graph=True)
+    out = VARIANTS["numpy"](product)(x, y)
+    with pb.no_grad():
+        y.add_(1)
+    with pytest.raises(pb.autograd.AutogradError, match="modified"):
+        pb.autograd.grad(out, x, ONES, create_graph=True)
+
+    def overwriting(x: pb.Tensor, y: pb.Tensor) -> Any:
+        y.mul_(2)
+        return x * y
+
+    x = leaf(two(A, B))
+    out = VARIANTS["numpy"](overwriting)(x, pb.tensor(Y))
     with pytest.raises(aot.HigherOrderError, match="payloads of your own"):
-        pb.autograd.grad(out, args[0], ONES, create_graph=True)
-    text = str(aot.explain(product, *args))
+        pb.autograd.grad(out, x, ONES, create_graph=True)
+
+
+def test_what_is_explained() -> None:
+    text = str(aot.explain(product, *product_args()))
     assert "tangent(output[0]).a" in text and "args[0].b" in text
 
 
@@ -145,3 +192,28 @@ def test_a_value_that_was_written_after_the_call_is_missed() -> None:
         inner.add_(1)
     with pytest.raises(pb.autograd.AutogradError, match="modified"):
         out.backward(ONES)
+
+
+IN_CONTROL_FLOW = {
+    "argument": lambda x, y: pb.cond(y.sum() > 0, lambda a: a * 2, lambda a: a * 3, x),
+    "what the branch true_fn uses": lambda x, y: pb.cond(y.sum() > 0, lambda: (x * y).sum(), lambda: y.sum()),
+    "result": lambda x, y: pb.cond(
+        y.sum() > 0, lambda a: pb.aot.wrap_payload(TwoPart(a._data, a._data)), lambda a: a, y
+    ),
+    "carry": lambda x, y: pb.while_loop(lambda a: y.sum() > 0, lambda a: a * 2, x),
+    "xs": lambda x, y: pb.scan(lambda total, a: (total + a, None), y[0], x),
+}
+
+
+@pytest.mark.parametrize("name", IN_CONTROL_FLOW)
+def test_control_flow_says_that_it_takes_plain_tensors(name: str) -> None:
+    function = IN_CONTROL_FLOW[name]
+    with pytest.raises(aot.TraceError, match=rf"{name}.* is a tensor on a TwoPart"):
+        pb.compile(function, fallback="raise")(two(A, B), pb.tensor(Y))
+
+
+def test_control_flow_on_payloads_is_eager_where_it_is_not_traced() -> None:
+    choose = IN_CONTROL_FLOW["argument"]
+    with pytest.warns(UserWarning, match="plain tensors only"):
+        got = pb.compile(choose)(two(A, B), pb.tensor(Y))
+    assert contents(got) == contents(two(A, B) * 2)

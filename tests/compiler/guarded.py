@@ -52,7 +52,7 @@ def check(seed):
     plain = native_call.empty_like_type
     native_call.new_result = lambda type_: guarded(plain(type_), at_end)
     native_call.new_arena = lambda nbytes: guarded_bytes(-(-nbytes // 64) * 64, at_end)
-    b = Generator(seed, 3 + seed % 12).b
+    b = Generator(np.random.default_rng(seed), 3 + seed % 12).b
     arrays = [guarded(b.arrays[value], at_end) for value in b.program.inputs]
     made = compile_llvm(b.program, portable=seed % 3 == 0, effort=0)
     with np.errstate(all="ignore"), warnings.catch_warnings():

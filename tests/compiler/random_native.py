@@ -1,4 +1,5 @@
-"""Random graphs for native code: shapes with zeros and ones, strides, dtypes, views, reductions, writes, NumPy between.
+"""Random graphs for native code: shapes with zeros and ones, strides, dtypes, views, reductions, writes, loops, NumPy
+between.
 
     python -m tests.compiler.random_native 20000        runs so many, and prints how many agreed
 """
@@ -14,7 +15,9 @@ from pullback.compiler.llvm import compile_llvm
 from pullback.declare.op import registry
 from pullback.declare.steps import ViewStep
 from pullback.graph.interpret import evaluate
-from pullback.graph.types import type_of
+from pullback.graph.ir import Program
+from pullback.graph.printing import bodies_of
+from pullback.graph.types import array_type, type_of
 from tests.compiler.graphs import Builder
 
 DTYPES = [np.float64, np.float64, np.float64, np.float32, np.int64, np.int32, np.bool_]
@@ -27,23 +30,28 @@ BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "less", "greater_
 class Generator:
     """Makes one graph. Everything that NumPy refuses is tried again in another way."""
 
-    def __init__(self, seed, size):
-        self.random = np.random.default_rng(seed)
-        self.b = Builder(*[self.array() for _ in range(self.random.integers(1, 4))])
+    def __init__(self, random, size, arrays=None, depth=2):
+        self.random = random
+        self.depth = depth
+        self.b = Builder(*[self.array() for _ in range(self.random.integers(1, 4))] if arrays is None else arrays)
         self.pool = list(self.b.inputs)
         if self.random.random() < 0.4:
             self.pool.append(self.b.constant(self.array()))
         kinds = [self.unary, self.unary, self.binary, self.binary, self.binary, self.number, self.reduce, self.reduce,
                  self.view, self.view, self.where, self.cast, self.place, self.update, self.join, self.product,
-                 self.normalise, self.foreign, self.broadcast]  # fmt: skip
+                 self.normalise, self.foreign, self.broadcast, self.gather, self.scatter, self.batches,
+                 self.along]  # fmt: skip
+        if depth:
+            kinds += [self.scan, self.scan, self.while_loop, self.cond]
         for _ in range(200):
             if len(self.b.program.nodes) >= size:
                 break
             made = self.attempt(kinds[self.random.integers(len(kinds))])
             if made is not None and made.type.size < 3000:
                 self.pool.append(made)
-        count = min(len(self.pool), int(self.random.integers(1, 5)))
-        self.b.output(*[self.pool[-1 - k] for k in range(count)])
+        if arrays is None:
+            count = min(len(self.pool), int(self.random.integers(1, 5)))
+            self.b.output(*[self.pool[-1 - k] for k in range(count)])
 
     def attempt(self, kind):
         """What a kind of node makes, None if that is not possible."""
@@ -197,18 +205,160 @@ class Generator:
 
     def foreign(self):
         """Operators that only NumPy has."""
+        return self.b("floor_divide", self.pick(), 2)
+
+    # Places that arrays say.
+
+    def numbers(self, length, shape):
+        """Indices into an axis, some of them negative, many of them equal; known to the compiler or not."""
+        places = self.b.constant(read_only(self.random.integers(-length, length, shape)))
+        return places if self.random.random() < 0.3 else self.b("add", places, 0)
+
+    def shape(self):
+        return tuple(int(n) for n in self.random.integers(1, 6, self.random.integers(0, 3)))
+
+    def template(self, x):
+        """A template with one or two arrays, and their lengths."""
+        if not x.type.ndim:
+            raise ValueError
+        arrays = set(self.random.permutation(x.type.ndim)[: self.random.integers(1, 3)].tolist())
+        parts = [slice(None), slice(None), slice(None, None, -1), 0]
+        template = [
+            "array" if axis in arrays else parts[self.random.integers(4)] if length else slice(None)
+            for axis, length in enumerate(x.type.shape)
+        ]
+        return tuple(template), [x.type.shape[axis] for axis in sorted(arrays)]
+
+    def gather(self):
         x = self.pick()
-        choice = self.random.integers(3)
-        if choice == 0:
-            return self.b("cumsum", x, axis=int(self.random.integers(x.type.ndim)))
-        if choice == 1:
-            return self.b("floor_divide", x, 2)
-        return self.b("argmax", x, axis=(int(self.random.integers(x.type.ndim)),), keepdims=False)
+        if self.random.random() < 0.4:
+            axis = int(self.random.integers(x.type.ndim))
+            shape = tuple(3 if k == axis else n for k, n in enumerate(x.type.shape))
+            return self.b("_gather", x, self.numbers(x.type.shape[axis], shape), axis=axis, distinct=False)
+        template, lengths = self.template(x)
+        shape = self.shape()
+        return self.b("_index", x, *(self.numbers(n, shape) for n in lengths), template=template, distinct=False)
+
+    def scatter(self):
+        x = self.pick()
+        template, lengths = self.template(x)
+        shape = self.shape()
+        arrays = [self.numbers(n, shape) for n in lengths]
+        values = self.b("_index", x, *arrays, template=template, distinct=False)
+        values = self.b("multiply", values, 2) if values.type.dtype != bool else values
+        if self.random.random() < 0.5:
+            return self.b("_index_add", values, *arrays, template=template, shape=x.type.shape, distinct=False)
+        accumulate = bool(self.random.integers(2))
+        return self.b("_index_put", x, values, *arrays, template=template, accumulate=accumulate, distinct=False)
+
+    def batches(self):
+        x = self.pick()
+        if x.type.dtype.kind != "f" or x.type.ndim < 2:
+            raise ValueError
+        axes = tuple(range(x.type.ndim))
+        y = self.b("permute_dims", x, axes=(*axes[:-2], axes[-1], axes[-2]))
+        if x.type.ndim == 3 and self.random.random() < 0.5:
+            subscripts = ["abc,acd->abd", "abc,acd->dba", "abc,acd->bd", "abc,acd->ad"][self.random.integers(4)]
+            return self.b("_einsum_two", x, y, subscripts=subscripts, optimize=True)
+        return self.b("matmul", x, y)
+
+    def along(self):
+        x = self.pick()
+        axis = int(self.random.integers(x.type.ndim))
+        if self.random.random() < 0.5:
+            axis = None if self.random.random() < 0.3 else axis
+            return self.b(str(self.random.choice(["argmax", "argmin"])), x, axis=axis, keepdims=False)
+        reverse = bool(self.random.integers(2))
+        return self.b("cumsum", x, axis=axis, dtype=None, reverse=reverse)
+
+    # Control flow.
+
+    def body(self, arrays):
+        """A generator that has made a few nodes of these arrays."""
+        return Generator(self.random, int(self.random.integers(1, 7)), arrays, self.depth - 1)
+
+    def control(self, op, operands, attrs, types):
+        """A node with bodies; one of its results."""
+        node = self.b.program.add(op, operands, attrs, types)
+        arrays = run_node(node, [self.b.arrays[x] for x in operands])
+        for value, array in zip(node.results, arrays, strict=True):
+            value.type = type_of(array)
+            self.b.arrays[value] = array
+        self.pool += node.results[1:]
+        return node.results[0]
+
+    def scan(self):
+        carry = [self.pick() for _ in range(self.random.integers(1, 3))]
+        xs = [x for x in (self.pick() for _ in range(3)) if x.type.ndim and x.type.shape[0]]
+        xs = [x for x in xs if x.type.shape[0] == xs[0].type.shape[0] <= 20][: self.random.integers(0, 4)]
+        length = xs[0].type.shape[0] if xs else int(self.random.integers(0, 4))
+        operands = [*carry, *xs, *(self.pick() for _ in range(self.random.integers(0, 2)))]
+        sliced = range(len(carry), len(carry) + len(xs))
+        examples = [self.b.arrays[x][0, ...] if k in sliced else self.b.arrays[x] for k, x in enumerate(operands)]
+        body = self.body(examples)
+        body.returns_like(carry)
+        body.b.output(*[body.pick() for _ in range(self.random.integers(0, 3))])
+        made = [value.type for value in body.b.program.outputs]
+        made[len(carry) :] = [array_type((length, *each.shape), each.dtype) for each in made[len(carry) :]]
+        attrs = {"body": body.b.program, "carried": len(carry), "scanned": len(xs), "length": length,
+                 "reverse": bool(self.random.integers(2))}  # fmt: skip
+        return self.control("scan", operands, attrs, made)
+
+    def while_loop(self):
+        """So many steps as an integer says, which is carried too."""
+        count = self.b.constant(read_only(np.array(int(self.random.integers(0, 4)))))
+        carry = [count, *(self.pick() for _ in range(self.random.integers(1, 3)))]
+        examples = [self.b.arrays[x] for x in carry]
+        condition, body = self.body(examples), self.body(examples)
+        condition.b.output(condition.b("less", 0, condition.b.inputs[0]))
+        body.b.output(body.b("subtract", body.b.inputs[0], 1))
+        body.returns_like(carry[1:])
+        attrs = {"body": body.b.program, "condition": condition.b.program, "carried": len(carry)}
+        return self.control("while_loop", carry, attrs, [x.type for x in carry])
+
+    def cond(self):
+        x = self.pick()
+        predicate = self.b("greater_equal", self.b("sum", x, axis=tuple(range(x.type.ndim)), keepdims=False), 0)
+        operands = [self.pick() for _ in range(self.random.integers(1, 4))]
+        bodies = [self.body([self.b.arrays[x] for x in operands]) for _ in range(2)]
+        for body in bodies:
+            body.returns_like(operands[:2])
+        attrs = {"true": bodies[0].b.program, "false": bodies[1].b.program}
+        return self.control("cond", [predicate, *operands], attrs, [x.type for x in operands[:2]])
+
+    def returns_like(self, values):
+        """Return a value of the same shape and dtype for each, rather a late one."""
+        for x in values:
+            alike = [v for v in self.pool if v.type.spec == x.type.spec][-3:]
+            self.b.output(alike[self.random.integers(len(alike))])
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+def run_node(node, arrays):
+    """The results of control flow."""
+    program = Program("one")
+    values = [program.add_input(type_of(x), None) for x in arrays]
+    copy = program.add(node.op, values, node.attrs, [value.type for value in node.results])
+    for value in copy.results:
+        program.add_output(value, None)
+    return evaluate(program, arrays)
+
+
+def all_nodes(program):
+    """The nodes of a graph and of the bodies in it."""
+    for node in program.nodes:
+        yield node
+        for body in bodies_of(node).values():
+            yield from all_nodes(body)
 
 
 def has_singles(program):
     """Is anything computed in single precision?"""
-    values = [*program.inputs, *(value for node in program.nodes for value in node.results)]
+    values = [*program.inputs, *(value for node in all_nodes(program) for value in node.results)]
     return any(value.type.dtype == np.float32 for value in values)
 
 
@@ -246,7 +396,7 @@ def is_stable(b, loose):
 
 def check(seed, effort, largest=14):
     """True if native code agrees, None if the graph is too sensitive to be compared."""
-    b = Generator(seed, 3 + seed % (largest - 2)).b
+    b = Generator(np.random.default_rng(seed), 3 + seed % (largest - 2)).b
     arrays = [b.arrays[v] for v in b.program.inputs]
     before = [x.copy() for x in arrays]
     compiled = compile_llvm(b.program, portable=seed % 3 == 0, effort=effort)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
 import sys
 import threading
 import warnings
@@ -15,9 +14,8 @@ import pytest
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
-from pullback.compiler import native, object_cache, threads
+from pullback.compiler import native, threads
 from pullback.compiler.llvm import compile_llvm, compiled, jit, layouts
-from pullback.core import kept_files
 from pullback.declare.op import registry
 from pullback.declare.steps import ViewStep
 from pullback.errors import AutogradError
@@ -69,7 +67,7 @@ def test_softmax_of_rows_is_one_kernel():
 def test_long_sums_are_made_in_blocks_of_fixed_length():
     b = Builder(RANDOM.normal(size=10_000))
     b.output(b("sum", b.inputs[0], axis=(0,), keepdims=False, dtype=None))
-    assert [lengths for _, lengths in loops(run(b))] == [(2, 4096), (1, 1808), (3,)]
+    assert [lengths for _, lengths in loops(run(b))] == [(9, 1024), (1, 784), (10,)]
 
 
 def test_views_are_not_copied():
@@ -115,12 +113,12 @@ def test_products_of_every_layout(dtype, left, right, layout):
 
 def test_what_native_code_can_not_do_is_a_call_of_numpy_in_between():
     b = Builder(RANDOM.normal(size=(4, 5)))
-    summed = b("cumsum", b("exp", b.inputs[0]), axis=1)
-    b.output(b("tanh", summed))
+    whole = b("floor_divide", b("exp", b.inputs[0]), 2)
+    b.output(b("tanh", whole))
     made = run(b)
     assert len(made.segments) == 2
-    assert "cumsum" in made.source and made.source.count("native") >= 2
-    assert made.left_to_numpy == ["cumsum"]
+    assert "floor_divide" in made.source and made.source.count("native") >= 2
+    assert made.left_to_numpy == ["floor_divide"]
 
 
 def test_equal_kernels_are_written_once():
@@ -334,63 +332,6 @@ def test_after_a_fork(two_threads):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-# Object code on disk.
-
-
-def test_object_code_is_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(object_cache, "_folder", tmp_path / "objects")
-    name, code = "pbtest", b"some code"
-    object_cache.write(name, code)
-    assert object_cache.read(name) == code
-    path = tmp_path / "objects" / f"{name}.o"
-    path.write_bytes(path.read_bytes()[:-1])
-    assert object_cache.read(name) is None and not path.exists()
-    object_cache.write(name, code)
-    kept_files.remove(object_cache.folder(), ".o")
-    assert object_cache.read(name) is None
-
-
-def test_code_of_another_module_is_not_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(object_cache, "_folder", tmp_path / "objects")
-    object_cache.write("pbone", b"code of one")
-    (tmp_path / "objects" / "pbone.o").rename(tmp_path / "objects" / "pbtwo.o")
-    assert object_cache.read("pbtwo") is None
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owner here")
-def test_a_folder_that_others_write_to_is_not_used(tmp_path, monkeypatch):
-    folder = tmp_path / "objects"
-    folder.mkdir()
-    folder.chmod(0o777)
-    monkeypatch.setattr(object_cache, "_folder", folder)
-    object_cache.write("pbtest", b"code")
-    assert not list(folder.iterdir()) and object_cache.read("pbtest") is None
-
-
-PROGRAM = """
-import numpy as np, pullback as pb
-from pullback.compiler.llvm import jit
-pb.aot.set_cache_dir({folder!r})
-runs = []
-compiled = jit._compiled
-jit._compiled = lambda *args: runs.append(1) or compiled(*args)
-f = pb.compile(lambda x: (pb.tanh(x) * 2).sum(), backend="llvm")
-print(float(f(pb.tensor(np.linspace(0, 1, 17)))), len(runs))
-"""
-
-
-def test_a_second_process_does_not_run_llvm(tmp_path):
-    outputs = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM.format(folder=str(tmp_path / "cache"))],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        outputs.append(done.stdout.split())
-    (value, runs), (again, none) = outputs
-    assert value == again and int(runs) > 0 and int(none) == 0
-
-
 # Failures.
 
 
@@ -398,7 +339,7 @@ def test_a_failure_is_told_once_and_numpy_runs(monkeypatch):
     def fail(*args):
         raise RuntimeError("no code today")
 
-    monkeypatch.setattr(compiled, "segmented", fail)
+    monkeypatch.setattr(compiled, "PASSES", (fail,))
     monkeypatch.setattr(native, "_told", set())
     f = pb.compile(lambda x: pb.exp(x) + 1, backend="llvm")
     with pytest.warns(native.NativeCompilerWarning, match="no code today"):
@@ -432,8 +373,8 @@ def test_what_can_be_looked_at(capsys, monkeypatch):
     b = Builder(RANDOM.normal(size=(11,)))
     b.output(b("exp", b("multiply", b.inputs[0], 1.23456)))
     made = run(b)
-    assert "pullback compile: graph forward, 2 nodes" in capsys.readouterr().out
-    assert "define void @NAME_run" in made.llvm_ir()
+    assert "pullback compile: graph forward, 2 nodes" in capsys.readouterr().err
+    assert "define i64 @NAME_run" in made.llvm_ir()
     assert "_run" in made.assembly()
     (kernel,) = made.kernels()
     assert kernel["bytes"] == 2 * 8 * 11 and kernel["flops"] == 2 * 11 and kernel["nanoseconds"] > 0

@@ -6,7 +6,10 @@ import importlib
 
 import numpy as np
 
+from pullback.declare.op import registry
 from pullback.ops import LATER
+
+__all__ = ["has_rule", "is_floating", "random_like", "registry", "tolerance"]
 
 for family in (*LATER, "random"):
     importlib.import_module(f"pullback.{family}")

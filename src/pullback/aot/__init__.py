@@ -18,57 +18,83 @@
 
 from __future__ import annotations
 
-from pullback.aot._api import (
-    Joint,
-    Traced,
-    aot_function,
-    collect_metadata,
-    explain,
-    joint_graph,
-    partition,
-    spec,
-    trace,
-)
-from pullback.aot._disk_cache import clear_cache, set_cache_dir
-from pullback.aot._dynamic import mark_dynamic
-from pullback.aot._explain import Explanation
-from pullback.aot._function import reset
-from pullback.aot._metadata import (
-    InputAliasInfo,
-    MemoryFormatMeta,
-    MutationType,
-    OutputAliasInfo,
-    OutputType,
-    ViewAndMutationMeta,
-)
-from pullback.aot._signature import BackwardSignature, Signature
-from pullback.aot._wrappers import wrap_payload
-from pullback.core.deferred import deferred as _deferred
-from pullback.errors import (
-    AliasError,
-    AOTError,
-    CaptureError,
-    ConcretizationError,
-    ConstantMutationError,
-    DoubleBackwardError,
-    DynamicShapeError,
-    FunctionalizationError,
-    GuardError,
-    HigherOrderError,
-    LeakedTracerError,
-    PartitionError,
-    RecompileLimitError,
-    TraceError,
-    TraceWarning,
-    UnsupportedTypeError,
-)
-from pullback.graph.graph import Graph
+from typing import TYPE_CHECKING
 
-__getattr__, __dir__ = _deferred(globals(), {
-    "export_source": "pullback._compile",
-    "debug_print": "pullback.library._effects",
-    "effect_op": "pullback.library._effects",
-})  # fmt: skip
+from pullback.core.deferred import deferred as _deferred
+
+if TYPE_CHECKING:  # loaded when they are first asked for, below
+    from pullback._compile import export_source
+    from pullback.aot._api import (
+        Joint,
+        Traced,
+        aot_function,
+        collect_metadata,
+        explain,
+        joint_graph,
+        partition,
+        spec,
+        trace,
+    )
+    from pullback.aot._disk_cache import clear_cache, set_cache_dir
+    from pullback.aot._dynamic import mark_dynamic
+    from pullback.aot._explain import Explanation
+    from pullback.aot._function import reset
+    from pullback.aot._metadata import (
+        InputAliasInfo,
+        MemoryFormatMeta,
+        MutationType,
+        OutputAliasInfo,
+        OutputType,
+        ViewAndMutationMeta,
+    )
+    from pullback.aot._signature import BackwardSignature, Signature
+    from pullback.aot._wrappers import wrap_payload
+    from pullback.errors import (
+        AliasError,
+        AOTError,
+        CaptureError,
+        ConcretizationError,
+        ConstantMutationError,
+        DoubleBackwardError,
+        DynamicShapeError,
+        FunctionalizationError,
+        GuardError,
+        HigherOrderError,
+        LeakedTracerError,
+        PartitionError,
+        RecompileLimitError,
+        TraceError,
+        TraceWarning,
+        UnsupportedTypeError,
+    )
+    from pullback.graph.graph import Graph
+    from pullback.library._effects import debug_print, effect_op
+
+_MODULES = {
+    "pullback._compile": ("export_source",),
+    "pullback.aot._api": (
+        "Joint", "Traced", "aot_function", "collect_metadata", "explain", "joint_graph", "partition", "spec", "trace",
+    ),
+    "pullback.aot._disk_cache": ("clear_cache", "set_cache_dir"),
+    "pullback.aot._dynamic": ("mark_dynamic",),
+    "pullback.aot._explain": ("Explanation",),
+    "pullback.aot._function": ("reset",),
+    "pullback.aot._metadata": (
+        "InputAliasInfo", "MemoryFormatMeta", "MutationType", "OutputAliasInfo", "OutputType", "ViewAndMutationMeta",
+    ),
+    "pullback.aot._signature": ("BackwardSignature", "Signature"),
+    "pullback.aot._wrappers": ("wrap_payload",),
+    "pullback.errors": (
+        "AOTError", "AliasError", "CaptureError", "ConcretizationError", "ConstantMutationError", "DoubleBackwardError",
+        "DynamicShapeError", "FunctionalizationError", "GuardError", "HigherOrderError", "LeakedTracerError",
+        "PartitionError", "RecompileLimitError", "TraceError", "TraceWarning", "UnsupportedTypeError",
+    ),
+    "pullback.graph.graph": ("Graph",),
+    "pullback.library._effects": ("debug_print", "effect_op"),
+}  # fmt: skip
+__getattr__, __dir__ = _deferred(
+    globals(), {name: module for module, names in _MODULES.items() for name in names}
+)
 
 __all__ = [
     "AOTError", "AliasError", "BackwardSignature", "CaptureError", "ConcretizationError", "ConstantMutationError",

@@ -88,6 +88,12 @@ class Outputs:
         at = self.first.get(id(root)) if root is not leaf else None
         if kind is OutputType.alias_of_intermediate_base_is_user_output and at == number:
             at = None  # it is replayed on that output in any case
+        if is_replayed and (at is not None or base is root) and root._data.storage is not payload.storage:
+            raise FunctionalizationError(
+                "a result is a view of a tensor that was given other memory",
+                why="the view lies in the memory that the tensor had before, and is made again from what it has now",
+                fix="take views again after assigning to .data",
+            )
         is_apart = base is not None and at is None and root is not root_tensor(base)
         is_of_input = is_custom and root is base and root is not leaf and not _is_custom_view(leaf)
         return OutputAliasInfo(
@@ -142,13 +148,14 @@ class Outputs:
         """The input that an output lies in the memory of, and is a view of: the nearest one of its storage."""
         payload, root = leaf._data, root_tensor(leaf)
 
-        def nearness(each: tuple[int, Primal]) -> tuple[bool, bool, bool, bool, int]:
+        def nearness(each: tuple[int, Primal]) -> tuple[bool, bool, bool, bool, bool, int]:
+            has_history = requires_grad(each[1].tensor) or not requires_grad(leaf)
             base: TracedArray = each[1].tensor._data
             is_beginning = relative(payload, base) is not None
             was_beginning = relative(payload, each[1].payload) is not None
             is_root = root_tensor(each[1].tensor) is root
             counts = each[1].tensor._counter is leaf._counter
-            return is_beginning, was_beginning, is_root, counts, len(base.steps) if is_beginning else 0
+            return has_history, is_beginning, was_beginning, is_root, counts, len(base.steps) if is_beginning else 0
 
         found = [each for each in self.inputs if each[1].tensor._data.storage is payload.storage]
         if payload.storage.slot is None:  # memory made here that an input was given: views of that input know it

@@ -113,20 +113,21 @@ def joint_graph(fn: Callable[..., Any], *args: Any, loss_index: int | None = Non
     if options.joint_pass is not None:
         graph = options.joint_pass(graph)
     if loss_index is not None:
-        graph = _with_loss(graph, len((found.flat or found).inputs), loss_index)
+        graph = _with_loss(graph, found.flat or found, loss_index)
     graph = graph.simplify().cse().dce()
     signature = signature_of(found, graph, fn, options.static_inputs, loss_index)
     count = (found.flat or found).num_forward_outputs
     return Joint(graph, found.meta, count, found.in_tree, found.out_tree, found, signature)
 
 
-def _with_loss(graph: Graph, count: int, loss_index: int) -> Graph:
+def _with_loss(graph: Graph, found: Capture, loss_index: int) -> Graph:
     """The joint graph in which the gradient of one output is one, and there are no others."""
+    count = len(found.inputs)
     wanted = f"tangent({PlainAOTOutput(loss_index).expr()})"
     defined = tuple([desc.expr() == wanted for desc in graph.input_descs[count:]])
     if True not in defined or graph.inputs[count + defined.index(True)].type.shape != ():
         raise ValueError(f"loss_index={loss_index}: output {loss_index} is no scalar that requires grad")
-    graph = specialised(graph, count, defined)
+    graph = specialised(graph, count, defined, found.meta.effect_sources)
     seed = graph.inputs[count]
     one = np.ones((), seed.type.dtype)
     one.flags.writeable = False
@@ -157,7 +158,8 @@ def aot_function(
     """`fn`, captured at its first call and compiled by functions of your own.
 
     A compiler is called with a graph and the types of its inputs, and returns a function that takes one list of arrays
-    and returns one. `Graph.eval_boxed` is such a function.
+    and returns one. `Graph.eval_boxed` is such a function. A Python loop of many steps is a `scan` in the graph, unless
+    `reroll=False` is given.
     """
     compilers = Compilers(fw_compiler, bw_compiler, inference_compiler, partitioner, memory_budget)
     return CompiledFunction(

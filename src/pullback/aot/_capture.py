@@ -14,7 +14,13 @@ from pullback.aot._analysis import Outputs
 from pullback.aot._input_analysis import input_info
 from pullback.aot._joint import Roots, add_backward, separate_from_backward
 from pullback.aot._leaves import array_of, check_leaves, is_array, overlapping
-from pullback.aot._left_behind import check_host_randomness, check_modes, guarded_modes, host_randomness
+from pullback.aot._left_behind import (
+    check_gradients,
+    check_host_randomness,
+    check_modes,
+    guarded_modes,
+    host_randomness,
+)
 from pullback.aot._memory import Steps, alias_error, base_of_group, memory_of, same_steps
 from pullback.aot._metadata import (
     OWN,
@@ -25,12 +31,13 @@ from pullback.aot._metadata import (
 )
 from pullback.aot._stops import Stops, stops_of
 from pullback.aot._trace import Primal, Trace, WrittenAlias
+from pullback.aot._trials import BeginAgain, Trials
 from pullback.aot._wrappers import check_plain, is_wrapped
 from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.state import change_grad, current
 from pullback.declare.op import registry
-from pullback.errors import AliasError, TraceError
+from pullback.errors import AliasError, AutogradError, TraceError
 from pullback.graph.aliasing import root_of
 from pullback.graph.descriptors import (
     CapturedAOTInput,
@@ -60,6 +67,7 @@ class Options:
     higher_order: str = "retrace"
     dynamic: bool = False
     joint_pass: Callable[[Graph], Graph] | None = None
+    reroll: bool = True  # make loops of what Python loops left in the graph: graph/rerolling.py
 
     def __post_init__(self) -> None:
         for name, allowed in (("captures", ("lift", "error", "constant")), ("higher_order", ("retrace", "error"))):
@@ -123,28 +131,30 @@ def capture(
     watcher: Any = None,
 ) -> Capture:  # fmt: skip
     """Run `function` once on stand-ins for its arguments. It is run again for each group of overlapping arguments of
-    which it writes one. A `watcher` is told what the function asks about sizes that vary."""
+    which it writes one, and where a backward pass that fails has effects (`_trials.py`). A `watcher` is told what the
+    function asks about sizes that vary."""
     check_leaves(unflatten(in_tree, leaves), leaves, "args")
     merged: tuple[tuple[int, ...], ...] = ()
+    trials = Trials()
     while True:
         trace = Trace(options.captures, merged)
         trace.watcher = watcher
         try:
-            captured = run_traced(trace, function, leaves, in_tree, options, backward, Maker)
-            captured.in_tree = in_tree
-            captured.literals = {slot: leaf for slot, leaf in enumerate(leaves) if not is_input(leaf)}
-            return captured
+            return run_traced(trace, function, leaves, in_tree, options, Maker, trials if backward else None)
         except WrittenAlias as written:
-            merged = (*merged, written.group)
+            merged, trials = (*merged, written.group), Trials()
+        except BeginAgain:
+            pass
         finally:
             trace.close()
 
 
 def run_traced(
-    trace: Trace, function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, backward: bool,
-    make: type[Maker],
+    trace: Trace, function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, make: type[Maker],
+    trials: Trials | None,
 ) -> Capture:  # fmt: skip
-    """Run the function in this trace; `make` turns what it leaves into a capture."""
+    """Run the function in this trace; `make` turns what it leaves into a capture, with gradients if there are `trials`
+    to find out where they come from."""
     arrays = {slot: leaf for slot, leaf in enumerate(leaves) if is_input(leaf)}
     real = {slot: array_of(leaf) for slot, leaf in arrays.items() if is_array(leaf) and not is_wrapped(leaf)}
     groups = [group for group in overlapping(real) if len({id(leaves[slot]) for slot in group}) > 1]
@@ -165,9 +175,24 @@ def run_traced(
         outs, out_tree = flatten(result)
         check_leaves(result, outs, "output")
         outs = [trace.lifted(leaf) if isinstance(leaf, Tensor) else leaf for leaf in outs]
-        maker = make(trace, outs, options)
+        check_gradients(trace, outs)
+        maker = _made(make, trace, outs, options)
         maker.meta.grad_enabled_mutation = grad_after if grad_after is not grad_before else None
-        return maker.finish(out_tree, backward)
+        captured = maker.finish(out_tree, trials)
+        captured.in_tree = in_tree
+        captured.literals = {slot: leaf for slot, leaf in enumerate(leaves) if not is_input(leaf)}
+        return captured
+
+
+def _made(make: type[Maker], trace: Trace, outs: list[Any], options: Options) -> Maker:
+    try:
+        return make(trace, outs, options)
+    except AutogradError as error:  # eager code raises it when somebody asks for the history, and not before
+        raise TraceError(
+            f"a result or an argument has lost its history: {error.what}",
+            why="what its history is decides what is compiled",
+            fix="return a .detach() of it, or do not write to what it is a view of",
+        ) from error
 
 
 def is_input(leaf: Any) -> bool:
@@ -245,7 +270,7 @@ class Maker:
 
     # The graph.
 
-    def finish(self, out_tree: Any, backward: bool) -> Capture:
+    def finish(self, out_tree: Any, trials: Trials | None) -> Capture:
         """Add outputs, tangents and gradients to the graph."""
         trace, graph, meta = self.trace, self.trace.graph, self.meta
         roots = self._roots()
@@ -254,10 +279,10 @@ class Maker:
             graph.add("store", [target, stored], {}, [])
         for value, desc in finals:
             graph.add_output(value, desc)
-        is_training = bool(roots) and backward
+        is_training = bool(roots) and trials is not None
         self._let_go_of_retained()
-        if is_training:
-            add_backward(trace, meta, roots, self._fresh_leaves(), self.options.strict)
+        if roots and trials is not None:
+            add_backward(trace, meta, roots, self._fresh_leaves(), self.options.strict, trials)
             separate_from_backward(graph, self.borrowed)
         return Capture(
             graph=graph, meta=meta, inputs=self._graph_inputs(), out_tree=out_tree,
@@ -285,8 +310,9 @@ class Maker:
                     made = self._once(made)
             finals.append((made, PlainAOTOutput(position)))
         for base, position in zip(self.outputs.bases, self.outputs.introduced_by, strict=True):
-            value = self._once(self._own(base._data))
-            finals.append((value, IntermediateBaseAOTOutput(PlainAOTOutput(position))))
+            value = self._own(base._data)
+            self._note_borrowed(len(finals), base._data, value)
+            finals.append((self._once(value), IntermediateBaseAOTOutput(PlainAOTOutput(position))))
         return finals
 
     def _kept(self) -> Iterator[Any]:

@@ -28,17 +28,24 @@ class Compilers:
         # What backends say of themselves: the backward graph takes gradients as they come; they fuse.
         self.takes_any_layout = getattr(self.backward, "layout", "exact") == "any"
         self.recompute_is_free = bool(getattr(forward, "recompute_is_free", False))
+        # Loops keep less for their gradients where that is computed again in no time; None if backends do not fuse.
+        self.narrow_loops: Callable[[Graph], Graph] | None = getattr(forward, "narrow_loops", None)
+        # Which operators of a graph they leave to NumPy, and why; None if there is nothing to tell.
+        self.left_to_numpy: Callable[[Graph], list[tuple[str, str]]] | None = getattr(forward, "left_to_numpy", None)
 
     def looking(self) -> Compilers:
         """The same without compiling anything, for those who only want to know."""
         made = Compilers(lambda graph, types: graph.eval_boxed, None, None, self.partitioner, self.memory_budget)
-        made.recompute_is_free = self.recompute_is_free
+        made.recompute_is_free, made.left_to_numpy = self.recompute_is_free, self.left_to_numpy
+        made.narrow_loops = self.narrow_loops
         return made
 
     def split(self, graph: Graph, count: int, static: tuple[int, ...]) -> Partition:
         """The two halves of a joint graph."""
         if callable(self.partitioner):
             return self.partitioner(graph, count)
+        if self.narrow_loops is not None:
+            graph = self.narrow_loops(graph)
         settings = {
             "method": self.partitioner, "memory_budget": self.memory_budget, "static_inputs": static,
             "recompute_is_free": self.recompute_is_free,

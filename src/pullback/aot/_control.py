@@ -7,6 +7,7 @@ each, and become graphs inside of one node.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init:
     tensor(6)
     """
     if isinstance(lower, int) and isinstance(upper, int):
-        steps = np.arange(lower, max(lower, upper))
+        steps = np.arange(index(lower), index(max(lower, upper)))
         return scan(lambda carry, i: (body_fun(i, carry), None), init, steps)[0]
 
     def step(state: Any) -> Any:

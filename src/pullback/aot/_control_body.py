@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._control_flow import NO_GRAD, NO_LIMITS, Limits
-from pullback.aot._trace import InputBoundary, Trace
+from pullback.aot._control_leaves import of_payload
+from pullback.aot._stand_ins import InputBoundary
+from pullback.aot._trace import Trace
+from pullback.aot._wrappers import is_wrapped
 from pullback.autograd._engine import run_pass
 from pullback.autograd._function_node import FunctionNode
 from pullback.autograd._node import Node
@@ -129,6 +132,8 @@ class BodyTrace(Trace):
             return tensor
         known = self.outside.get(id(tensor))
         if known is None:
+            if is_wrapped(tensor):
+                raise of_payload(tensor, f"what the {self.role} uses")
             given = Given(tensor.shape, tensor.dtype, self.grad, is_own=False)
             known = self.outside[id(tensor)] = (tensor, self.stand_in(given))
         return known[1]

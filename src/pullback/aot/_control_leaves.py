@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import optree
 
+from pullback.aot._wrappers import is_wrapped
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.spec import describe
+from pullback.core.state import current
 from pullback.declare.op import registry
+from pullback.errors import TraceError
+from pullback.payloads.recorder import user_location
 from pullback.tensors.tensor import Tensor, as_constant
 
 _NUMBERS = (int, float, complex, np.ndarray, np.generic)
@@ -27,6 +32,8 @@ class Tree:
         self.leaves: list[Tensor | None] = []
         for position, leaf in enumerate(found):
             if leaf is None or isinstance(leaf, Tensor):
+                if current().trace is not None and is_wrapped(leaf):
+                    raise of_payload(leaf, f"{what}{paths(tree, len(found))[position]}")
                 self.leaves.append(leaf)
             elif isinstance(leaf, _NUMBERS):
                 self.leaves.append(as_constant(leaf))
@@ -60,6 +67,18 @@ def _no_tensor(leaf: Any, name: str) -> TypeError:
     return TypeError(
         f"{name} is of type {type(leaf).__name__}: loops and branches take and return tensors, arrays and numbers; "
         "let the function close over anything else"
+    )
+
+
+def of_payload(tensor: Any, name: str) -> TraceError:
+    """The error for a tensor on a payload made of arrays, inside of control flow."""
+    kind = type(tensor._data).__name__
+    return TraceError(
+        f"{name} is a tensor on a {kind}: compiled loops and branches take and return plain tensors only",
+        location=user_location(),
+        why="the graph of a body has arrays, and what they are the parts of is known to the function around it only",
+        fix=f"pass the parts of the {kind} as tensors and put them together behind, use pb.where for a choice, or call "
+        "the loop outside of the compiled function",
     )
 
 
@@ -101,7 +120,7 @@ def pair_of(who: str, returned: Any) -> tuple[Any, Any]:
 
 def length_of(who: str, xs: Tree, length: int | None) -> int:
     """The number of steps of a scan."""
-    found = None if length is None else int(length)
+    found = None if length is None else operator.index(length)  # int() would fix a length that varies
     if found is not None and found < 0:
         raise ValueError(f"{who}: length must not be negative, got {length}")
     for name, leaf in xs.named():

@@ -136,14 +136,13 @@ class _Finder:
         return ("product", self.factor(flipped.operands[0]), self.factor(second), (inner, rows, second.type.shape[1]))
 
     def outer_product(self, node: Node) -> Recipe | None:
-        first, second = node.operands
-        if type(first) is not Value or type(second) is not Value or first.type.ndim != 2 or second.type.ndim != 2:
+        if not all(type(x) is Value for x in node.operands):
             return None
-        rows, columns = first.type.shape, second.type.shape
-        if rows[1] != 1 or columns[0] != 1 or rows[0] == 1 or columns[1] == 1:
+        column, row = sorted(node.operands, key=_is_row)
+        (rows, *one), (*other, columns) = column.type.shape or (1,), row.type.shape or (1,)
+        if one != [1] or other not in ([], [1]) or rows == 1 or columns == 1:
             return None
-        factors = self.factor(_unviewed(first)), self.factor(_unviewed(second))
-        return ("product", *factors, (1, rows[0], columns[1]))
+        return ("product", self.factor(_unviewed(column)), self.factor(_unviewed(row)), (1, rows, columns))
 
     def reduced(self, node: Node) -> Recipe | None:
         known = self._known(node.operands[0])
@@ -154,6 +153,10 @@ _RULES = {
     "add": _Finder.sum_of_two, "permute_dims": _Finder.transposed, "matmul": _Finder.product,
     "multiply": _Finder.outer_product, "sum": _Finder.reduced, "copy": _Finder.copied,
 }  # fmt: skip
+
+
+def _is_row(value: Value) -> bool:
+    return value.type.ndim < 2 or value.type.shape[0] == 1
 
 
 def _unviewed(value: Value) -> Value:

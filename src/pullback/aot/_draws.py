@@ -34,6 +34,13 @@ def nodes_in(program: Program) -> Iterator[Node]:
             yield from nodes_in(body)
 
 
+def is_repeatable(node: Node) -> bool:
+    """May a node run again, and nobody notices? Not if it has an effect, or draws from what can not be put back."""
+    call = node.attrs.get("call")
+    has_effect = call is not None and call.definition.effect is not None
+    return not has_effect and (node.effect != "random" or "generator" in node.attrs)
+
+
 def states_of(sources: Iterable[Any]) -> States:
     """Where the streams of generators are."""
     chosen = [numpy_generator(source) for source in sources]

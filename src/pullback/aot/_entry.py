@@ -8,25 +8,31 @@ gradients lead to get none, as in eager code.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pullback.aot._backward_effects import happens
 from pullback.aot._capture import Capture, GraphInput, Options
 from pullback.aot._compilers import Compilers, flat
-from pullback.aot._draws import nodes_in, sources_of
+from pullback.aot._draws import is_repeatable, nodes_in, sources_of
 from pullback.aot._fits import Fit
-from pullback.aot._masks import sources_of_gradients, specialised, zeros
+from pullback.aot._masks import bits_of, sources_of_gradients, specialised, zeros
 from pullback.aot._metadata import OWN, MutationType
 from pullback.aot._partition import Partition
 from pullback.aot._private import with_private_copies
 from pullback.aot._stops import with_stops
+from pullback.core.reports import reported
 from pullback.core.spec import spec_for
 from pullback.errors import HigherOrderError
+from pullback.graph import rerolling
 from pullback.graph.descriptors import DummyAOTOutput
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD
+from pullback.graph.rewrite import shared
 
 _MOST_MASKS = 8
 
@@ -38,6 +44,7 @@ class Entry:
         self, captured: Capture, compilers: Compilers, options: Options, function: Callable[..., Any] | None = None
     ) -> None:
         self.capture = captured
+        self.straight = captured.graph if captured.stops else Graph()  # the graph that the stops are about
         self.function = function
         self.fit = Fit(captured, function)
         self.compilers = compilers
@@ -46,14 +53,22 @@ class Entry:
         self.inputs: list[GraphInput] = captured.inputs
         self.is_training = captured.is_training
         self.deferred_error = captured.meta.deferred_backward_error
+        infos = [given.info for given in self.inputs]
         self.overwrites_inputs = any(
-            given.info.mutation_type is not MutationType.NOT_MUTATED for given in self.inputs
+            info.mutation_type is not MutationType.NOT_MUTATED or info.version_bumps for info in infos
         )
         self.has_short_way = False  # see _fast_call.py
+        # The compiled backward for the gradient of the first output alone, once there is one, if nothing can go wrong
+        # with it: nodes of calls from then on are fast.
+        self.quick: Callable[..., Any] | None = None
         self.lock = threading.RLock()
+        self.compiled: list[tuple[str, Any]] = []  # what backends made of the graphs, with the names of the graphs
         self.partition: Partition | None = None
         self._backwards: dict[tuple[bool, ...], Any] = {}
+        self._differentiable: dict[tuple[bool, ...], Any] = {}
         self._recorded: dict[tuple[bool, ...], Any] = {}
+        # Makes a compiled function of the gradients, for derivatives of them. Without it the graph is run node by node.
+        self.compiled_again: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
         self._led_from: list[int] | None = None
         self._reads: dict[tuple[bool, ...], frozenset[int]] = {}
         self._compile_forward()
@@ -67,26 +82,31 @@ class Entry:
         keeps = self.is_training and options.higher_order == "retrace"
         self.draw_sources = sources_of(self.graph) if keeps else ()
         self.tangent_specs = tuple([spec_for(each.shape, each.dtype) for each in tangents])
+        self.first_alone = tuple([number == 0 for number in range(len(tangents))])
 
     # Compiling.
 
     def _compile_forward(self) -> None:
+        if self.options.reroll and rerolling.is_long(self.capture.graph):
+            self._roll()
         captured = self.capture
         graph = pruned(captured)
         if self.options.joint_pass is not None and self.is_training:
-            graph = self.options.joint_pass(graph)
-        graph = graph.simplify().cse().dce()
+            graph = self.options.joint_pass(graph.copy())
+        with reported(f"simplification of {len(graph.nodes)} nodes"):
+            graph = graph.simplify().cse().dce()
         self.graph = graph
-        types = [value.type for value in graph.inputs]
         if not self.is_training or self.deferred_error is not None:
             graph = self._without_gradients(graph) if self.is_training else graph
             graph.name = "inference" if not self.is_training else "forward"
             self.forward_graph = graph
             compiler = self.compilers.inference if not self.is_training else self.compilers.forward
-            self.forward = flat(compiler(graph, [value.type for value in graph.inputs]))
+            self.compiled_forward = self._compiled(compiler, graph)
+            self.forward = flat(self.compiled_forward)
             self.saved: list[Any] = []
             return
-        split = self.compilers.split(graph, captured.num_forward_outputs, self._static())
+        with reported(f"partition of {len(graph.nodes)} nodes"):
+            split = self.compilers.split(graph, captured.num_forward_outputs, self._static())
         self.partition = split = with_private_copies(split, captured.inputs_read_later, captured.outputs_read_later)
         split.forward.name = "forward"
         split.backward.name = "backward"
@@ -95,7 +115,32 @@ class Entry:
         self.meta.bw_donated_idxs = [k for k, saved in enumerate(split.saved) if saved.is_donated]
         self.meta.num_tensors_saved_with_no_vc_check = sum(not saved.is_checked for saved in split.saved)
         self.meta.num_symints_saved_for_bw = 0  # sizes are part of the graph
-        self.forward = flat(self.compilers.forward(split.forward, types[: len(split.forward.inputs)]))
+        self.compiled_forward = self._compiled(self.compilers.forward, split.forward)
+        self.forward = flat(self.compiled_forward)
+
+    def _roll(self) -> None:
+        """Have loops in place of what Python loops left in the graph, and let go of the straight graph."""
+        captured = self.capture
+        try:
+            with reported(f"rolling of {len(captured.graph.nodes)} nodes"):
+                graph = rerolling.reroll(captured.graph)
+                if graph is not captured.graph:
+                    graph.verify()
+        except Exception as error:
+            if self.options.strict:
+                raise
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            warnings.warn(f"a long function is compiled without loops, because of {reason}", stacklevel=2)
+            return
+        if graph is not captured.graph:
+            if len(captured.meta.traced_tangents) > 1:
+                self._led_from = sources_of_gradients(captured)
+            self.capture = replace(captured, graph=graph)
+
+    def _compiled(self, compiler: Any, graph: Graph) -> Any:
+        compiled = compiler(graph, [value.type for value in graph.inputs])
+        self.compiled.append((graph.name, compiled))
+        return compiled
 
     def _without_gradients(self, graph: Graph) -> Graph:
         """The forward part of a joint graph whose backward can not be."""
@@ -126,18 +171,28 @@ class Entry:
         assert self.partition is not None
         graph = self.partition.backward
         if False in defined:
-            if len(self._backwards) > _MOST_MASKS:
+            if len(self._backwards) > _MOST_MASKS and not self.meta.effect_sources:
                 return None
             graph = self._specialised(graph, len(self.saved), defined)
-        return flat(self.compilers.backward(graph, [value.type for value in graph.inputs]))
+        compiled = self._compiled(self.compilers.backward, graph)
+        if defined == self.first_alone and self._is_quick(graph, compiled):
+            self.quick = compiled.flat
+        return flat(compiled)
+
+    def _is_quick(self, graph: Graph, compiled: Any) -> bool:
+        """Does a backward graph give what its types say, by one of our backends, and run no code of the user's?"""
+        meta = self.meta
+        has_effects = any(node.effect is not None or "call" in node.attrs for node in nodes_in(graph))
+        is_refused = meta.deferred_errors or meta.backward_writes or self.deferred_error is not None
+        return hasattr(compiled, "flat") and not has_effects and not is_refused
 
     def _specialised(self, graph: Graph, lead: int, defined: tuple[bool, ...]) -> Graph:
         """`specialised`, with gradients exactly for those inputs that eager code has gradients for. Simplification may
         have found a gradient to be zero: it is there if a gradient that led to it is."""
         if self._led_from is None:
             self._led_from = sources_of_gradients(self.capture)
-        graph = specialised(graph, lead, defined)
-        arrived = sum(1 << k for k, there in enumerate(defined) if there)
+        graph = specialised(graph, lead, defined, self.meta.effect_sources)
+        arrived = bits_of(defined)
         for position, sources in enumerate(self._led_from):
             value = graph.outputs[position]
             if value is not None and not sources & arrived:
@@ -191,17 +246,37 @@ class Entry:
     def differentiable_backward(self, defined: tuple[bool, ...]) -> tuple[Graph, frozenset[int]]:
         """The gradients as a differentiable function of inputs and tangents, a graph to be run on tensors; and the
         inputs that it reads. Behind the gradients are the values that the backward pass stores."""
+        found = self._differentiable.get(defined)
+        if found is None:
+            with self.lock:
+                found = self._differentiable[defined] = self._without_saved(defined)
+        return found
+
+    def recorded(self, defined: tuple[bool, ...], graph: Graph) -> Callable[..., tuple[Any, ...]]:
+        """That graph as a function of tensors. It is captured like any other, so that its results have a compiled
+        backward, and so on."""
         found = self._recorded.get(defined)
         if found is None:
             with self.lock:
-                found = self._recorded[defined] = self._without_saved(defined)
+                found = self._recorded.get(defined)
+                if found is None:
+                    found = _on_tensors(graph)
+                    found = found if self.compiled_again is None else self.compiled_again(found)
+                    self._recorded[defined] = found
         return found
+
+    def inputs_read(self) -> list[int]:
+        """The inputs, by position, whose values the function or its gradients depend on."""
+        read = {x for node in self.graph.nodes for x in node.inputs}
+        return [k for k, value in enumerate(self.graph.inputs[: len(self.inputs)]) if value in read]
 
     def _without_saved(self, defined: tuple[bool, ...]) -> tuple[Graph, frozenset[int]]:
         count = self.capture.num_forward_outputs
         stops = self.capture.stops
-        graph = with_stops(self.capture.graph, stops, count) if stops else self.graph.copy()
-        stored = [node.operands[1] for node in graph.nodes if node.op == "store" and node.tag == BACKWARD]
+        graph = with_stops(self.straight, stops, count) if stops else self.graph.copy()
+        stores = [node for node in graph.nodes if node.op == "store" and node.tag == BACKWARD]
+        arrived, effects = bits_of(defined), self.meta.effect_sources
+        stored = [node.operands[1] if happens(node, effects, arrived) else None for node in stores]
         graph.nodes = [node for node in graph.nodes if node.op != "store"]
         graph.outputs = [*graph.outputs[count:], *stored]
         graph.output_descs = [*graph.output_descs[count:], *map(DummyAOTOutput, range(len(stored)))]
@@ -211,6 +286,11 @@ class Entry:
         _check_repeatable(graph)
         read = {x for node in graph.nodes for x in node.inputs}.union(x for x in graph.outputs if x is not None)
         return graph, frozenset(k for k, value in enumerate(graph.inputs[: len(self.inputs)]) if value in read)
+
+    def writes(self, defined: tuple[bool, ...]) -> list[bool]:
+        """Which of the writes of the backward pass happen if these gradients arrive."""
+        sources, arrived = self.meta.effect_sources, bits_of(defined)
+        return [any(bits & arrived for bits in sources.get(-1 - k, (-1,))) for k in self.meta.backward_writes]
 
     def fitting_tangent(self, position: int, gradient: Any) -> Any:
         """A gradient as the backward graph takes it."""
@@ -230,12 +310,17 @@ class Entry:
         return self.fit.misfit(leaves)
 
 
+def _on_tensors(graph: Graph) -> Callable[..., tuple[Any, ...]]:
+    def gradients(*operands: Any) -> tuple[Any, ...]:
+        return tuple(graph.run_on(*operands))
+
+    return gradients
+
+
 def _check_repeatable(graph: Graph) -> None:
     """Raise if what is computed again has effects, which must not happen again."""
     for node in nodes_in(graph):
-        call = node.attrs.get("call")
-        has_effect = call is not None and call.definition.effect is not None
-        if has_effect or (node.effect == "random" and "generator" not in node.attrs):
+        if not is_repeatable(node):
             raise HigherOrderError(
                 f"a derivative of a compiled backward pass needs the results of {node.op}, which has effects",
                 why="it is computed by running the graph again, and effects and draws would happen again",
@@ -263,7 +348,7 @@ def _room(kind: Any) -> Any:
 
 def pruned(captured: Capture) -> Graph:
     """The captured graph without the outputs that the runtime makes from others."""
-    graph = captured.graph.copy()
+    graph = shared(captured.graph)
     first = captured.num_forward_outputs - len(captured.meta.output_info) - captured.meta.num_intermediate_bases
     for position, info in enumerate(captured.meta.output_info):
         if info.output_type not in OWN or info.duplicate_of is not None:

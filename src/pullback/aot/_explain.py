@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import collections
 import inspect
 import json
 from collections.abc import Callable
@@ -43,6 +44,7 @@ class Explanation:
             "inputs": [*_inputs(entry, names, types), *_captures(entry)],
             "outputs": _outputs(entry),
             **_graphs(entry),
+            **_left_to_numpy(entry),
             "guards": _guards(entry),
             "notes": [*notes, *_groups(entry)],
         }  # fmt: skip
@@ -140,6 +142,21 @@ def _graphs(entry: Entry) -> dict[str, Any]:
             "backward": stats.get("backward_flops", 0),
             "recompute": stats.get("recompute_flops", 0),
         },
+    }
+
+
+def _left_to_numpy(entry: Entry) -> dict[str, Any]:
+    """The operators that a native backend has no native code for."""
+    tell = entry.compilers.left_to_numpy
+    if tell is None:
+        return {}
+    graphs = [entry.forward_graph, *([] if entry.partition is None else [entry.partition.backward])]
+    told = collections.Counter((graph.name, *each) for graph in graphs for each in tell(graph))
+    return {
+        "left_to_numpy": [
+            {"graph": name, "operator": operator, "reason": reason, "count": count}
+            for (name, operator, reason), count in told.items()
+        ]
     }
 
 

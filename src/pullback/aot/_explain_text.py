@@ -27,8 +27,16 @@ def table(data: dict[str, Any]) -> list[str]:
         f"recompute {', '.join(split['recomputed']) or 'none'}   flops fw {flops['forward']}  bw {flops['backward']}  "
         f"recompute {flops['recompute']}   peak {split['peak_bytes']} B",
         f"nodes    fw {graph['fw_nodes']}  bw {graph['bw_nodes']}   partition {split['method']}",
+        *_numpy(data.get("left_to_numpy")),
         f"notes    {'; '.join(data['notes']) or 'none'}",
     ]
+
+
+def _numpy(left: list[dict[str, Any]] | None) -> list[str]:
+    """What native code leaves to NumPy; no line if there is no native code."""
+    if left is None:
+        return []
+    return _aligned("numpy", [(x["graph"], str(x["count"]), x["operator"].lstrip("_"), x["reason"]) for x in left])
 
 
 def _aligned(title: str, rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -27,7 +27,7 @@ from pullback.aot._captured import CapturedTensor
 from pullback.aot._draws import states_of
 from pullback.aot._node import CompiledBackward
 from pullback.aot._plain_calls import LITERALS, is_plain, is_plain_entry
-from pullback.autograd._accumulate import accumulator_of
+from pullback.autograd._accumulate import new_accumulator
 from pullback.autograd._node import Node
 from pullback.autograd._variable import bump_version
 from pullback.core.pytree import unflatten
@@ -60,13 +60,17 @@ class _Writer:
     def __init__(self, entry: Any, leaves: list[Any]) -> None:
         self.entry = entry
         self.leaves = leaves
+        # A native function looks at arrays by itself, in a fraction of the time, and answers MISS.
+        guarded = getattr(entry.compiled_forward, "guarded", None)
+        found = None if guarded is None else guarded(MISS)
+        self.guarded, self.places = (None, []) if found is None else found
         self.scope: dict[str, Any] = {
             "CompiledBackward": CompiledBackward, "Leaf": Leaf, "MISS": MISS, "Node": Node, "Tensor": Tensor,
-            "accumulator_of": accumulator_of, "bump_version": bump_version, "current": current, "defaults": Defaults,
-            "entry": entry, "forward": entry.forward, "may_share_memory": np.may_share_memory, "modes": current(),
-            "ndarray": np.ndarray, "new_counter": new_counter, "next_stamp": next_stamp,
-            "out_tree": entry.capture.out_tree, "real": get_default_dtype(), "states_of": states_of,
-            "tangent_specs": entry.tangent_specs, "unflatten": unflatten,
+            "bump_version": bump_version, "current": current, "defaults": Defaults, "entry": entry,
+            "forward": self.guarded or entry.forward, "may_share_memory": np.may_share_memory, "modes": current(),
+            "ndarray": np.ndarray, "new_accumulator": new_accumulator, "new_counter": new_counter,
+            "next_stamp": next_stamp, "out_tree": entry.capture.out_tree, "real": get_default_dtype(),
+            "states_of": states_of, "tangent_specs": entry.tangent_specs, "unflatten": unflatten,
         }  # fmt: skip
         self.lines: list[str] = []
         self.steps: dict[Any, int] = {}  # on the ways to captured tensors, by place: several may have the same
@@ -86,6 +90,8 @@ class _Writer:
         if self.entry.draw_sources:
             self.lines.append("draws = states_of(entry.draw_sources)")
         self.lines.append(f"r = forward({', '.join(f'd_{name}' for name in self.names)})")
+        if self.guarded is not None:
+            self._miss(["r is MISS"])
         outputs = self._outputs()
         if self.entry.is_training:
             self._node()
@@ -168,11 +174,14 @@ class _Writer:
         )  # fmt: skip
         self._miss([*wrong, f"{name}._spec is not spec_{name}", f"{name}._extra is not None", kind])
         self.lines.append(f"d_{name} = {name}._data")
-        self._miss([f"not d_{name}.flags.carray"])
+        if self.guarded is None:
+            self._miss([f"not d_{name}.flags.carray"])
 
     def _array(self, array: Any, name: str) -> None:
         self.scope[f"shape_{name}"], self.scope[f"dtype_{name}"] = array.shape, array.dtype
         self.lines.append(f"d_{name} = {name}")
+        if self.guarded is not None:
+            return
         self._miss([
             f"type({name}) is not ndarray", f"{name}.shape != shape_{name}", f"{name}.dtype is not dtype_{name}",
             f"not {name}.flags.carray",
@@ -212,7 +221,8 @@ class _Writer:
             name = f"t{position}"
             self.scope[f"spec_{name}"] = spec_for(value.type.shape, value.type.dtype)
             self.lines += [
-                f"{name} = Tensor()", f"{name}._data = r[{self._first() + position}]", f"{name}._spec = spec_{name}",
+                f"{name} = Tensor()", f"{name}._data = {self._output(self._first() + position)}",
+                f"{name}._spec = spec_{name}",
                 f"{name}._node = {name}._counter = {name}._extra = {name}._meta = None",
             ]  # fmt: skip
             if info.requires_grad_for_backward:
@@ -225,6 +235,19 @@ class _Writer:
             return f"({', '.join(names)}{',' if names else ''})"
         return f"unflatten(out_tree, [{', '.join(names)}])"
 
+    def _output(self, k: int) -> str:
+        """An output of the graph."""
+        if self.guarded is None:
+            return f"r[{k}]"
+        kind, number = self.places[k]
+        return f"r[{number}]" if kind == "result" else f"d_{self.names[number]}"
+
+    def _saved(self) -> str:
+        count = self.entry.capture.num_forward_outputs
+        if self.guarded is None:
+            return f"tuple(r[{count}:])"
+        return f"({_listed([self._output(count + k) for k in range(len(self.entry.saved))])})"
+
     def _first(self) -> int:
         entry = self.entry
         return entry.capture.num_forward_outputs - len(entry.meta.output_info)
@@ -232,18 +255,21 @@ class _Writer:
     def _node(self) -> None:
         entry = self.entry
         behind = [self._edge(k) for k in range(len(entry.inputs))]
-        versions = [
-            f"0 if {name}._counter is None else {name}._counter.value" if type(leaf) is Tensor else "0"
-            for name, leaf in zip(self.names, self.given, strict=True)
-        ]
+        for name, leaf in zip(self.names, self.given, strict=True):
+            if type(leaf) is Tensor:
+                self.lines += [f"v_{name} = {name}._counter", f"v_{name} = 0 if v_{name} is None else v_{name}.value"]
+            else:
+                self.lines.append(f"v_{name} = 0")
         keeps = entry.options.higher_order == "retrace"
         self.lines += [
             "node = CompiledBackward()", "node.entry = entry", f"node.next = ({_listed(behind)})",
             "node.next_nr = node.rare = None", "node.output_specs = tangent_specs",
             f"node.num_outputs = {len(entry.tangent_specs)}", "node.spec = tangent_specs[0]",
             f"node.primals = {f'({_listed(self.names)})' if keeps else 'None'}",
-            f"node.versions = ({_listed(versions)})",
-            f"node.saved = list(r[{entry.capture.num_forward_outputs}:])", "node.seq = next_stamp()",
+            f"node.versions = ({_listed([f'v_{name}' for name in self.names])})",
+            f"node.saved = {self._saved()}", "node.seq = next_stamp()",
+            "node.quick = quick = entry.quick", "node.is_fast = quick is not None",
+            f"node.goes_to_leaves = {self._goes_to_leaves()}",
         ]  # fmt: skip
         if entry.draw_sources:
             self.lines.append("node.draws = draws")
@@ -263,9 +289,18 @@ class _Writer:
         self.lines += [
             f"n{k} = {name}._node.accumulator",
             f"n{k} = None if n{k} is None else n{k}()",
-            f"if n{k} is None: n{k} = accumulator_of({name})",
+            f"if n{k} is None: n{k} = new_accumulator({name})",
         ]
         return f"n{k}"
+
+    def _goes_to_leaves(self) -> str:
+        """Do the gradients go to leaves, to each one? What is captured may also be given."""
+        edges = [k for k in range(len(self.names)) if self.entry.inputs[k].wants_grad and self.entry.reaches[k]]
+        if not all(type(self.given[k]._node) is Leaf for k in edges):
+            return "False"
+        given = [k for k in edges if self.entry.inputs[k].slot is not None]
+        captured = [k for k in edges if k not in given]
+        return " and ".join(["quick is not None", *(f"n{k} is not n{c}" for k in given for c in captured)])
 
     def _watch(self) -> None:
         """What is saved and may be written by others is compared with its version when it is read."""
@@ -276,7 +311,7 @@ class _Writer:
             if saved.input_index is not None:
                 if type(self.given[saved.input_index]) is Tensor:
                     name = self.names[saved.input_index]
-                    watched.append(f"({position}, {name}, None, node.versions[{saved.input_index}])")
+                    watched.append(f"({position}, {name}, None, v_{name})")
             else:
                 name = f"t{saved.output_index - self._first()}"
                 self.lines.append(f"if {name}._counter is None: {name}._counter = new_counter()")

@@ -13,22 +13,26 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pullback import aot
 from pullback.aot._capture import Capture, Options
 from pullback.aot._compilers import Compilers
 from pullback.aot._dynamic import DynamicTable
 from pullback.aot._entry import Entry
-from pullback.aot._explain import Explanation
 from pullback.aot._fast_call import MISS, fast_call
 from pullback.aot._guards import call_key, difference, leaf_key
+from pullback.aot._inside import Inside
 from pullback.aot._leaves import flatten_arguments
 from pullback.aot._methods import BoundMethods
 from pullback.aot._wrappers_capture import capture, has_wrappers, is_capturable
 from pullback.aot._wrappers_entry import entry_for
 from pullback.aot._wrappers_runtime import run
+from pullback.core.collector import paused
+from pullback.core.reports import reported
 from pullback.core.state import current, open_levels
 from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, TraceError
 from pullback.payloads.traced import TracedArray
@@ -57,7 +61,7 @@ class _Eager:
 EAGER = _Eager()
 
 
-class CompiledFunction:
+class CompiledFunction(Inside):
     """A function that is captured when it is called with a new kind of arguments, and otherwise runs compiled."""
 
     def __init__(
@@ -103,17 +107,20 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result of the function."""
-        if kwargs:
-            names = tuple(sorted(kwargs))
-            calls = self._calls_by_names.get((len(args), names), ())
-            given = (*args, *[kwargs[name] for name in names]) if calls else args
+        if not kwargs:
+            for call in self._calls:
+                result = call(args)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
         else:
-            calls, given = self._calls, args
-        for call in calls:
-            result = call(given)
-            if result is not MISS:
-                self._hits += 1
-                return result
+            names = tuple(sorted(kwargs))
+            given = (*args, *[kwargs[name] for name in names])
+            for call in self._calls_by_names.get((len(args), names), ()):
+                result = call(given)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
         modes = current()
         if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
             return self._as_a_part(args, kwargs)
@@ -185,7 +192,7 @@ class CompiledFunction:
                 return entry
             captured = None if has_wrappers(leaves) else self._sizes.found(leaves, structure)
             if captured is not None:
-                entry = Entry(captured, self.compilers, self.options, self.function)
+                entry = self._entry_of(captured)
                 self._entries.setdefault(key, []).append(entry)
                 return entry
             reason = self._reason(key, leaves)
@@ -194,7 +201,7 @@ class CompiledFunction:
             self._misses += 1
             if reason is not None:
                 self._reasons.append(reason)
-            with self._in_trace(key):
+            with self._in_trace(key), paused():
                 entry = self._new_entry(leaves, structure)
             self._last_key = key
             self._entries.setdefault(key, []).append(entry)
@@ -217,7 +224,7 @@ class CompiledFunction:
 
     def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
         try:
-            return entry_for(self._capture(leaves, structure), self.compilers, self.options, self.function)
+            return self._entry_of(self._capture(leaves, structure))
         except AOTError as error:
             if self.fallback == "raise" or self.options.strict:
                 raise
@@ -226,10 +233,17 @@ class CompiledFunction:
                 self.function = error.instead(self.function)
             return EAGER
 
+    def _entry_of(self, captured: Capture) -> Any:
+        entry = entry_for(captured, self.compilers, self.options, self.function)
+        # The entry does not refer to this function, which would live until the garbage collector comes by.
+        entry.compiled_again = functools.partial(compiled_gradients, self.compilers, self.options)
+        return entry
+
     def _capture(self, leaves: list[Any], structure: Any) -> Capture:
         captured = None if has_wrappers(leaves) else self._sizes.capture(leaves, structure)
         if captured is None:
-            captured = capture(self.function, leaves, structure, self.options)
+            with reported(f"capture of {self._name}"):
+                captured = capture(self.function, leaves, structure, self.options)
         captured.in_tree = structure
         return captured
 
@@ -267,25 +281,30 @@ class CompiledFunction:
         """For every capture after the first: the first thing that differed from the one before, the last one last."""
         return list(self._reasons)
 
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+    def explain(self, *args: Any, **kwargs: Any) -> aot.Explanation:
         """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
         leaves, structure = flatten_arguments(args, kwargs)
         entry = entry_for(self._capture(leaves, structure), self.compilers.looking(), self.options, self.function)
         error = entry.deferred_error
         notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
-        return Explanation(entry, self.function, args, kwargs, notes)
+        return aot.Explanation(entry, self.function, args, kwargs, notes)
 
     def clear(self) -> None:
         """Forget all captures."""
         with self._lock:
             self._forget()
 
-    def entries(self) -> list[Entry]:
-        """The captures so far."""
-        return [entry for entries in self._entries.values() for entry in entries if entry is not EAGER]
-
     def __repr__(self) -> str:
         return f"<compiled {self._name}>"
+
+
+def compiled_gradients(
+    compilers: Compilers, options: Options, function: Callable[..., Any]
+) -> CompiledFunction:
+    """The gradients of a capture as a compiled function, for derivatives of them. Where they can not be captured, they
+    are computed all the same."""
+    own = replace(options, static_inputs=(), joint_pass=None, strict=False, dynamic=False)
+    return CompiledFunction(function, compilers, own, fallback="eager")
 
 
 def _recompiled() -> int:

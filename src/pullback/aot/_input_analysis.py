@@ -28,7 +28,8 @@ def input_info(trace: Trace, primal: Primal, keep: bool, group: int | None = Non
     flag = flag_set(primal)
     if flag:
         primal.edge = edge_of(tensor)
-    steps = () if swapped else relative(final, primal.payload) or ()
+    # Memory that it was given, and that turns out to be its own, was reached by views which are no change of shape.
+    steps = () if final.is_swapped_in else relative(final, primal.payload) or ()
     moved = swapped or layout_in(final, primal.payload) != layout_in(primal.payload, primal.payload)
     if steps and type(tensor._node) is Leaf:
         primal.former_edge, primal.edge = primal.edge, edge_of(tensor)  # another shape, another accumulator
@@ -38,6 +39,12 @@ def input_info(trace: Trace, primal: Primal, keep: bool, group: int | None = Non
             f"{primal.desc.expr()} was given other memory, and then written where gradients are recorded",
             why="the memory belongs to another tensor, whose history knows nothing of the write",
             fix="copy the values with copy_ instead of assigning to .data",
+        )
+    if swapped and flag and final.dtype != primal.payload.dtype:
+        raise FunctionalizationError(
+            f"{primal.desc.expr()} was given memory of another dtype, and then made to require grad",
+            why="the flag is set before anything else happens to an argument, and its own dtype need not allow it",
+            fix="assign to .data outside of the function",
         )
     to, place = _swapped_to(trace, final) if swapped else (None, None)
     return InputAliasInfo(

@@ -7,12 +7,14 @@ the edges at which the inputs' histories begin. Writes of a backward pass to inp
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from pullback.aot._backward_effects import effect_sources, reached_by, write_sources
 from pullback.aot._metadata import MemoryFormatMeta, ViewAndMutationMeta
 from pullback.aot._trace import Primal, Trace
+from pullback.aot._trials import Trials, check_left_nothing, mark
 from pullback.autograd._engine import run_pass
 from pullback.autograd._sparse import SparseGrad
 from pullback.autograd._variable import edge_of, requires_grad
@@ -31,19 +33,23 @@ Roots = list[tuple[Tensor, Any]]  # tensors that gradients arrive at, with the d
 
 
 def add_backward(
-    trace: Trace, meta: ViewAndMutationMeta, roots: Roots, fresh_leaves: list[Tensor], strict: bool
+    trace: Trace, meta: ViewAndMutationMeta, roots: Roots, fresh_leaves: list[Tensor], strict: bool, trials: Trials
 ) -> None:
     """Append the backward pass to the graph of a trace: tangents, gradients, and stores.
 
     An error of the backward pass itself is kept, and raised when the backward pass of a call is run, as in eager code:
     from the roots whose gradients lead there, and from no other.
     """
-    before = [_state(primal) for primal in trace.primals]
+    before, beginning = [_state(primal) for primal in trace.primals], mark(trace)
+    first = len(trace.graph.inputs)
     trace.begin_backward()
     tangents = [_tangent(trace, meta, tensor, desc) for tensor, desc in roots]
+    if len(roots) > 1:
+        trace.dependent = set(trace.graph.inputs[first:])
     edges: list[Any] = [edge_of(tensor) for tensor, _ in roots]
-    found, meta.deferred_errors = _gradients_and_errors(trace, edges, tangents, fresh_leaves)
-    _check_retained(trace, roots, edges, tangents, meta.deferred_errors)
+    found = _gradients_and_errors(trace, trials, edges, tangents, fresh_leaves)
+    meta.deferred_errors = trials.errors
+    _check_retained(trace, trials, roots, edges, tangents)
     if meta.deferred_errors and strict:
         raise next(iter(meta.deferred_errors.values()))
     if len(meta.deferred_errors) == len(roots):
@@ -51,9 +57,15 @@ def add_backward(
     for primal in trace.targets:
         for gradient, desc in trace.taken_apart(_payload(found.get(id(primal))), GradAOTOutput(primal.desc)):
             trace.graph.add_output(_value(trace, gradient), desc)
+    reached = reached_by(edges) if len(roots) > 1 else {}
+    if reached:
+        meta.effect_sources = effect_sources(trace, reached, beginning)
+        meta.gradient_sources = [reached.get(primal.edge[0], 0) for primal in trace.targets]
     if meta.deferred_backward_error is None:
         for index, (primal, state) in enumerate(zip(trace.primals, before, strict=True)):
             _add_store(trace, meta, primal, index, state)
+            if reached and index in meta.backward_writes:
+                meta.effect_sources[_store_number(index)] = write_sources(trace, primal.storage, reached, beginning)
     trace.graph.name = "joint"
 
 
@@ -82,32 +94,28 @@ def tangent_layout(payload: TracedArray) -> tuple[ArrayType, MemoryFormatMeta]:
 
 
 def _gradients_and_errors(
-    trace: Trace, edges: list[Any], tangents: list[TracedArray], leaves: list[Tensor]
-) -> tuple[dict[int, Any], dict[int, BaseException]]:
-    """The gradients of the inputs from all roots that have any, and the errors of the others by number."""
-    errors: dict[int, BaseException] = {}
-    chosen = list(range(len(edges)))
-    while chosen:
-        try:
-            return _gradients(trace, [edges[k] for k in chosen], [tangents[k] for k in chosen], leaves), errors
-        except (AOTError, InternalError):
-            raise
-        except Exception as error:
-            if len(chosen) == 1:
-                errors[chosen[0]] = error.with_traceback(None)
-                break
-        # Which of them is it? Each is tried alone, and then all that are left together.
-        for k in chosen:
+    trace: Trace, trials: Trials, edges: list[Any], tangents: list[TracedArray], leaves: list[Tensor]
+) -> dict[int, Any]:
+    """The gradients of the inputs from all roots that have any. The errors of the others are in `trials`."""
+    while chosen := trials.left(len(edges)):
+        before = mark(trace)
+        if not trials.untried:
             try:
-                _gradients(trace, [edges[k]], [tangents[k]], leaves)
+                return _gradients(trace, [edges[k] for k in chosen], [tangents[k] for k in chosen], leaves)
             except (AOTError, InternalError):
                 raise
             except Exception as error:
-                errors[k] = error.with_traceback(None)
-        if all(k not in errors for k in chosen):
-            raise InternalError("a backward pass raises, but from none of its roots alone")
-        chosen = [k for k in chosen if k not in errors]
-    return {}, errors
+                trials.note_failure(chosen, error)
+        else:  # Which of them is it? Each is tried alone, and then all that are left together.
+            root = trials.untried.pop(0)
+            try:
+                _gradients(trace, [edges[root]], [tangents[root]], leaves)
+            except (AOTError, InternalError):
+                raise
+            except Exception as error:
+                trials.errors[root] = error.with_traceback(None)
+        check_left_nothing(trace, before)
+    return {}
 
 
 def _gradients(trace: Trace, edges: list[Any], tangents: list[TracedArray], leaves: list[Tensor]) -> dict[int, Any]:
@@ -144,13 +152,13 @@ def _check_fresh_leaves(leaves: list[Tensor], gradients: Iterable[Any]) -> None:
 
 
 def _check_retained(
-    trace: Trace, roots: Roots, edges: list[Any], tangents: list[TracedArray], errors: dict[int, BaseException]
+    trace: Trace, trials: Trials, roots: Roots, edges: list[Any], tangents: list[TracedArray]
 ) -> None:
     """The gradient that a result retains must be what arrives from outside: nothing of it from other results."""
-    for tensor in trace.retaining:
-        others = [k for k, (root, _) in enumerate(roots) if root is not tensor and k not in errors]
-        if others and edge_of(tensor)[0] is not None:
-            targets: Any = [edge_of(tensor)]
+    for number, tensor in enumerate(trace.retaining):
+        others = [k for k in trials.left(len(roots)) if roots[k][0] is not tensor]
+        if number not in trials.checked and others and edge_of(tensor)[0] is not None:
+            before, targets = mark(trace), cast("Any", [edge_of(tensor)])
             with changed(grad=False):
                 (arrived,) = run_pass(
                     [edges[k] for k in others], [tangents[k] for k in others], True, False, None, targets
@@ -161,6 +169,8 @@ def _check_retained(
                     why="a compiled call is one node: a gradient inside of it is not seen",
                     fix="remove the call, or compute the other results outside of the function",
                 )
+            trials.checked.add(number)
+            check_left_nothing(trace, before)
 
 
 def _payload(gradient: Any) -> Any:
@@ -214,6 +224,11 @@ def _state(primal: Primal) -> _State:
     return primal.storage.generation, version_of(primal.tensor), primal.tensor._data
 
 
+def _store_number(index: int) -> int:
+    """Stands for the sequence number of a node of the tape, which the store of an input does not belong to."""
+    return -1 - index
+
+
 def _add_store(trace: Trace, meta: ViewAndMutationMeta, primal: Primal, index: int, before: _State) -> None:
     """Store what the backward pass has written to an input."""
     generation, version, payload = before
@@ -225,7 +240,8 @@ def _add_store(trace: Trace, meta: ViewAndMutationMeta, primal: Primal, index: i
         )
     if primal.storage.generation == generation:
         return
-    trace.graph.add("store", [primal.value, primal.storage.base], {}, [], BACKWARD)
+    node = trace.graph.add("store", [primal.value, primal.storage.base], {}, [], BACKWARD)
+    node.seq = _store_number(index)
     meta.backward_writes[index] = version_of(primal.tensor) - version
     if requires_grad(primal.tensor):
         meta.indices_of_inputs_that_requires_grad_with_mutations_in_bw.append(index)

@@ -1,4 +1,5 @@
-"""What a function may not leave changed behind when it is captured: modes, and the state of the host's generators."""
+"""What a function may not leave changed behind when it is captured: modes, gradients, the state of the host's
+generators."""
 
 from __future__ import annotations
 
@@ -8,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from pullback.aot._trace import Trace
 from pullback.core.state import current
 from pullback.errors import TraceError, TraceWarning
 from pullback.ops.creation import get_default_dtype
+from pullback.tensors.tensor import Tensor
 
 
 def guarded_modes() -> dict[str, Any]:
@@ -30,6 +33,20 @@ def check_modes(before: dict[str, Any]) -> None:
                 f"the function changed the {name} from {before[name]} to {value} and did not restore it",
                 why="a compiled call does not run the function, so the change would happen once only",
                 fix="use the context manager inside of the function, or make the change outside of it",
+            )
+
+
+def check_gradients(trace: Trace, outs: list[Any]) -> None:
+    """Raise if the function has left a gradient where its caller would find it: in a tensor that it was given, or in a
+    result that is a leaf or retains its gradient."""
+    inputs = (*trace.members.values(), *trace.targets)
+    for tensor in (*(primal.tensor for primal in inputs), *outs):
+        meta = tensor._meta if isinstance(tensor, Tensor) else None
+        if meta is not None and meta.grad is not None:
+            raise TraceError(
+                f"the function stores a gradient in the .grad of a tensor {tensor._spec!r} that its caller knows",
+                why="backward() adds to what is there already, and that is no part of what a capture depends on",
+                fix="compute gradients with pb.autograd.grad and return them, or call backward() outside",
             )
 
 

@@ -6,18 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from pullback.aot._backward_effects import Sources, happens
 from pullback.aot._capture import Capture
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD, Value
 from pullback.graph.types import type_of
 
 
-def specialised(graph: Graph, lead: int, defined: tuple[bool, ...]) -> Graph:
+def specialised(graph: Graph, lead: int, defined: tuple[bool, ...], effects: Sources | None = None) -> Graph:
     """A backward graph without the tangents that are not defined.
 
     Backward graphs are linear in the tangents: what depends on absent ones only is zero, and is left out. Where such a
-    value meets another, it is zeros, and in a sum it is nothing at all.
+    value meets another, it is zeros, and in a sum it is nothing at all. `effects` says which tangents lead to effects.
     """
+    arrived = bits_of(defined)
     copy = graph.copy()
     tangents = copy.inputs[lead:]
     zero = {value for value, there in zip(tangents, defined, strict=True) if not there}
@@ -28,6 +30,9 @@ def specialised(graph: Graph, lead: int, defined: tuple[bool, ...]) -> Graph:
         given = [replaced.get(x, x) if type(x) is Value else x for x in node.operands]
         reads_zero = [type(x) is Value and x in zero for x in given]
         is_alive = any(type(x) is Value and x in alive for x in given)
+        if effects and not happens(node, effects, arrived):
+            zero.update(node.results)
+            continue
         if any(reads_zero) and not is_alive and node.op != "store":
             zero.update(node.results)
             continue
@@ -61,7 +66,16 @@ def sources_of_gradients(captured: Capture) -> list[int]:
         if sources:
             led.update(dict.fromkeys(node.results, sources))
     gradients = graph.outputs[captured.num_forward_outputs :]
-    return [0 if value is None else led.get(value, 0) for value in gradients]
+    # A formula need not use the gradient that it is given. Then the tape says what leads to it.
+    otherwise = captured.meta.gradient_sources or [0] * len(gradients)
+    return [
+        0 if value is None else led.get(value, 0) or known for value, known in zip(gradients, otherwise, strict=True)
+    ]
+
+
+def bits_of(defined: tuple[bool, ...]) -> int:
+    """A set of tangents as bits."""
+    return sum(1 << k for k, there in enumerate(defined) if there)
 
 
 def zeros(graph: Graph, kind: Any) -> Value:

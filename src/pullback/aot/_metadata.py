@@ -138,6 +138,8 @@ class ViewAndMutationMeta:
     static_input_indices: tuple[int, ...] = ()
     indices_of_inputs_that_requires_grad_with_mutations_in_bw: list[int] = field(default_factory=list)
     backward_writes: dict[int, int] = field(default_factory=dict)  # by input of the graph: writes in a backward pass
+    effect_sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # see _backward_effects.py
+    gradient_sources: list[int] = field(default_factory=list)  # for each input: the tangents that lead to it, as bits
     bw_donated_idxs: list[int] | None = None
     num_tensors_saved_with_no_vc_check: int | None = None
     num_symints_saved_for_bw: int | None = None

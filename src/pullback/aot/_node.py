@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._draws import drawing_again
-from pullback.aot._run_again import can_run_again, gradients_of_function
+from pullback.aot._run_again import check_can_run_again, gradients_of_function
 from pullback.autograd._node import Node, released_error
 from pullback.autograd._saved import SavedVariable, version_error
 from pullback.autograd._variable import bump_version
@@ -25,16 +25,17 @@ class CompiledBackward(Node):
     could change them: inputs, outputs, and everything if there are hooks on saved values."""
 
     __slots__ = (
-        "draws", "entry", "next_nr", "num_outputs", "output_specs", "primals", "saved", "versions", "watched",
-        "written",
+        "draws", "entry", "goes_to_leaves", "is_fast", "next_nr", "num_outputs", "output_specs", "primals", "quick",
+        "saved", "versions", "watched", "written",
     )  # fmt: skip
 
     draws: Any  # where generators were when the call began; unset if it draws nothing
     entry: Any
     output_specs: tuple[Spec | None, ...]
     primals: tuple[Any, ...] | None  # the inputs themselves, for derivatives of the backward pass
+    quick: Any  # what `pull` calls: the backward graph for the first output alone; unset if it is not `is_fast`
     versions: tuple[int, ...]
-    saved: list[Any] | None
+    saved: tuple[Any, ...] | None
     written: tuple[tuple[Any, int], ...]  # inputs that the backward pass writes to, and how often; unset if none
     watched: tuple[Any, ...]  # (position in saved, tensor or None, counter or None, version): what others may write
 
@@ -53,6 +54,7 @@ class CompiledBackward(Node):
         node.saved = None
         node.watched = ()
         node.rare = None
+        node.is_fast = node.goes_to_leaves = False
         node.seq = next_stamp()
         return node
 
@@ -79,18 +81,11 @@ class CompiledBackward(Node):
             return (None,) * len(self.next)
         if as_tensors:
             return self._recorded(grads, defined)
-        saved = self.saved
-        if saved is None:
-            raise released_error(self.name())
-        for position, tensor, counter, version in self.watched:
-            if tensor is not None:
-                counter = tensor._counter
-            if counter is not None and counter.value != version and position in entry.reads(defined):
-                self._check_written(saved[position], counter, version)
+        saved = self._checked_values(defined)
         is_plain = True
         values = saved
         if SavedVariable in map(type, saved):
-            values = [x.unpack(self, False) if type(x) is SavedVariable else x for x in saved]
+            values = tuple([x.unpack(self, False) if type(x) is SavedVariable else x for x in saved])
             is_plain = all(type(x) is ndarray for x in values)
         tangents = []
         for k, gradient in enumerate(grads):
@@ -100,27 +95,45 @@ class CompiledBackward(Node):
         run = entry.run_backward if is_plain else entry.run_backward_on_payloads
         gradients = run(defined, values, tangents)
         if entry.meta.backward_writes:
-            for tensor, count in self.written:
-                _count_writes(tensor, count)
+            for (tensor, count), happens in zip(self.written, entry.writes(defined), strict=True):
+                _count_writes(tensor, count if happens else 0)
         return gradients
+
+    def pull(self, gradient: Any, keep: bool) -> tuple[Any, ...]:
+        """`evaluate` and `release`, for the gradient of the first output alone and a node that saved only arrays."""
+        entry = self.entry
+        saved = self._checked_values(entry.first_alone)
+        gradients: tuple[Any, ...] = self.quick(*saved, entry.fitting_tangent(0, gradient))
+        if not keep:
+            self.saved, self.watched = None if saved else saved, ()
+            self.primals = None if self.primals is None else ()
+        return gradients
+
+    def _checked_values(self, defined: tuple[bool, ...]) -> tuple[Any, ...]:
+        """What was saved; raises if what these gradients need of it was written since, or is gone."""
+        saved = self.saved
+        if saved is None:
+            raise released_error(self.name())
+        for position, tensor, counter, version in self.watched:
+            if tensor is not None:
+                counter = tensor._counter
+            if counter is not None and counter.value != version and position in self.entry.reads(defined):
+                self._check_written(saved[position], counter, version)
+        return saved
 
     def _check_written(self, array: Any, counter: Any, version: int) -> None:
         if counter.has_written(array, version):
             raise version_error(self, spec_for(array.shape, array.dtype), "", counter.value, version)
 
     def _recorded(self, grads: tuple[Any, ...], defined: tuple[bool, ...]) -> tuple[Any, ...]:
-        """The gradients with a history of their own: the joint graph, applied to the inputs themselves."""
+        """The gradients with a history of their own: the joint graph, compiled, of the inputs themselves."""
         entry = self.entry
-        if self.primals is None:
-            raise DoubleBackwardError(
-                "a derivative of a compiled backward pass was asked for",
-                why='the function was compiled with higher_order="error", so the inputs were not kept',
-                fix='compile it with higher_order="retrace"',
-            )
-        if self.saved is None or len(self.primals) < len(entry.inputs):
-            raise released_error(self.name())
-        if entry.capture.has_own_formulas and can_run_again(entry):
-            return gradients_of_function(entry, self.primals, self.next, grads)
+        given = self.kept(self)
+        if entry.capture.has_own_formulas:
+            check_can_run_again(entry, "custom Functions")
+            for position in entry.inputs_read():
+                self._check_unchanged(position)
+            return gradients_of_function(entry, given, self.next, grads, getattr(self, "draws", None))
         graph, read = entry.differentiable_backward(defined)
         for position in read:
             self._check_unchanged(position)
@@ -130,15 +143,28 @@ class CompiledBackward(Node):
                 why="the write would have to be part of the derivative",
                 fix="write to a .clone() of the input, or call backward without create_graph=True",
             )
-        primals = [x if isinstance(x, Tensor) else wrap(x) for x in self.primals]
+        primals = [x if isinstance(x, Tensor) else wrap(x) for x in given]
         tangents = [g for g in grads if g is not None]
         with drawing_again(self.draws) if entry.draw_sources else nullcontext():
-            results = tuple(graph.run_on(*primals, *tangents))
+            results = entry.recorded(defined, graph)(*primals, *tangents)
         if entry.meta.backward_writes:
             for (tensor, count), value in zip(self.written, results[len(self.next) :], strict=True):
-                np.copyto(tensor._data if isinstance(tensor, Tensor) else tensor, value._data)
-                _count_writes(tensor, count)
+                if value is not None:
+                    np.copyto(tensor._data if isinstance(tensor, Tensor) else tensor, value._data)
+                    _count_writes(tensor, count)
         return results[: len(self.next)]
+
+    def kept(self, inner: CompiledBackward) -> tuple[Any, ...]:
+        """The inputs, for derivatives of the backward pass; an error if they are gone. `inner` has the saved values."""
+        if self.primals is None:
+            raise DoubleBackwardError(
+                "a derivative of a compiled backward pass was asked for",
+                why='the function was compiled with higher_order="error", so the inputs were not kept',
+                fix='compile it with higher_order="retrace"',
+            )
+        if inner.saved is None or len(self.primals) < len(self.entry.inputs):
+            raise released_error(self.name())
+        return self.primals
 
     def _check_unchanged(self, position: int) -> None:
         """Raise if an input that the derivative needs was written since the call."""
@@ -155,7 +181,7 @@ class CompiledBackward(Node):
 
     def release(self) -> None:
         # Without saved values it can run again, as eager nodes can.
-        saved, self.saved, self.watched = self.saved, [] if self.saved == [] else None, ()
+        saved, self.saved, self.watched = self.saved, () if self.saved == () else None, ()
         self.primals = None if self.primals is None else ()
         for x in saved or ():
             if type(x) is SavedVariable:

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from pullback.aot._op_classes import is_fusible
 from pullback.aot._partition_bans import SWIFT, BanRules, find_bans
-from pullback.aot._partition_flow import UNLIMITED, FlowNetwork
 from pullback.aot._partition_joint import JointAnalysis, reads
 from pullback.aot._partition_tags import MUST_SAVE, is_recompute
 from pullback.errors import PartitionError
+from pullback.graph.flow_network import UNLIMITED, FlowNetwork
 from pullback.graph.ir import Node, Value
 
 FARTHEST = 100

@@ -112,7 +112,7 @@ class Results:
 
     def _relate(self, tensor: Tensor, info: OutputAliasInfo) -> None:
         """Make a result a view for autograd where it has to be one: of another result, or so as to refuse writes."""
-        meta = CreationMeta[info.creation]
+        meta, steps = CreationMeta[info.creation], info.view_steps
         if info.view_of_output is not None:
             base = self.at(info.view_of_output)
         elif info.view_of_memory or (info.memory_of is not None and meta in (CreationMeta.CUSTOM, CreationMeta.MULTI)):
@@ -124,7 +124,10 @@ class Results:
         else:
             return
         if isinstance(base, Tensor):
-            extra_of(tensor).view = ViewInfo(base, info.view_steps, meta, version_of(tensor))
+            record = view_of(base)
+            if record is not None:  # a view of a view is one of its base
+                base, steps = record.base, (*record.steps, *steps)
+            extra_of(tensor).view = ViewInfo(base, steps, meta, version_of(tensor))
 
     # Results that are views.
 
@@ -159,12 +162,13 @@ class Results:
 def replayed(base: Tensor, info: OutputAliasInfo, steps: Any) -> Tensor:
     """A result that is a view of `base`, with the history that the function gave it."""
     meta = CreationMeta[info.creation]
-    in_grad_mode, in_inference = meta is not CreationMeta.NO_GRAD, meta is CreationMeta.INFERENCE
+    is_custom, in_inference = meta in (CreationMeta.CUSTOM, CreationMeta.MULTI), meta is CreationMeta.INFERENCE
+    in_grad_mode = info.requires_grad if is_custom else meta is not CreationMeta.NO_GRAD
     with changed(grad=in_grad_mode, inference=in_inference, saved_hooks=()):
         view = _views_taken(base, info, steps)
     if (info.detached and not info.is_view) or (requires_grad(view) and not info.requires_grad):
         view = detach(view)  # of a view: it has no base
-    if meta in (CreationMeta.CUSTOM, CreationMeta.MULTI) and (record := view_of(view)) is not None:
+    if is_custom and (record := view_of(view)) is not None:
         record.creation_meta = meta
     if info.requires_grad and not info.connected:
         requires_grad_(view)

@@ -211,9 +211,11 @@ class Epilogue:
         modes = current()
         node.written = tuple([(self.given[k], count) for k, count in self.entry.meta.backward_writes.items()])
         if modes.saved_hooks or modes.mutation_guard is not None:
-            node.saved = [SavedVariable(wrap(array)) for array in arrays]
+            node.saved = tuple([SavedVariable(wrap(array)) for array in arrays])
             return
-        node.saved = list(arrays)
+        node.saved = tuple(arrays)
+        node.quick = self.entry.quick
+        node.is_fast = node.quick is not None and node.next_nr is None
         node.watched = tuple(
             [
                 (position, *self._watched(record, outputs))

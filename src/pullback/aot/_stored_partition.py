@@ -11,7 +11,7 @@ from pullback.aot._disk_cache import cache_dir, key_of, load, store
 from pullback.aot._partition import Partition, SavedValue
 from pullback.errors import AutogradError
 from pullback.graph.graph import Graph
-from pullback.graph.ir import Program
+from pullback.graph.ir import BACKWARD, Program
 from pullback.graph.printing import bodies_of, opaque_in
 
 _FLAGS = ("name", "is_input", "is_output", "is_copy", "is_target", "is_checked", "is_donated", "input_index",
@@ -31,8 +31,10 @@ class StoredPartition(Partition):
 
 
 def is_storable(graph: Graph) -> bool:
-    """Does the text of a graph say everything about it? Custom operators are code of others, which may change."""
-    return not opaque_in(graph) and not _has_custom_operators(graph)
+    """Does the text of a graph say everything about it? Custom operators are code of others, which may change, and
+    which gradients lead to effects of a backward pass is no part of the text."""
+    has_effects = any(node.tag == BACKWARD and (node.effect or node.op == "store") for node in graph.nodes)
+    return not has_effects and not opaque_in(graph) and not _has_custom_operators(graph)
 
 
 def _has_custom_operators(graph: Program) -> bool:

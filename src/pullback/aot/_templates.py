@@ -2,7 +2,8 @@
 
 The function is captured for a few neighbouring sizes. Captures that differ in whole numbers only, and in such that grow
 in proportion to the sizes, are one capture with formulas in the place of these numbers; a further capture checks the
-formulas. What differs in any other way, a loop over the axis for example, is a capture for its size alone.
+formulas. What differs in any other way, a Python loop over the axis for example, is a capture for its size alone; a
+`pb.scan` over the axis has its length as a formula.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Template:
         self.guards = guards
         self.count = len(sizes[0])
         self._solver = _Solver(sizes)
-        self._graph = self._solver.graph([each.graph for each in captures])
+        self._graph: _Program = self._solver.graph([each.graph for each in captures])
         self._meta = self._solver.tree([_meta_parts(each.meta) for each in captures], "metadata")
         self._varying = [_varying(captures, position) for position in range(len(self.base.meta.output_info))]
         inputs = [[(given.desc, given.info) for given in each.inputs] for each in captures]
@@ -66,7 +67,7 @@ class Template:
 
     def at(self, sizes: Numbers) -> Any:
         """The capture for these sizes."""
-        graph, values = self._filled_graph(sizes)
+        graph, values = self._graph.filled(sizes)
         meta = replace(self.base.meta, **_filled(self._meta, sizes))
         meta.output_info = [
             info if info.dynamic_dims is None else replace(info, dynamic_dims=axes)
@@ -76,27 +77,6 @@ class Template:
         infos = _filled(self._inputs, sizes)
         inputs = [replace(given, info=info) for given, (_, info) in zip(self.base.inputs, infos, strict=True)]
         return replace(self.base, graph=graph, meta=meta, inputs=inputs)
-
-    def _filled_graph(self, sizes: Numbers) -> tuple[Graph, dict[Value, Value]]:
-        base: Graph = self.base.graph
-        graph = Graph(base.name)
-        values: dict[Value, Value] = {}
-        input_types, nodes = self._graph
-        for value, desc, kind in zip(base.inputs, base.input_descs, input_types, strict=True):
-            values[value] = graph.add_input(_filled(kind, sizes), desc)
-        for node, (operands, attrs, types) in zip(base.nodes, nodes, strict=True):
-            given = [
-                values[x] if type(x) is Value else _filled(number, sizes)
-                for x, number in zip(node.operands, operands, strict=True)
-            ]
-            made = graph.add(node.target or node.op, given, _filled(attrs, sizes), _filled(types, sizes), node.tag)
-            for name in ("effect", "place", "seq", "recompute", "region"):
-                setattr(made, name, getattr(node, name))
-            values.update(zip(node.results, made.results, strict=True))
-        for output, desc in zip(base.outputs, base.output_descs, strict=True):
-            graph.add_output(None if output is None else values[output], desc)
-        return graph, values
-
 
 def _varying(captures: Sequence[Any], position: int) -> frozenset[int]:
     """The axes of an output whose lengths differ between captures."""
@@ -139,8 +119,39 @@ class _Record:
         self.make, self.parts = make, parts
 
 
+class _Program:
+    """A graph with formulas: in the types of its inputs, and in the operands, attributes and types of its nodes. The
+    bodies of control flow are attributes."""
+
+    def __init__(self, base: Graph, inputs: list[Any], nodes: list[Any]) -> None:
+        self.base, self.inputs, self.nodes = base, inputs, nodes
+
+    def at(self, sizes: Numbers) -> Graph:
+        """The graph for these sizes."""
+        return self.filled(sizes)[0]
+
+    def filled(self, sizes: Numbers) -> tuple[Graph, dict[Value, Value]]:
+        """The graph for these sizes, and which of its values stand for those of the base."""
+        base, graph = self.base, Graph(self.base.name)
+        values: dict[Value, Value] = {}
+        for value, desc, kind in zip(base.inputs, base.input_descs, self.inputs, strict=True):
+            values[value] = graph.add_input(_filled(kind, sizes), desc)
+        for node, (operands, attrs, types) in zip(base.nodes, self.nodes, strict=True):
+            given = [
+                values[x] if type(x) is Value else _filled(number, sizes)
+                for x, number in zip(node.operands, operands, strict=True)
+            ]
+            made = graph.add(node.target or node.op, given, _filled(attrs, sizes), _filled(types, sizes), node.tag)
+            for name in ("effect", "place", "seq", "recompute", "region"):
+                setattr(made, name, getattr(node, name))
+            values.update(zip(node.results, made.results, strict=True))
+        for output, desc in zip(base.outputs, base.output_descs, strict=True):
+            graph.add_output(None if output is None else values[output], desc)
+        return graph, values
+
+
 def _filled(template: Any, sizes: Numbers) -> Any:
-    if isinstance(template, (Affine, _Filler)):
+    if isinstance(template, (Affine, _Filler, _Program)):
         return template.at(sizes)
     if isinstance(template, _Record):
         return template.make(**{name: _filled(part, sizes) for name, part in template.parts.items()})
@@ -157,17 +168,17 @@ class _Solver:
     def __init__(self, sizes: Sequence[Numbers]) -> None:
         self.sizes = sizes
 
-    def graph(self, graphs: Sequence[Graph]) -> tuple[list[Any], list[Any]]:
-        """The graph with formulas: the types of its inputs, and for each node its operands, attributes and types."""
+    def graph(self, graphs: Sequence[Graph]) -> _Program:
+        """One graph with formulas for graphs that differ in numbers only."""
         first = graphs[0]
-        if any(len(g.nodes) != len(first.nodes) or len(g.inputs) != len(first.inputs) for g in graphs):
+        if len({(len(g.nodes), len(g.inputs), len(g.outputs)) for g in graphs}) > 1:
             raise NotDynamic("the graphs have different lengths")
         numbered = [_numbers(g) for g in graphs]
         types = [self.tree([g.inputs[k].type for g in graphs], f"input {k}") for k in range(len(first.inputs))]
         nodes = [self._node([g.nodes[k] for g in graphs], numbered) for k in range(len(first.nodes))]
         for k in range(len(first.outputs)):
             self._same([_reference(g.outputs[k], n) for g, n in zip(graphs, numbered, strict=True)], f"output {k}")
-        return types, nodes
+        return _Program(first, types, nodes)
 
     def _node(self, nodes: Sequence[Node], numbered: Sequence[dict[Value, int]]) -> Any:
         where = nodes[0].op
@@ -218,7 +229,7 @@ class _Solver:
         if is_dataclass(first):
             return self._record(kind, things, tuple(each.name for each in fields(first)), where)
         if isinstance(first, Graph):
-            raise NotDynamic(f"{where}: control flow inside of a varying size")
+            return self.graph(things)
         if kind is not Op and any(thing is not first and thing != first for thing in things):
             raise NotDynamic(f"{where}: {first!r} differs")
         self._same([thing if kind is not Op else id(thing) for thing in things], where)

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._memory import common_base, memory_of, shadow_like, synthetic_base
+from pullback.aot._stand_ins import mirror, tied
 from pullback.aot._wrappers import check_plain, is_outside
-from pullback.autograd._fields import requires_grad_
 from pullback.autograd._node import Node
 from pullback.autograd._task import task_variable
-from pullback.autograd._variable import edge_of, requires_grad
-from pullback.core.state import changed, next_stamp
+from pullback.autograd._variable import edge_of
+from pullback.core.state import changed
 from pullback.declare.op import Op, registry
 from pullback.declare.steps import ViewStep
-from pullback.errors import AliasError, CaptureError, ConstantMutationError
+from pullback.errors import AliasError, CaptureError, ConstantMutationError, TraceError
 from pullback.graph.descriptors import (
     CapturedAOTInput,
     PlainAOTInput,
@@ -30,7 +30,7 @@ from pullback.graph.descriptors import (
 )
 from pullback.graph.types import type_of
 from pullback.payloads.traced import Recorder, Storage, TracedArray, recorded, traced_constant, user_location
-from pullback.tensors.tensor import Tensor, alias, extra_of, is_inference, shared_counter, wrap
+from pullback.tensors.tensor import Tensor, extra_of, shared_counter, wrap
 from pullback.tensors.versions import new_counter, overlap
 from pullback.tensors.views import CreationMeta, ViewInfo, view_of
 
@@ -46,18 +46,6 @@ class WrittenAlias(BaseException):
     def __init__(self, group: tuple[int, ...]) -> None:
         super().__init__(group)
         self.group = group
-
-
-class InputBoundary(Node):
-    """Where the history of an input begins that is no leaf: gradients are taken here, and go no further."""
-
-    __slots__ = ()
-
-    def name(self) -> str:
-        return "InputBoundary"
-
-    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        return ()
 
 
 class Primal:
@@ -92,6 +80,7 @@ class Trace(Recorder):
         self.met: dict[Any, Tensor] = {}  # inputs that the function also reaches by itself, by descriptor
         self.constants: dict[int, tuple[Tensor, Tensor]] = {}  # captures that became constants, by id
         self.entangled: list[Storage] = []  # captures that overlap other inputs, and those
+        self.written: list[tuple[Storage, int]] = []  # for each write: where, and in which formula of a backward pass
         self.num_slots = 0
 
     def numbered(self) -> Iterator[tuple[int, Primal]]:
@@ -126,11 +115,23 @@ class Trace(Recorder):
     def draw(self, name: str, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return recorded(self, registry[name], operands, params)
 
+    def bound(self, gradients: tuple[Any, ...], arrived: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.dependent is None:
+            return gradients
+        given = [g for g in arrived if type(g) is TracedArray and g.size and g.value in self.dependent]
+        if not given:
+            return gradients
+        return tuple([
+            tied(self, x, given) if type(x) is TracedArray and x.value not in self.dependent else x for x in gradients
+        ])  # fmt: skip
+
     def running_node(self) -> Any:
         task = task_variable.get(None)
         return None if task is None else task.current_node
 
     def before_write(self, storage: Storage) -> None:
+        running = self.running_node()
+        self.written.append((storage, 0 if running is None else running.seq))
         if any(storage is constant._data.storage for _, constant in self.constants.values()):
             raise ConstantMutationError(
                 "the function writes to a tensor that it was not given, and which is a constant of the graph",
@@ -150,6 +151,16 @@ class Trace(Recorder):
                 fix="pass both as arguments, or use a .copy() of one",
             )
 
+    def before_grad(self, tensor: Tensor) -> None:
+        is_stand_in = any(tensor is primal.tensor for primal in (*self.members.values(), *self.targets))
+        if is_stand_in or is_outside(tensor._data):
+            raise TraceError(
+                "the function reads or assigns the .grad of a tensor that is not its own",
+                location=user_location(),
+                why="whether the tensor has a gradient, and which, is no part of what a capture depends on",
+                fix="pass the gradient as an argument, and return a new one",
+            )
+
     # Inputs.
 
     def add_inputs(self, arrays: dict[int, Any], groups: list[tuple[int, ...]], num_slots: int) -> None:
@@ -161,6 +172,17 @@ class Trace(Recorder):
         for slot, leaf in arrays.items():
             if slot not in self.members and not self._is_duplicate(leaf, slot):
                 self.members[slot] = self._add_input(leaf, PlainAOTInput(slot), slot, [slot])
+        for primal in self.members.values():
+            self._relate_to_base(primal)
+
+    def _relate_to_base(self, primal: Primal) -> None:
+        """A view that may not be written while its base requires grad asks its base, if that is an argument too."""
+        view = view_of(primal.tensor)
+        if view is not None and view.creation_meta is not CreationMeta.DEFAULT and isinstance(primal.original, Tensor):
+            info = view_of(primal.original)
+            known = None if info is None else self.known.get(id(info.base))
+            if known is not None and primal.payload.size:  # a write to what is no view any more begins anew
+                view.base = known.tensor
 
     def _is_duplicate(self, leaf: Any, slot: int) -> bool:
         """Is this argument the same object as an earlier one? Then it has the same stand-in."""
@@ -284,6 +306,7 @@ class Trace(Recorder):
         self.known.clear()
         self.homes.clear()
         self.read_later.clear()
+        self.written.clear()
         self.retaining.clear()
         self.constants.clear()
         self._constants.clear()
@@ -295,37 +318,3 @@ def not_given(tensor: Tensor, why: str, fix: str) -> CaptureError:
     name = f" {tensor.name!r}" if tensor.name else ""
     what = f"the function uses a tensor{name} {tensor._spec!r} that is not among its arguments"
     return CaptureError(what, location=user_location(), why=why, fix=fix)
-
-
-def mirror(tensor: Tensor, leaf: Any) -> None:
-    """Give a stand-in a counter of its own, and the flags of the caller's tensor."""
-    shared_counter(tensor)
-    if hasattr(leaf, "requires_grad"):
-        with changed(transforms=()):  # a capture may be met inside of a transform, and is from outside of it
-            _mirror_flags(tensor, leaf)
-
-
-def _mirror_flags(tensor: Tensor, leaf: Any) -> None:
-    if isinstance(leaf, Tensor):
-        _mirror_kind(tensor, leaf)
-    if not leaf.requires_grad:
-        return
-    if leaf.is_leaf:
-        requires_grad_(tensor)
-    else:
-        node = InputBoundary()
-        node.next, node.spec, node.rare, node.seq = (), tensor._spec, None, next_stamp()
-        tensor._node = node
-
-
-def _mirror_kind(tensor: Tensor, leaf: Tensor) -> None:
-    """Views that may not be written where gradients are recorded stay such views."""
-    if is_inference(leaf):
-        extra_of(tensor).inference = True
-        tensor._counter = None
-    info = view_of(leaf)
-    if info is not None and info.creation_meta is not CreationMeta.DEFAULT:
-        base = alias(tensor)
-        if requires_grad(info.base):
-            requires_grad_(base)
-        extra_of(tensor).view = ViewInfo(base, (), info.creation_meta, 0)

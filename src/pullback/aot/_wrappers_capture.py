@@ -22,6 +22,7 @@ from pullback.aot._leaves import check_leaves
 from pullback.aot._metadata import OWN, InputAliasInfo, Layout, MutationType, ViewAndMutationMeta
 from pullback.aot._stops import Stops
 from pullback.aot._trace import WrittenAlias
+from pullback.aot._trials import BeginAgain, Trials
 from pullback.aot._wrappers import HasWrappers, arrays_of, is_array, is_wrapped, leaves_of, rebuilt
 from pullback.aot._wrappers_analysis import WrappedOutputs, check_apart, wrapped_input_info
 from pullback.aot._wrappers_meta import PlainTensorMeta, SubclassMeta, described
@@ -66,12 +67,15 @@ def capture(
             pass  # the function makes them by itself
     check_leaves(unflatten(in_tree, leaves), leaves, "args")
     merged: tuple[tuple[int, ...], ...] = ()
+    trials = Trials()
     while True:
         trace = WrapperTrace(options.captures, merged)
         try:
-            return run_traced(trace, function, leaves, in_tree, options, backward, WrapperMaker)
+            return run_traced(trace, function, leaves, in_tree, options, WrapperMaker, trials if backward else None)
         except WrittenAlias as written:
-            merged = (*merged, written.group)
+            merged, trials = (*merged, written.group), Trials()
+        except BeginAgain:
+            pass
         finally:
             trace.close()
 
@@ -186,8 +190,8 @@ class WrapperMaker(Maker):
 
     # Both captures.
 
-    def finish(self, out_tree: Any, backward: bool) -> Capture:
-        captured = super().finish(out_tree, backward)
+    def finish(self, out_tree: Any, trials: Trials | None) -> Capture:
+        captured = super().finish(out_tree, trials)
         trace, meta, graph = self.trace, self.meta, captured.graph
         if meta.backward_writes:
             raise TraceError(
@@ -201,7 +205,8 @@ class WrapperMaker(Maker):
             meta.make_runtime_safe(), output_info=self._flat_output_info(),
             input_info=[given.info for given in self._flat_inputs()],
             traced_tangents=list(graph.inputs[count:]), traced_tangents_descs=list(graph.input_descs[count:]),
-            traced_tangent_metas=[], deferred_errors={},
+            traced_tangent_metas=[], deferred_errors={}, gradient_sources=[],
+            effect_sources={seq: tuple(map(self._flat_bits, each)) for seq, each in meta.effect_sources.items()},
         )  # fmt: skip
         captured.flat = replace(
             captured, meta=flat, inputs=self._flat_inputs(), stops=Stops(),
@@ -210,6 +215,11 @@ class WrapperMaker(Maker):
         captured.num_forward_outputs = len(self.out_metas)
         captured.wrapping = self._wrapping(flat)
         return captured
+
+    def _flat_bits(self, bits: int) -> int:
+        """Tangents as bits, in terms of the arrays that they are made of."""
+        metas = [meta for k, meta in enumerate(self.trace.tangent_metas) if bits >> k & 1]
+        return sum(1 << position for meta in metas for position in meta.positions())
 
     def _wrapping(self, flat: ViewAndMutationMeta) -> Wrapping:
         def safe(metas: list[Any]) -> list[Any]:

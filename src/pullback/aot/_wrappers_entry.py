@@ -51,20 +51,21 @@ class WrappedEntry:
     """A compiled call. It has what `_runtime.py` asks of an `Entry`, for the tensors that the caller sees."""
 
     has_short_way = False
+    quick = None  # its nodes are never fast
 
     def __init__(
         self, captured: Capture, compilers: Compilers, options: Options, function: Callable[..., Any] | None = None
     ) -> None:
         assert captured.flat is not None
-        self.capture, self.options, self.compilers = captured, options, compilers
+        self.capture, self.options, self.compilers, self.function = captured, options, compilers, function
         self.wrapping = captured.wrapping
         self.meta: Any = captured.meta
         self.inputs = captured.inputs
         self.flat = flat = FlatEntry(captured.flat, compilers, options, self.wrapping.subclass.grad_input_metas)
         self.is_training, self.deferred_error = flat.is_training, flat.deferred_error
-        self.overwrites_inputs, self.draw_sources = flat.overwrites_inputs, ()
+        self.overwrites_inputs, self.draw_sources = flat.overwrites_inputs, flat.draw_sources
         self.graph, self.forward_graph, self.partition = flat.graph, flat.forward_graph, flat.partition
-        self.saved, self.forward = flat.saved, flat.forward
+        self.saved, self.forward, self.compiled = flat.saved, flat.forward, flat.compiled
         for name in ("bw_donated_idxs", "num_tensors_saved_with_no_vc_check", "num_symints_saved_for_bw"):
             setattr(self.meta, name, getattr(flat.meta, name))
         self.reaches = self._reaches()
@@ -130,6 +131,10 @@ class WrappedEntry:
             fix="give backward() a gradient of that kind, or give the class of the gradient a method "
             "__coerce_same_metadata_as_tangent__(self, meta, type=None) that returns one",
         )
+
+    def inputs_read(self) -> set[int]:
+        """The inputs, by position, whose values the function or its gradients depend on."""
+        return {self.input_owners[position] for position in self.flat.inputs_read()}
 
     def gradients(self, found: Any) -> tuple[Any, ...]:
         """The gradients of the inputs, made of the arrays that the backward graph returns."""

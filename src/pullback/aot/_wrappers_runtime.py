@@ -9,14 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pullback.aot._draws import States, states_of
 from pullback.aot._memory import memory_of
 from pullback.aot._metadata import InputAliasInfo
 from pullback.aot._node import CompiledBackward
+from pullback.aot._run_again import check_can_run_again, gradients_of_function
 from pullback.aot._runtime import Epilogue, check_writes, input_of
 from pullback.aot._runtime import run as run_plain
 from pullback.aot._wrappers import arrays_of, is_wrapped
 from pullback.aot._wrappers_entry import WrappedEntry
-from pullback.errors import HigherOrderError
 from pullback.payloads.writing import assign
 from pullback.tensors.tensor import Tensor
 
@@ -30,8 +31,9 @@ def run(entry: Any, leaves: list[Any]) -> Any:
         check_writes(entry, given)  # type: ignore[arg-type]
         _check_parts(entry, given)
     arrays = [array for leaf in given for array in arrays_of(memory_of(leaf))]
+    draws = states_of(entry.draw_sources) if entry.draw_sources else None
     results = entry.returned(entry.forward(*arrays), arrays)
-    return _WrappedEpilogue(entry, leaves, given, results, None).finish()  # type: ignore[arg-type]
+    return _WrappedEpilogue(entry, leaves, given, results, draws).finish()  # type: ignore[arg-type]
 
 
 def _check_parts(entry: WrappedEntry, given: list[Any]) -> None:
@@ -48,7 +50,8 @@ class _WrappedEpilogue(Epilogue):
 
     def _new_node(self) -> CompiledBackward:
         self.attached: list[Tensor] = []  # what gradients may arrive at, in the order of the tangents
-        return WrappedBackward.of_edges(self.entry, self._edges())
+        keeps = self.entry.options.higher_order == "retrace"
+        return WrappedBackward.of_edges(self.entry, self._edges(), tuple(self.given) if keeps else None, self.draws)
 
     def _attach(self, tensor: Tensor) -> None:
         if self.node is not None:
@@ -93,11 +96,14 @@ class WrappedBackward(CompiledBackward):
     structure: dict[int, Any]
 
     @classmethod
-    def of_edges(cls, entry: Any, edges: list[Any]) -> Any:
+    def of_edges(
+        cls, entry: Any, edges: list[Any], primals: tuple[Any, ...] | None, draws: States | None
+    ) -> WrappedBackward:
         """The node of one call."""
-        node = cls.of_call(entry, edges, None)
+        node: WrappedBackward = cls.of_call(entry, edges, primals)
         node.inner = CompiledBackward.of_call(entry.flat, [], None)
         node.structure = {}
+        node.draws = draws
         return node
 
     def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
@@ -110,17 +116,22 @@ class WrappedBackward(CompiledBackward):
         if all(gradient is None for gradient in grads):
             return (None,) * len(self.next)
         if as_tensors:
-            raise HigherOrderError(
-                "a derivative of the backward pass of a compiled function with payloads of your own was asked for",
-                why="the backward graph knows the arrays of payloads, and not their histories",
-                fix="call the function itself where derivatives of higher order are wanted",
-            )
+            return self._recorded(grads, ())
         flat = [
             part for number, gradient in enumerate(grads)
             for part in entry.tangent_parts(number, gradient, self.structure)
         ]  # fmt: skip
         return entry.gradients(self.inner.evaluate(tuple(flat), False, ()))
 
+    def _recorded(self, grads: tuple[Any, ...], defined: tuple[bool, ...]) -> tuple[Any, ...]:
+        """The gradients with a history of their own: the function itself, run again."""
+        primals = self.kept(self.inner)
+        check_can_run_again(self.entry, "payloads of your own")
+        for position in self.entry.inputs_read():
+            self._check_unchanged(position)
+        return gradients_of_function(self.entry, primals, self.next, grads, self.draws)
+
     def release(self) -> None:
         self.inner.release()
         self.structure = {}
+        self.primals = None if self.primals is None else ()

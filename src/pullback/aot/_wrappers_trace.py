@@ -14,7 +14,8 @@ import numpy as np
 from pullback.aot._joint import tangent_layout
 from pullback.aot._memory import memory_of, shadow_like
 from pullback.aot._metadata import MemoryFormatMeta, ViewAndMutationMeta
-from pullback.aot._trace import Primal, Trace, mirror, not_given
+from pullback.aot._stand_ins import mirror
+from pullback.aot._trace import Primal, Trace, not_given
 from pullback.aot._wrappers import arrays_of, is_array, is_wrapped, is_wrapper, leaves_of, rebuilt
 from pullback.aot._wrappers_meta import described
 from pullback.autograd._node import Node

@@ -13,7 +13,9 @@ from pullback.autograd._node import ACCUMULATOR_SEQUENCE, Node
 from pullback.autograd._sparse import SparseGrad
 from pullback.core.spec import describe
 from pullback.core.state import current, next_stamp
+from pullback.declare.op import registry
 from pullback.errors import AutogradError
+from pullback.payloads.writing import assign
 from pullback.tensors.tensor import UNSET, Leaf, Tensor, extra_of, is_inference, meta_of, shared_counter, wrap
 
 _creation_lock = threading.Lock()
@@ -81,18 +83,21 @@ class AccumulateGrad(Node):
             and gradient.dtype is spec.dtype
             and gradient.shape == spec.shape
             and type(leaf._data) is np.ndarray
-            and gradient.strides == leaf._data.strides
+            and leaf._data.flags.c_contiguous
             and not current().inference
         ):
             return False
         meta = leaf._meta or meta_of(leaf)
-        with meta.lock:
+        meta.lock.acquire()  # half the price of a `with`
+        try:
             if meta.grad is not None:
                 return False
             meta.grad = tensor = Tensor()
             tensor._data = gradient
             tensor._spec = spec
             tensor._node = tensor._counter = tensor._extra = tensor._meta = None
+        finally:
+            meta.lock.release()
         return True
 
     def accumulate(self, gradient: Any, create_graph: bool, owned: bool) -> bool:
@@ -125,21 +130,30 @@ class AccumulateGrad(Node):
 
 def accumulator_of(tensor: Tensor) -> AccumulateGrad:
     """The accumulator of a leaf that requires grad: the living one, or a new one."""
-    leaf = tensor._node
-    reference = leaf.accumulator
+    reference = tensor._node.accumulator
     node = None if reference is None else reference()
-    if node is None:
-        with _creation_lock:
-            reference = leaf.accumulator
-            node = None if reference is None else reference()
-            if node is None:
-                node = AccumulateGrad()
-                node.variable = tensor
-                node.spec = tensor._spec
-                node.next = ()
-                node.rare = None
-                node.seq = next_stamp()
-                leaf.accumulator = weakref.ref(node)
+    return new_accumulator(tensor) if node is None else node
+
+
+def new_accumulator(tensor: Tensor) -> AccumulateGrad:
+    """The accumulator of a leaf that had none a moment ago."""
+    leaf = tensor._node
+    node = AccumulateGrad()
+    node.variable = tensor
+    node.spec = tensor._spec
+    node.next = ()
+    node.rare = None
+    node.seq = next_stamp()
+    made = weakref.ref(node)
+    _creation_lock.acquire()  # half the price of a `with`
+    try:
+        reference = leaf.accumulator
+        known: AccumulateGrad | None = None if reference is None else reference()
+        if known is not None:
+            return known
+        leaf.accumulator = made
+    finally:
+        _creation_lock.release()
     return node
 
 
@@ -165,7 +179,9 @@ def _accumulated(existing: Any, gradient: Any, leaf: Tensor, create_graph: bool,
     target = existing._data
     if _is_writable(existing):
         _check_same_shape(target, payload)
-        if isinstance(payload, SparseGrad):
+        if type(target) is not np.ndarray:
+            assign(target, target + (payload.to_dense() if isinstance(payload, SparseGrad) else payload))
+        elif isinstance(payload, SparseGrad):
             np.add.at(target, payload.indices, payload._plain_values())
         else:
             np.add(target, payload, out=target, casting="unsafe")
@@ -180,7 +196,8 @@ def _accumulated(existing: Any, gradient: Any, leaf: Tensor, create_graph: bool,
 def _is_writable(gradient: Tensor) -> bool:
     """May a pass add to this `.grad` in place? Not to a broadcast, nor to an inference tensor outside that mode."""
     data = gradient._data
-    if type(data) is not np.ndarray or not data.flags.writeable:
+    data = data if type(data) is np.ndarray else getattr(data, "region", None)
+    if data is None or not data.flags.writeable:
         return False
     if is_inference(gradient) and not current().inference:
         return False
@@ -211,6 +228,9 @@ def _first_gradient(gradient: Any, leaf: Tensor, create_graph: bool, owned: bool
         return gradient.clone()
     payload = gradient._data if type(gradient) is Tensor else gradient
     if type(payload) is not np.ndarray:
+        if hasattr(payload, "region"):
+            is_columns = leaf._data.is_contiguous("F") and not leaf._data.is_contiguous()
+            payload = registry["copy"].call(payload, order="F" if is_columns else "C")
         return as_made_here(wrap(np.array(payload) if isinstance(payload, np.generic) else payload))
     data = leaf._data
     if (

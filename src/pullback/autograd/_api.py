@@ -15,10 +15,12 @@ from pullback.autograd._gradient_edge import GradientEdge
 from pullback.autograd._input_metadata import validate
 from pullback.autograd._mapping import map_over
 from pullback.autograd._node import Node
+from pullback.autograd._short_pass import goes_to_leaves, gradients_at_once, pass_at_once
 from pullback.autograd._sparse import SparseGrad
 from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.spec import Spec, describe
 from pullback.core.state import change_grad, current, open_levels
+from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray
 from pullback.tensors.making import made_here
@@ -46,6 +48,9 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    is_plain = grad_tensors is None and grad_variables is None and inputs is None and not create_graph
+    if is_plain and goes_to_leaves(tensors) and pass_at_once(tensors, bool(retain_graph)):  # type: ignore[arg-type]
+        return
     if current().transforms:
         raise AutogradError(
             "BACKWARD_IN_TRANSFORM",
@@ -116,6 +121,13 @@ def grad(
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     roots = _as_list(outputs)
     keys, values = _as_inputs(inputs)
+    keep = create_graph if retain_graph is None else bool(retain_graph)
+    create = bool(create_graph)
+    if grad_outputs is None and not create and not is_grads_batched and goes_to_leaves(outputs):
+        captured = gradients_at_once(roots[0], values, keep)
+        if captured is not None:
+            results = _results(captured, values, False, materialize_grads, allow_unused, ())
+            return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
     targets: list[tuple[Node, int]] = []
     for index, value in enumerate(values):
         if isinstance(value, GradientEdge):
@@ -124,8 +136,6 @@ def grad(
         if not requires_grad(value):
             raise _input_error(index, value)
         targets.append(edge_of(value))  # type: ignore[arg-type]
-    keep = create_graph if retain_graph is None else bool(retain_graph)
-    create = bool(create_graph)
     if is_grads_batched:
         results = _batched(roots, grad_outputs, keep, create, targets, values, materialize_grads, allow_unused)
     else:
@@ -177,7 +187,11 @@ def _borrows(gradient: Tensor) -> bool:
 
 
 def _memory(payload: Any) -> Any:
-    return payload.data if type(payload) is BatchedArray else payload
+    """The array in which a payload lies: of a batch that of all examples, of a traced array one without contents."""
+    if type(payload) is np.ndarray:
+        return payload
+    array = payload.data if type(payload) is BatchedArray else payload
+    return getattr(array, "region", array)
 
 
 def _is_lent(payload: Any) -> bool:
@@ -187,11 +201,11 @@ def _is_lent(payload: Any) -> bool:
 
 
 def _copied(payload: Any) -> Any:
-    array = _memory(payload)
-    if not isinstance(array, np.ndarray):
-        return payload
-    copy = np.array(array, order="K")
-    return BatchedArray(copy, payload.levels) if type(payload) is BatchedArray else copy
+    if type(payload) is BatchedArray:
+        return BatchedArray(_copied(payload.data), payload.levels)
+    if isinstance(payload, np.ndarray):
+        return np.array(payload, order="K")
+    return registry["copy"].call(payload, order="K") if hasattr(payload, "region") else payload
 
 
 def _recorded_copy(gradient: Tensor) -> Tensor:
@@ -205,10 +219,13 @@ def _recorded_copy(gradient: Tensor) -> Tensor:
 
 def _overlaps(payload: Any, seen: list[Any]) -> bool:
     array = _memory(payload)
+    is_own = isinstance(array, np.ndarray) and array.flags.owndata
     for other in seen:
         known = _memory(other)
         if payload is other or array is known:
             return True
+        if is_own and isinstance(known, np.ndarray) and known.flags.owndata:
+            continue  # two arrays that own their memory
         if isinstance(array, np.ndarray) and isinstance(known, np.ndarray) and np.may_share_memory(array, known):
             return True
     return False

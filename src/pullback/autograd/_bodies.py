@@ -44,26 +44,26 @@ class running:
 class running_dual:
     """The body of a forward transform runs inside this block, at a level of its own that ends with it."""
 
-    __slots__ = ("_level", "_running", "_transform")
+    __slots__ = ("_before", "_inside", "_name", "_transform")
 
     def __init__(self, name: str) -> None:
-        self._level = level = ForwardLevel()
-        self._transform = Transform(name, level)
-        self._running = running(self._transform, inference=False)
+        self._name = name
 
-    def __enter__(self) -> tuple[ForwardLevel, Transform]:
-        try:
-            self._running.__enter__()
-        except BaseException:
-            self._level.close()
-            raise
-        return self._level, self._transform
+    def __enter__(self) -> Transform:
+        self._before = before = current()
+        self._transform = transform = Transform(self._name, ForwardLevel())
+        self._inside = inside = before.inside(transform)
+        put_in_force(inside)
+        return transform
 
     def __exit__(self, *exc: object) -> None:
-        try:
-            self._running.__exit__(*exc)
-        finally:
-            self._level.close()
+        transform, before = self._transform, self._before
+        if current() is self._inside:
+            put_in_force(before)
+        else:
+            change(transforms=before.transforms, inference=before.inference)
+        transform.token.live -= 1
+        transform.level.close()
 
 
 def as_differentiable(leaf: Any, who: str) -> Tensor:

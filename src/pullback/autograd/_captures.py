@@ -15,7 +15,7 @@ from pullback.core.spec import describe
 from pullback.core.state import Modes, next_stamp
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of, widen_in_place
-from pullback.tensors.tensor import Tensor, shared_counter
+from pullback.tensors.tensor import Tensor, born_of, shared_counter
 
 
 class Transform:
@@ -36,7 +36,7 @@ class Transform:
 
     def made(self, tensor: Tensor) -> bool:
         """Was the memory of this tensor made by the body?"""
-        return tensor._counter is not None and tensor._counter.born > self.stamp
+        return born_of(tensor) >= self.stamp
 
 
 def check_capture(target: Tensor, values: Iterable[Any], modes: Modes) -> None:
@@ -68,8 +68,7 @@ def make_room(target: Tensor, values: Iterable[Any], modes: Modes) -> None:
     )
     if not missing:
         return
-    born = 0 if target._counter is None else target._counter.born
-    if born < missing[-1].stamp:
+    if born_of(target) < missing[-1].stamp:
         raise AutogradError(
             "VMAP_INPLACE",
             f"inplace arithmetic on a Tensor {describe(target.shape, target.dtype)} from outside of vmap with a value "

@@ -35,7 +35,7 @@ def dual_at(level: ForwardLevel, tensor: Tensor, tangent: Tensor, borrowed: bool
     modes = current()
     if modes.forwards and not observers and _are_plain(tensor, tangent):
         dual = DualAlias()
-        dual.level, dual.slope = level, tangent
+        dual.born, dual.level, dual.slope = 0, level, tangent
         dual.memory = (shared_counter(tangent) or 0) if borrowed else 0
         result = _plain_alias(tensor, level, dual, modes)
         level.register(dual)
@@ -192,20 +192,23 @@ def _only_tangent(tensor: Tensor, level: ForwardLevel) -> Tensor | None:
     dual = tensor._extra
     if tensor._node is not None or not isinstance(dual, Dual) or not dual.stands_alone():
         return None
-    return dual.tangent_at(level)
+    return dual.tangent_at(level, tensor._spec)
 
 
-def dual_argument(leaf: Tensor, tangent: Tensor, level: ForwardLevel, transform: Transform) -> Tensor:
+def dual_argument(leaf: Tensor, tangent: Tensor, transform: Transform) -> Tensor:
     """An argument as the body of a forward transform gets it. It may write to it; the caller's tangent stays."""
     transform.accept(leaf)
-    return dual_at(level, argument_handle(leaf, transform) if is_inference(leaf) else leaf, tangent, borrowed=True)
+    if is_inference(leaf):
+        leaf = argument_handle(leaf, transform)
+    return dual_at(transform.level, leaf, tangent, borrowed=True)
 
 
 def jvp_of_tuple(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, ...]:
     """The tangents of the outputs of `function`; None, given or returned, stands for zero."""
-    with running_dual("jvp") as (level, transform):
+    with running_dual("jvp") as transform:
+        level = transform.level
         duals = [
-            primal if tangent is None else dual_argument(primal, tangent, level, transform)
+            primal if tangent is None else dual_argument(primal, tangent, transform)
             for primal, tangent in zip(primals, tangents, strict=True)
         ]
         outputs = function(*duals)

@@ -29,7 +29,9 @@ from pullback.autograd._hook_calls import (
 from pullback.autograd._input_metadata import conform, validate
 from pullback.autograd._node import Node
 from pullback.autograd._task import GraphTask, task_variable
+from pullback.core.spec import LARGE
 from pullback.core.state import change, current, next_stamp, observers
+from pullback.core.sums import sums
 from pullback.errors import AutogradError, InternalError
 from pullback.tensors.tensor import Tensor, wrap
 
@@ -154,23 +156,29 @@ def _restrict(task: GraphTask, accumulate_into: set[Node], targets: list[tuple[N
     wanted = accumulate_into | set(task.targets)
     # An edge leads from a newer node to an older one, so what is older than every target can not lead to any.
     task.floor = floor = min((node.seq for node in wanted), default=0)
-    leads: dict[Node, bool] = {}  # does the node lead to a target through its edges?
-    for root, _ in task.roots:
-        pending = [root]
-        while pending:
-            node = pending[-1]
-            if node in leads:
-                pending.pop()
-                continue
-            unknown = [n for n in node.next if n is not None and n not in leads and n.seq >= floor]
-            if unknown:
-                pending.extend(unknown)
-                continue
-            leads[node] = any(n in wanted or leads.get(n, False) for n in node.next if n is not None)
-            pending.pop()
+    found = {root for root, _ in task.roots}
+    above: dict[Node, list[Node]] = {}  # the nodes whose edges lead to a node
+    pending = list(found)
+    for node in pending:  # the list grows while it is read
+        for behind in node.next:
+            if behind is not None and behind.seq >= floor:
+                if behind in above:
+                    above[behind].append(node)
+                    continue
+                above[behind] = [node]
+                if behind not in found:
+                    found.add(behind)
+                    pending.append(behind)
+    leads: set[Node] = set()  # the nodes that lead to a target through their edges
+    pending = [node for node in wanted if node in above]
+    for node in pending:
+        for parent in above.get(node, ()):
+            if parent not in leads:
+                leads.add(parent)
+                pending.append(parent)
     accumulators = {node for node in accumulate_into if type(node) is AccumulateGrad}
-    task.execute = {node for node, lead in leads.items() if lead or node in accumulators}
-    task.visit = task.execute | {node for node in leads if node in wanted}
+    task.execute = leads | {node for node in accumulators if node in found}
+    task.visit = task.execute | {node for node in wanted if node in found}
     if len(task.roots) == 1:
         task.visit.add(task.roots[0][0])  # its gradient is given, so its hooks see it even if it leads to no target
 
@@ -181,7 +189,7 @@ def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
     plain = not create and not observers and not current().anomaly
     ready: list[tuple[int, int, Node, Any]] = []
     leaves: list[tuple[AccumulateGrad, Any]] = []
-    find, push, add = entries.get, heapq.heappush, np.add
+    find, push, add = entries.get, heapq.heappush, sums.add
     arrived: Any = gradients
     successors: tuple[Any, ...] = tuple([node for node, _ in task.roots])
     numbers: tuple[int, ...] | None = tuple([number for _, number in task.roots])
@@ -292,6 +300,8 @@ def _add(entry: Entry, node: Any, number: int, gradient: Any, create: bool) -> N
 
 def _sum(first: Any, second: Any) -> Any:
     """The sum of two gradients. Arrays without axes add up to a NumPy scalar, which formulas could not write to."""
+    if type(first) is ndarray and type(second) is ndarray and first.size >= LARGE:
+        return sums.large_add(first, second)
     total = first + second
     return np.asarray(total) if isinstance(total, np.generic) else total
 

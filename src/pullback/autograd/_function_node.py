@@ -248,11 +248,13 @@ class FunctionNode(Node):
         finally:
             _in_backward.reset(token)
         entries = self._entries(results)
-        return tuple(
+        found = tuple(
             self._gradient(entry, gradients, lent, as_tensors) if needed else None
             for entry, is_tensor, needed in zip(entries, self._call.is_tensor, needs, strict=True)
             if is_tensor
         )
+        trace = current().trace
+        return found if trace is None else trace.bound(found, gradients)
 
     def _filled(self, gradient: Any, number: int, as_tensors: bool) -> Any:
         spec = self._call.value_specs[number]

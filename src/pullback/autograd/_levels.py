@@ -22,7 +22,7 @@ from pullback.autograd._layout import fits_layout, in_layout_of
 from pullback.autograd._tangent_holders import ForwardGrad, ForwardLevel
 from pullback.autograd._variable import refresh_view, requires_grad
 from pullback.core.state import current
-from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of
+from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of, shared_counter
 from pullback.tensors.views import ViewInfo, at_home, replayed, view_of
 
 ndarray = np.ndarray
@@ -116,7 +116,7 @@ def handle(tensor: Any, keep: Iterable[ForwardLevel] = ()) -> Any:
     twin = Tensor()
     twin._data = tensor._data
     twin._spec = tensor._spec
-    twin._counter = tensor._counter
+    twin._counter = shared_counter(tensor)
     twin._node = twin._meta = None
     twin._extra = None if type(tensor._data) is ndarray else Extra()
     extra = tensor._extra

@@ -55,6 +55,8 @@ class Node:
     is_strict = False
     # Fast nodes are executed by `pull`, see the engine.
     is_fast = False
+    # The gradients of a node like this one go to leaves, one to each: see `_short_pass`.
+    goes_to_leaves = False
     num_outputs: int = 1
     # The batch dimensions that the node was recorded with, see `_scope`; a slot in the kinds that may have some.
     _scope: Any = None

@@ -25,6 +25,9 @@ from pullback.core.state import changed, current, open_levels
 from pullback.tensors.making import made_here
 from pullback.tensors.tensor import Tensor
 
+_LEAF = flatten(None)[1]
+"""The structure of what is no container: most arguments are tensors, and taking them apart costs more than this."""
+
 
 class Recording:
     """A function that ran once with some of its arguments replaced by fresh leaves, and the graph it left."""
@@ -49,13 +52,15 @@ class Recording:
 
     def _argument(self, position: int, value: Any, transform: Transform) -> Any:
         if self.positions is not None and position not in self.positions:
+            if type(value) is Tensor:
+                return self.handles.add(argument_handle(value, transform), value)
             return map_leaves(lambda leaf: self.handles.add(argument_handle(leaf, transform), leaf), value)
-        leaves, structure = flatten(value)
+        leaves, structure = ([value], _LEAF) if type(value) is Tensor else flatten(value)
         originals = [as_differentiable(leaf, self.who) for leaf in leaves]
         fresh = [self.handles.add(fresh_leaf(leaf, transform), leaf) for leaf in originals]
         self.leaves += fresh
         self.structures.append(structure)
-        return unflatten(structure, fresh)
+        return fresh[0] if structure is _LEAF else unflatten(structure, fresh)
 
     def keep_outputs(self, outputs: list[Tensor]) -> None:
         """Remember where the outputs' gradients enter the graph. The transform's token is dead already, so the
@@ -71,6 +76,8 @@ class Recording:
 
     def finish(self, tree: Any) -> Any:
         """Outputs, or what was returned beside them, as the caller gets them."""
+        if type(tree) is Tensor:
+            return self.handles.finished(tree, self.keeps_history)
         return map_leaves(lambda leaf: self.handles.finished(leaf, self.keeps_history), tree)
 
     def pull(self, cotangents: list[Any], keep_graph: bool, create_graph: bool) -> list[Any]:
@@ -97,10 +104,12 @@ class Recording:
             captured = run_pass(roots, seeds, keep_graph or create, create, None, targets)  # type: ignore[arg-type]
         gradients = self._finished(captured, create, seeds)
         results = []
+        first = 0
         for structure in self.structures:
-            count = structure.num_leaves
-            results.append(unflatten(structure, gradients[:count]))
-            gradients = gradients[count:]
+            count = 1 if structure is _LEAF else structure.num_leaves
+            part = gradients[first : first + count]
+            results.append(part[0] if structure is _LEAF else unflatten(structure, part))
+            first += count
         return results
 
     def _finished(self, captured: list[Any], create: bool, seeds: list[Any]) -> list[Any]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from pullback.core.state import VmapLevel, change, current, running_pass
+from pullback.core.state import VmapLevel, changed, current, running_pass
 from pullback.payloads.batched import BatchedArray, widened
 from pullback.payloads.crossing import batch_sum, levels_of
 from pullback.tensors.tensor import Tensor
 
 Levels = tuple[VmapLevel, ...]
+
+_AS_IT_IS = nullcontext()
 
 
 def joined(first: Levels, second: Levels) -> Levels:
@@ -42,25 +43,19 @@ class Scope:
         self.input_levels = input_levels
         self.output_levels: Levels = ()
 
-    @contextmanager
-    def reinstated(self) -> Iterator[None]:
+    def reinstated(self) -> AbstractContextManager[None]:
         """The node's levels are active in this block, beside those that are active anyway."""
-        modes = current()
-        levels = joined(self.active, modes.vmaps)
-        if levels == modes.vmaps:
-            yield
-            return
-        previous = change(vmaps=levels)
-        try:
-            yield
-        finally:
-            change(**previous)
+        active = current().vmaps
+        levels = joined(self.active, active)
+        return _AS_IT_IS if levels == active else changed(vmaps=levels)
 
     def reduced(self, gradients: tuple[Any, ...], exempt: VmapLevel | None = None) -> tuple[Any, ...]:
         """Gradients of the inputs, summed over the examples that shared an input."""
         return tuple(
-            None if gradient is None else self.reduced_to(gradient, own, exempt)
-            for gradient, own in zip(gradients, self.input_levels, strict=True)
+            [
+                None if gradient is None else self.reduced_to(gradient, own, exempt)
+                for gradient, own in zip(gradients, self.input_levels, strict=True)
+            ]
         )
 
     def reduced_to(self, gradient: Any, own: Levels, exempt: VmapLevel | None = None) -> Any:
@@ -68,6 +63,8 @@ class Scope:
         task = running_pass.get()
         active = current().vmaps if task is None else task.vmaps
         payload = gradient._data if isinstance(gradient, Tensor) else gradient
+        if active and self.output_levels == active and levels_of(payload) == active:
+            return gradient  # one example, of one pass
         for level in joined(self.output_levels, levels_of(payload)):
             if level not in own and level not in active and level is not exempt:
                 gradient = batch_sum(gradient, level=level)

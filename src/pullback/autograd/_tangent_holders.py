@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import operator
 import sys
-import threading
 import weakref
+from _thread import RLock  # what threading.RLock calls, which takes longer than making one
 from typing import Any
 
 import numpy as np
 
+from pullback.core.spec import Spec
 from pullback.core.state import next_stamp, open_levels
 from pullback.tensors.tensor import Extra, Tensor, shared_counter, wrap
 from pullback.tensors.versions import VersionCounter, dated_counter, new_counter
@@ -36,7 +37,7 @@ class ForwardLevel:
         self.stamp = next_stamp()
         self.index = index  # the depth among the user's levels; None for the level of a transform
         self.is_open = True
-        self.lock = threading.RLock()  # memory allocated under it may run finalizers, and these may come here
+        self.lock = RLock()  # memory allocated under it may run finalizers, and these may come here
         # Only appended to without the lock. Who appends compares the length with `limit` after it, which is less than
         # any length once the level is closed: so no holder is missed, whatever other threads do.
         self.references: list[weakref.ref[Any]] = []
@@ -105,18 +106,20 @@ class Dual(Extra):
 
     `slope` is the tangent, as an array, or as a Tensor once somebody has seen it; the tangents by level if somebody
     asked for these; None when there are none any more.
+    `born` is when the memory of the tensor was made, for which it needs no counter then.
     `memory` is what is known of the memory of the tangent: when it was made, which is 0 outside of function transforms;
     or its version counter, if it is somebody else's tangent too and may not be written.
     """
 
     # Every operation on duals makes one. The fields of `Extra` are constants here: to write them is to call `extra_of`.
-    __slots__ = ("__weakref__", "level", "memory", "slope")
+    __slots__ = ("__weakref__", "born", "level", "memory", "slope")
 
     view: Any = None
     deps = None
     inference = readonly = False
     output_nr = 0
 
+    born: int
     level: ForwardLevel
     slope: Any
     memory: int | VersionCounter
@@ -149,33 +152,43 @@ class Dual(Extra):
         level.register(entries)
         return entries
 
-    def _as_tensor(self, slope: Any) -> Tensor:
+    def _as_tensor(self, slope: Any, spec: Spec | None = None) -> Tensor:
+        """A tangent as a Tensor. Who knows that no graph is being recorded gives the spec of the primal."""
         if type(slope) is Tensor:
             return slope
-        tangent = wrap(slope if type(slope) is np.ndarray else np.asarray(slope))
+        array = slope if type(slope) is np.ndarray else np.asarray(slope)
+        if spec is None or array.dtype is not spec.dtype:
+            tangent = wrap(array)
+        else:
+            tangent = Tensor()
+            tangent._data, tangent._spec = array, spec
+            tangent._node = tangent._extra = tangent._meta = tangent._counter = None
         memory = self.memory
         if memory:
             tangent._counter = dated_counter(memory) if isinstance(memory, int) else memory
         return tangent
 
-    def tangent_at(self, level: ForwardLevel) -> Tensor | None:
-        """The tangent at `level` if there is no other; from now on it is kept as this Tensor."""
+    def tangent_at(self, level: ForwardLevel, spec: Spec) -> Tensor | None:
+        """The tangent at `level` if there is no other; from now on it is kept as this Tensor, which has `spec`."""
         slope = self.slope
         if type(slope) is ForwardGrad:
             return slope.get(level) if len(slope) == 1 else None
         if slope is None or self.level is not level:
             return None
-        tangent = self._as_tensor(slope)
+        tangent = self._as_tensor(slope, spec)
         with level.lock:
             if self.slope is slope:
                 self.slope = tangent
                 return tangent
-        return self.tangent_at(level)
+        return self.tangent_at(level, spec)
 
-    def take(self, level: ForwardLevel) -> Tensor | None:
+    def take(self, level: ForwardLevel, spec: Spec) -> Tensor | None:
         """The tangent, which goes from here to the caller; None if there are others, or it is at another level."""
-        slope = self.pop(level, None) if self.level is level else None
-        return None if slope is None else self._as_tensor(slope)
+        slope = self.slope
+        if slope is None or type(slope) is ForwardGrad or self.level is not level:
+            return None
+        self.slope = None
+        return self._as_tensor(slope, spec)
 
     def stands_alone(self) -> bool:
         """Does the tangent say it all, without tangents of other tensors?"""

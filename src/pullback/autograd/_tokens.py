@@ -54,7 +54,12 @@ def union(parts: Iterable[Deps]) -> Deps:
 
 def is_live(deps: Deps) -> bool:
     """Does somebody still want derivatives of what depends on these?"""
-    return deps is None or any(token.live for token in deps)
+    if deps is None:
+        return True
+    for token in deps:  # noqa: SIM110  (a generator costs more than the few tokens there are)
+        if token.live:
+            return True
+    return False
 
 
 def deps_behind(operands: Iterable[object], needs: Iterable[bool]) -> Deps:

@@ -5,4 +5,17 @@ from __future__ import annotations
 
 from pullback.core.deferred import deferred
 
-__getattr__, __dir__ = deferred(globals(), {"compile_llvm": "pullback.compiler.llvm"})
+__getattr__, __dir__ = deferred(
+    globals(),
+    {
+        "compile_llvm": "pullback.compiler.llvm.compiled",
+        "formula_of": "pullback.compiler.llvm.ufunc_text",
+        "formula_ufunc": "pullback.compiler.llvm.ufuncs",
+        "left_to_numpy": "pullback.compiler.llvm.compiled",
+        "read_native": "pullback.compiler.llvm.stored",
+        "release": "pullback.compiler.llvm.buffers",
+        "reusing": "pullback.compiler.llvm.buffers",
+        "twin": "pullback.compiler.llvm.ufuncs",
+        "write_native": "pullback.compiler.llvm.stored",
+    },
+)

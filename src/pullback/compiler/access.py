@@ -7,7 +7,7 @@ Axes of length 1 have no place in loops, so shapes and strides are given without
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,11 +45,14 @@ def aligned(access: Access, shape: Lengths, wanted: Lengths) -> tuple[int, ...]:
 
 
 class Accesses:
-    """The accesses of all values of a program."""
+    """The accesses of all values of a program; of some it may be said where they lie."""
 
-    def __init__(self, inputs: Iterable[Value], nodes: Iterable[Node]) -> None:
+    def __init__(
+        self, inputs: Iterable[Value], nodes: Iterable[Node], placed: Mapping[Value, Access] | None = None
+    ) -> None:
         self.found: dict[Value, Access] = {}
         self._stand_ins: dict[Value, Any] = {}
+        self._placed = placed or {}
         for value in inputs:
             self._own(value)
         for node in nodes:
@@ -66,15 +69,20 @@ class Accesses:
 
     def is_view(self, node: Node) -> bool:
         """Does the node only look at the memory of its operand?"""
-        return bool(node.results) and all(self.found[value].root is not value for value in node.results)
+        return node.is_view and bool(node.results) and all(self.found[x].root is not x for x in node.results)
 
     def _own(self, value: Value) -> None:
-        self.found[value] = Access(value, 0, value.type.byte_strides)
+        self.found[value] = self._placed.get(value) or Access(value, 0, value.type.byte_strides)
 
     def _stand_in(self, value: Value) -> Any:
         if value not in self._stand_ins:
-            self._stand_ins[value] = empty_like_type(value.type)
+            placed = self._placed.get(value)
+            self._stand_ins[value] = empty_like_type(value.type) if placed is None else self._part(value, placed)
         return self._stand_ins[value]
+
+    def _part(self, value: Value, placed: Access) -> Any:
+        whole = self._stand_in(placed.root)
+        return np.ndarray(value.type.shape, value.type.dtype, whole, placed.offset, placed.strides)
 
     def _view(self, node: Node) -> bool:
         if not node.is_view or type(node.operands[0]) is not Value:

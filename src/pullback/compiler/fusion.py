@@ -33,6 +33,7 @@ COLUMNS_BLOCKED_FROM = 1 << 16
 _LONGEST_COLUMN = 64
 _MOST_ITEMS = 512
 _LOOK_BACK = 8
+_WINDOW = 1024  # items that may share loops; what each depends on is kept as bits, so the work is quadratic in these
 _MOST_STAGES = 12
 
 
@@ -55,10 +56,36 @@ class Expression(NamedTuple):
     bounds: tuple[tuple[int, int, int], ...] = ()
 
 
+class Index(NamedTuple):
+    """A number read from memory that says where another element lies: `step` bytes further for each."""
+
+    read: Element
+    step: int
+
+
+class Gathered(NamedTuple):
+    """What an item reads at places that numbers in memory say; the numbers were checked before."""
+
+    base: Element
+    kind: str
+    indices: tuple[Index, ...]
+
+
+class Position(NamedTuple):
+    """A number that follows from the point of the loops: `offset + sum(index * strides)`."""
+
+    offset: int
+    strides: tuple[int, ...]
+
+
 def elements_of(read: Any) -> Iterator[Element]:
     """The elements of memory in what an item reads."""
     if isinstance(read, Element):
         yield read
+    elif isinstance(read, Gathered):
+        yield read.base
+        for index in read.indices:
+            yield index.read
     elif isinstance(read, Expression):
         for part in read.reads:
             yield from elements_of(part)
@@ -76,11 +103,23 @@ class Item:
     reduced: frozenset[int] | None = None
     is_expensive: bool = False  # rather kept in memory than computed twice
     is_slow: bool = False  # not that expensive, but not worth nothing either
+    others: tuple[Value, ...] = ()  # further results, of control flow
+    before: tuple[Item, ...] = ()  # what has to be computed besides, for this item alone
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """All results."""
+        return (self.result, *self.others)
 
     @cached_property
     def elements(self) -> list[Element]:
         """The elements of memory that it reads. Asked for when inlining is over."""
         return [part for read in self.reads for part in elements_of(read)]
+
+    @cached_property
+    def gathered(self) -> set[Value]:
+        """The values that it reads anywhere, and which therefore have to be complete."""
+        return {read.base.root for read in self.reads if isinstance(read, Gathered)}
 
     @cached_property
     def roots(self) -> list[Value]:
@@ -128,10 +167,13 @@ def needs_blocks(shape: tuple[int, ...], reduced: frozenset[int]) -> bool:
 
 def fuse(items: Sequence[Item]) -> list[Group]:
     """Groups of items in an order in which they can run. Items come in an order in which they could."""
-    fusion = _Fusion()
-    for item in items:
-        fusion.place(item)
-    return sorted(fusion.groups, key=lambda group: (group.before.bit_count(), group.number))
+    groups: list[Group] = []
+    for first in range(0, len(items), _WINDOW):
+        fusion = _Fusion()
+        for item in items[first : first + _WINDOW]:
+            fusion.place(item)
+        groups += sorted(fusion.groups, key=lambda group: (group.before.bit_count(), group.number))
+    return groups
 
 
 class _Fusion:
@@ -189,7 +231,7 @@ class _Fusion:
         if item.reduced is not None and group.reduced is None:
             group.reduce(item.reduced)
             self.by_outer_shape[group.outer_shape].append(group)
-        self.maker[item.result] = group
+        self.maker.update(dict.fromkeys(item.results, group))
 
 
 def _fit(group: Group, item: Item) -> tuple[bool, int] | None:
@@ -218,6 +260,8 @@ def _fit_inside(group: Group, item: Item) -> tuple[bool, int] | None:
     for read in item.elements:
         if read.root not in group.stage:
             continue
+        if read.root in item.gathered:
+            return None
         own = read.root.type
         if group.is_outer[read.root]:
             if blocked or not _is_repeated(read, group):
@@ -267,7 +311,7 @@ def _fit_outside(group: Group, item: Item) -> tuple[bool, int] | None:
             own = read.root.type
             if not group.is_outer[read.root] or read.offset or read.strides != own_strides(own):
                 return None
-            if squeezed(own.shape) != group.outer_shape:
+            if squeezed(own.shape) != group.outer_shape or read.root in item.gathered:
                 return None
             stage = max(stage, group.stage[read.root])
     return True, stage

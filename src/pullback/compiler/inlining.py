@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from pullback.compiler.access import own_strides, squeezed
-from pullback.compiler.fusion import Element, Expression, Item, elements_of
+from pullback.compiler.fusion import Element, Expression, Gathered, Item, Position, elements_of
 
 LARGEST = 32
 """Operations in an expression."""
@@ -30,6 +30,7 @@ class _Axis(NamedTuple):
 
 def inlined(items: list[Item], wanted: Collection[Any]) -> list[Item]:
     """Items that read expressions, without those that nobody needs any more. `wanted` values are needed outside."""
+    wanted = set(wanted)
     makers = {item.result: item for item in items}
     readers = Counter(read.root for item in items for read in _elements(item))
     for item in items:
@@ -46,7 +47,7 @@ def _elements(item: Item) -> Iterator[Element]:
 def _needed(items: list[Item], wanted: Collection[Any]) -> list[Item]:
     live, kept = set(wanted), []
     for item in reversed(items):
-        if item.result in live:
+        if not live.isdisjoint(item.results):
             kept.append(item)
             live.update(read.root for read in _elements(item))
     return kept[::-1]
@@ -136,6 +137,8 @@ def _moved(part: Any, axes: tuple[list[_Axis | None], list[int]], bounds: tuple[
             return None
         parts = [_moved(each, axes, bounds) for each in part.reads]
         return None if None in parts else part._replace(reads=tuple(parts))
+    if isinstance(part, (Gathered, Position)):
+        return None
     if not isinstance(part, Element):
         return part
     if part.bounds:

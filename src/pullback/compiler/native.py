@@ -11,6 +11,7 @@ from typing import Any
 
 from pullback import compiler
 from pullback.compiler.numpy_source import compile_numpy
+from pullback.core.reports import report
 from pullback.errors import AOTError
 from pullback.graph.ir import Program
 
@@ -21,16 +22,22 @@ class NativeCompilerWarning(UserWarning):
     """A graph could not be made native code, and runs with NumPy."""
 
 
-def compile_native(graph: Program, example_types: Any = None, *, strict: bool = False, **options: Any) -> Any:
-    """Native code for a graph; `strict` raises where otherwise there would be a warning."""
+def compile_native(
+    graph: Program, example_types: Any = None, *, strict: bool = False, required: bool = True, **options: Any
+) -> Any:
+    """Native code for a graph. `strict` raises where otherwise there would be a warning; `required` raises if llvmlite
+    can not be imported."""
     try:
         compile_llvm = compiler.compile_llvm
     except ImportError as error:
-        raise AOTError(
-            "native code needs llvmlite, which can not be imported",
-            why=str(error),
-            fix='install it with `pip install "pullback[compile]"`, or say backend="numpy"',
-        ) from error
+        if required:
+            raise AOTError(
+                "native code needs llvmlite, which can not be imported",
+                why=str(error),
+                fix='install it with `pip install "pullback[compile]"`, or say backend="numpy"',
+            ) from error
+        _tell(graph, error)
+        return compile_numpy(graph)
     try:
         return compile_llvm(graph, example_types, **options)
     except Exception as error:
@@ -38,6 +45,30 @@ def compile_native(graph: Program, example_types: Any = None, *, strict: bool = 
             raise
         _tell(graph, error)
         return compile_numpy(graph)
+
+
+def read_native(record: Any, graph: Program, fastmath: bool) -> Any:
+    """Native code of a record that another process left; None if there is none, or if anything is wrong with it."""
+    if record is None:
+        return None
+    try:
+        return compiler.read_native(record, graph, fastmath)
+    except Exception as error:
+        report(f"a record of {graph.name} can not be used: {type(error).__name__}: {error}")
+        return None
+
+
+def write_native(made: Any) -> Any:
+    """What another process needs to make this function again; None if it has to begin anew."""
+    return compiler.write_native(made) if hasattr(made, "only_function") else None
+
+
+def left_to_numpy(graph: Program) -> list[tuple[str, str]]:
+    """The operators of a graph that native code calls as their NumPy kernels, each with the reason."""
+    try:
+        return compiler.left_to_numpy(graph)
+    except Exception as error:
+        return [(node.op, f"{type(error).__name__}: {error}") for node in graph.nodes]
 
 
 def _tell(graph: Program, error: Exception) -> None:

@@ -31,6 +31,12 @@ def folder() -> Path | None:
     return _folder if _folder is not None and is_private(_folder) else None
 
 
+def has(name: str) -> bool:
+    """Is there a file for a module? Whether it is whole shows when it is read."""
+    where = folder()
+    return where is not None and (where / f"{name}.o").exists()
+
+
 def read(name: str) -> bytes | None:
     """The code of a module, if it is there and whole."""
     where = folder()

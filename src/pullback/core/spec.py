@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 
+LARGE = 1 << 14
+"""Elements from which on an array is large: calls that take so long that native code may pay (eager/large.py)."""
+_NATIVE = frozenset("fd")
 _FLOATING = frozenset("efdg")
 _COMPLEX = frozenset("FDG")
 
 
 class Spec:
     """Shape and dtype of a value. `is_differentiable` says whether gradients may flow through it, `is_real` also
-    that it is not complex."""
+    that it is not complex, and `is_plain` also that there is no use of native code for its arrays."""
 
-    __slots__ = ("__weakref__", "dtype", "is_complex", "is_differentiable", "is_real", "ndim", "numbers", "shape")
+    __slots__ = ("__weakref__", "dtype", "is_complex", "is_differentiable", "is_plain", "is_real", "ndim",
+                 "numbers", "shape")  # fmt: skip
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -26,6 +30,7 @@ class Spec:
     is_complex: bool
     is_differentiable: bool
     is_real: bool
+    is_plain: bool
     numbers: dict[Any, Any]
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -34,6 +39,7 @@ class Spec:
         self.ndim = len(shape)
         self.is_complex = dtype.char in _COMPLEX
         self.is_real = dtype.char in _FLOATING
+        self.is_plain = self.is_real and (self.size < LARGE or dtype.char not in _NATIVE)
         self.is_differentiable = self.is_real or self.is_complex
         self.numbers = {}
 

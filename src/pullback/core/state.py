@@ -38,6 +38,7 @@ class Modes:
     __slots__ = (
         "_variants",
         "anomaly",
+        "born",
         "check_nan",
         "forward_mask",
         "forwards",
@@ -69,6 +70,7 @@ class Modes:
     vmaps: tuple[VmapLevel, ...]  # batch dimensions that exist here, oldest first
     trace: Any  # what records a graph here (payloads/recorder.py), or None
     forward_mask: int  # forward levels up to this stamp are switched off
+    born: int  # derived: what dates the memory that operations make here, the stamp of the innermost transform or 0
     forwards: bool  # derived: tangents may take the short way (eager/fast_forward.py)
     records: bool  # derived: nothing but transforms is unusual, which recording has a short way for (eager/fast.py)
 
@@ -87,6 +89,7 @@ class Modes:
         self.vmaps = ()
         self.trace = None
         self.forward_mask = 0
+        self.born = 0
         self.forwards = True
         self.records = False
         self._variants: dict[bool, Modes] = {}  # this record with another grad mode, the change made most often
@@ -100,7 +103,27 @@ class Modes:
             return variant
         return self._copy(changes)
 
+    def inside(self, transform: Any) -> Modes:
+        """These modes in the body of a forward transform: it is the innermost one, and inference mode is off."""
+        copy = self._twin()
+        copy.inference = False
+        copy.transforms = (*self.transforms, transform)
+        copy._derive()
+        return copy
+
     def _copy(self, changes: dict[str, Any]) -> Modes:
+        copy = self._twin()
+        for name, value in changes.items():
+            setattr(copy, name, value)
+        copy._derive()
+        if copy.transforms or copy.vmaps or copy.trace is not None:
+            return copy
+        if copy.grad:
+            return NORMAL if _values(copy) == _values(NORMAL) else copy
+        no_grad = NORMAL._variants.get(False)
+        return copy if no_grad is None or _values(copy) != _values(no_grad) else no_grad
+
+    def _twin(self) -> Modes:
         # Written out: every transform makes two of these, and each of its passes another two.
         copy = object.__new__(Modes)
         copy.grad = self.grad
@@ -117,24 +140,21 @@ class Modes:
         copy.vmaps = self.vmaps
         copy.trace = self.trace
         copy.forward_mask = self.forward_mask
-        for name, value in changes.items():
-            setattr(copy, name, value)
         copy._variants = {}
-        copy.forwards = not (
-            copy.inference or copy.interceptors or copy.vmaps or copy.forward_mask or copy.trace is not None
+        return copy
+
+    def _derive(self) -> None:
+        transforms = self.transforms
+        self.born = transforms[-1].stamp if transforms else 0
+        self.forwards = not (
+            self.inference or self.interceptors or self.vmaps or self.forward_mask or self.trace is not None
         )
-        copy.records = bool(copy.transforms) and copy.forwards and copy.grad and not (
-            copy.saved_hooks or copy.anomaly or copy.mutation_guard is not None
+        self.records = bool(transforms) and self.forwards and self.grad and not (
+            self.saved_hooks or self.anomaly or self.mutation_guard is not None
         )  # fmt: skip
-        if copy.transforms or copy.vmaps or copy.trace is not None:
-            return copy
-        if copy.grad:
-            return NORMAL if _values(copy) == _values(NORMAL) else copy
-        no_grad = NORMAL._variants.get(False)
-        return copy if no_grad is None or _values(copy) != _values(no_grad) else no_grad
 
 
-_FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "forwards", "records"))
+_FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "born", "forwards", "records"))
 _values = operator.attrgetter(*_FIELDS)
 
 

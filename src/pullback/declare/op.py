@@ -123,6 +123,8 @@ class Op:
         self.keywords_are_canonical = False
         # filled by eager
         self.fast_nodes: Any = None
+        self.large_nodes: Any = None
+        self.native: Callable[..., Any] | None = None  # computes what `kernel` does, faster for large arrays
         self.call: Callable[..., Any] = self._build_and_call
         table[name] = self
 

@@ -1,1 +1,7 @@
 """From declarations to functions: recording on the tape, writing in place, and fast paths by arity. Internal."""
+
+from __future__ import annotations
+
+from pullback.core.deferred import deferred
+
+__getattr__, __dir__ = deferred(globals(), {"native": "pullback.eager.native"})

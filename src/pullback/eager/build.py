@@ -21,7 +21,7 @@ from pullback.core.state import current, open_levels
 from pullback.declare.op import Op
 from pullback.eager.direct import direct, direct_pair
 from pullback.eager.fast import fast_function
-from pullback.eager.fast_forward import with_duals
+from pullback.eager.fast_forward import Duals
 from pullback.eager.fast_tokens import with_tokens
 from pullback.eager.inplace import check_writable, write
 from pullback.eager.record import apply
@@ -40,8 +40,8 @@ def build(op: Op) -> None:
     public = _public(op, run)
     op.call, op.function = general, public
     if op.fast_rules is not None:
-        op.call = fast_function(op, with_duals(op, with_tokens(op, general)), True)
-        op.function = fast_function(op, with_duals(op, with_tokens(op, public)), False)
+        op.call = fast_function(op, Duals(op, with_tokens(op, general)), True)
+        op.function = fast_function(op, Duals(op, with_tokens(op, public)), False)
     for function in (op.call, op.function):
         function.__name__ = function.__qualname__ = op.name.rpartition(".")[2]
         function.__doc__ = op.doc

@@ -23,7 +23,8 @@ from pullback.autograd._accumulate import accumulator_of
 from pullback.core.spec import spec_for
 from pullback.core.state import current, next_stamp, switch
 from pullback.declare.op import Op
-from pullback.eager.nodes import FastNode, fast_node_classes
+from pullback.eager.large import kernel_meter, large_function, metered_pull
+from pullback.eager.nodes import FastNode, fast_node_classes, large_node_classes
 from pullback.tensors.tensor import Leaf, Tensor
 from pullback.tensors.versions import VersionCounter
 
@@ -78,10 +79,12 @@ def call(x, /, out=None):
         {arrays}if out is not None:
             return general(x, out=out)
         modes = current()
+        if modes.transforms:
+            return inside(x, modes)
         return (unusual if modes is switch.normal else untracked if modes is switch.no_grad else general)(x)
     spec = x._spec
-    if not spec.is_real:
-        return general(x)
+    if not spec.is_plain:
+        return (large if spec.is_real else general)(x)
     x_data = x._data
     out = kernel(x_data)
 {result}
@@ -96,13 +99,16 @@ def call(x, /, out=None):
 _BINARY = """
 def call(x, y, /, out=None):
     if out is not None or current() is not switch.normal:
-        if out is None and current() is switch.no_grad:
+        modes = current()
+        if modes.transforms and out is None:
+            return inside(x, y, modes)
+        if modes is switch.no_grad and out is None:
             return untracked(x, y)
         return general(x, y) if out is None else general(x, y, out=out)
     if type(x) is Tensor:
         spec = x._spec
-        if x._extra is not None or not spec.is_real:
-            return unusual(x, y)
+        if x._extra is not None or not spec.is_plain:
+            return (unusual if x._extra is not None or not spec.is_real else large)(x, y)
         x_data = x._data
         behind_x = x._node
         if type(y) is Tensor:
@@ -112,8 +118,8 @@ def call(x, y, /, out=None):
             behind_y = y._node
             Node = Saved
             if y._spec is not spec:  # broadcast or promoted: the engine must reduce and cast what the node returns
-                if not y._spec.is_real:
-                    return general(x, y)
+                if not y._spec.is_plain:
+                    return (large if y._spec.is_real else general)(x, y)
                 Node = Loose
             out = kernel(x_data, y_data)
             if Node is Loose:
@@ -139,8 +145,8 @@ def call(x, y, /, out=None):
     if type(y) is not Tensor or (type(x) is not float and type(x) is not int):
         {arrays}return general(x, y)
     spec = y._spec
-    if y._extra is not None or not spec.is_real:
-        return unusual(x, y)
+    if y._extra is not None or not spec.is_plain:
+        return (unusual if y._extra is not None or not spec.is_real else large)(x, y)
 {number_x}
     y_data = y._data
     behind_y = y._node
@@ -155,20 +161,27 @@ def call(x, y, /, out=None):
 """
 
 
-def fast_function(op: Op, general: Callable[..., Any], keeps_arrays: bool) -> Callable[..., Any]:
-    """The function of an elementwise op with its fast path.
+def fast_function(op: Op, duals: Any, keeps_arrays: bool) -> Callable[..., Any]:
+    """The function of an elementwise op with its fast path; for other calls there is `duals` (eager/fast_forward.py).
 
     With `keeps_arrays` arrays give an array, as derivative rules want it.
     """
-    scope = {**SHARED, "kernel": op.kernel, "general": general}
-    scope["unusual"] = getattr(general, "in_normal_modes", general)  # eager/fast_forward.py
-    scope["untracked"] = (_untracked_unary if len(op.operands) == 1 else _untracked_binary)(op.kernel, general)
+    scope = {**SHARED, "kernel": op.kernel, "general": duals.general}
+    scope["unusual"], scope["inside"] = duals.in_normal_modes, duals.in_modes
+    scope["untracked"] = (_untracked_unary if len(op.operands) == 1 else _untracked_binary)(op, duals.anywhere)
     stub = _STUBS[len(op.operands) - 1]
     function = FunctionType(stub, scope, op.name, (None,))
     scope["call"] = function
 
     def source() -> str:
         return fast_source(op, keeps_arrays)
+
+    def large_classes() -> Any:
+        if op.large_nodes is None:
+            op.large_nodes = large_node_classes(op, op.fast_rules or (), FastNode, metered_pull)
+        return op.large_nodes
+
+    scope["large"] = large_function(op, source, scope, large_classes)
 
     def compile_now() -> None:
         scope["Saved"], scope["Loose"] = _node_classes(op)
@@ -179,39 +192,54 @@ def fast_function(op: Op, general: Callable[..., Any], keeps_arrays: bool) -> Ca
     return function
 
 
-def _untracked_unary(kernel: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def _untracked_unary(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     """The op under no_grad."""
+    kernel = op.kernel
 
     def untracked(x: Any) -> Any:
-        if type(x) is not Tensor or x._extra is not None or not x._spec.is_real:
+        if type(x) is not Tensor or x._extra is not None:
             return general(x)
-        payload = kernel(x._data)
+        spec = x._spec
+        if spec.is_plain:
+            payload = kernel(x._data)
+        elif spec.is_real:
+            payload = kernel_meter(op).for_large(x._data)
+        else:
+            return general(x)
         result = Tensor()
         result._data = payload if type(payload) is ndarray else np.asarray(payload)
-        result._spec = x._spec
+        result._spec = spec
         result._node = result._counter = result._extra = result._meta = None
         return result
 
     return untracked
 
 
-def _untracked_binary(kernel: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def _untracked_binary(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     """The op under no_grad."""
+    kernel = op.kernel
 
     def untracked(x: Any, y: Any) -> Any:
-        if type(x) is not Tensor or x._extra is not None or not x._spec.is_real:
+        if type(x) is not Tensor or x._extra is not None:
             return general(x, y)
+        spec = x._spec
         if type(y) is Tensor:
-            if y._extra is not None or y._spec is not x._spec:
+            if y._extra is not None or y._spec is not spec:
                 return general(x, y)
-            payload = kernel(x._data, y._data)
+            other = y._data
         elif type(y) is float or type(y) is int:
-            payload = kernel(x._data, y)
+            other = y
+        else:
+            return general(x, y)
+        if spec.is_plain:
+            payload = kernel(x._data, other)
+        elif spec.is_real:
+            payload = kernel_meter(op).for_large(x._data, other)
         else:
             return general(x, y)
         result = Tensor()
         result._data = payload if type(payload) is ndarray else np.asarray(payload)
-        result._spec = x._spec
+        result._spec = spec
         result._node = result._counter = result._extra = result._meta = None
         return result
 
@@ -222,12 +250,22 @@ def _code_of(function: Any) -> CodeType:
     return function.__code__
 
 
+# The first call makes the fast path, unless it is one of a trace, which has no use for it: most functions that are
+# compiled never run in another way.
+
+
 def _unary_stub(x, /, out=None):
+    modes = current()
+    if modes.trace is not None and type(x) is Tensor and out is None:
+        return inside(x, modes) if modes.transforms else general(x)  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
     return call(x, out)  # type: ignore[name-defined]  # noqa: F821
 
 
 def _binary_stub(x, y, /, out=None):
+    modes = current()
+    if modes.trace is not None and out is None:
+        return inside(x, y, modes) if modes.transforms else general(x, y)  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
     return call(x, y, out)  # type: ignore[name-defined]  # noqa: F821
 

@@ -19,12 +19,12 @@ import numpy as np
 
 from pullback.autograd._levels import lend_tangent
 from pullback.autograd._tangent_holders import Dual, DualAlias, ForwardGrad, ForwardLevel
-from pullback.core.state import current, next_stamp, observers, open_levels
+from pullback.core.state import current, observers, open_levels
 from pullback.declare.op import Op
 from pullback.eager.fast import compiled_call
 from pullback.eager.forward_source import ForwardSource
 from pullback.tensors.tensor import Tensor, shared_counter
-from pullback.tensors.versions import DatedCounter, VersionCounter, new_counter
+from pullback.tensors.versions import VersionCounter, new_counter
 
 ndarray = np.ndarray
 _NOTHING = (None, None)
@@ -63,27 +63,32 @@ def lent(x: Tensor, level: ForwardLevel) -> VersionCounter | None:
 
 
 _SHARED: dict[str, Any] = {
-    "DatedCounter": DatedCounter, "Dual": Dual, "Tensor": Tensor, "asarray": np.asarray, "current": current,
-    "lent": lent, "ndarray": ndarray, "next_stamp": next_stamp, "observers": observers, "only_tangent": only_tangent,
-    "open_levels": open_levels, "ref": ref, "zeros": np.zeros,
+    "Dual": Dual, "Tensor": Tensor, "asarray": np.asarray, "current": current, "lent": lent, "ndarray": ndarray,
+    "observers": observers, "only_tangent": only_tangent, "open_levels": open_levels, "ref": ref, "zeros": np.zeros,
 }  # fmt: skip
 
 
-def with_duals(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
+class Duals:
     """The general function of an elementwise op of one or two operands, with the short way before it.
 
-    Its attribute `in_normal_modes` is the same for callers who know that the modes are normal and there is no `out`.
+    `in_normal_modes` takes the operands, `in_modes` also the modes in force, and `general` those that have an `out`.
     """
-    if op.partials is None or op.jvp_rule is not None:
-        return general
-    function = _compiled_later(op, general, False)
-    function.in_normal_modes = _compiled_later(op, general, True)  # type: ignore[attr-defined]
-    return function
+
+    def __init__(self, op: Op, general: Callable[..., Any]) -> None:
+        self.general = self.in_normal_modes = general
+        self.in_modes: Callable[..., Any] = lambda *given: general(*given[:-1])
+        if op.partials is not None and op.jvp_rule is None:
+            self.in_normal_modes = _compiled_later(op, general, True)
+            self.in_modes = _compiled_later(op, general, False)
+
+    def anywhere(self, *operands: Any) -> Any:
+        """For callers who do not know the modes."""
+        return self.in_modes(*operands, current())
 
 
 def _compiled_later(op: Op, general: Callable[..., Any], in_normal_modes: bool) -> FunctionType:
     scope: dict[str, Any] = {**_SHARED, "kernel": op.kernel, "general": general}
-    function = FunctionType(_STUBS[len(op.operands) - 1], scope, op.name, (None,))
+    function = FunctionType(_STUBS[len(op.operands), in_normal_modes], scope, op.name)
 
     def compile_now() -> None:
         source = ForwardSource(op)
@@ -96,18 +101,16 @@ def _compiled_later(op: Op, general: Callable[..., Any], in_normal_modes: bool) 
     return function
 
 
-def _unary_stub(x, out=None):
-    if not open_levels or type(x) is not Tensor:
-        return general(x) if out is None else general(x, out=out)  # type: ignore[name-defined]  # noqa: F821
-    compile_now()  # type: ignore[name-defined]  # noqa: F821
-    return call(x, out)  # type: ignore[name-defined]  # noqa: F821
-
-
-def _binary_stub(x, y, out=None):
-    if not open_levels or not (type(x) is Tensor or type(y) is Tensor):
-        return general(x, y) if out is None else general(x, y, out=out)  # type: ignore[name-defined]  # noqa: F821
-    compile_now()  # type: ignore[name-defined]  # noqa: F821
-    return call(x, y, out)  # type: ignore[name-defined]  # noqa: F821
-
-
-_STUBS: tuple[CodeType, CodeType] = (_unary_stub.__code__, _binary_stub.__code__)
+# Nothing but a tensor makes it compile itself: meanwhile the rules of operators are run on names (eager/written.py).
+_STUB = """
+def call({operands}{modes}):
+    if not open_levels or Tensor not in map(type, ({operands},)):
+        return general({operands})
+    compile_now()
+    return call({operands}{modes})
+"""
+_STUBS: dict[tuple[int, bool], CodeType] = {
+    (count, not modes): compiled_call(_STUB.format(operands=operands, modes=modes), "an operator on duals")
+    for count, operands in ((1, "x"), (2, "x, y"))
+    for modes in ("", ", modes")
+}

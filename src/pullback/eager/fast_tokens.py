@@ -16,7 +16,8 @@ from pullback.autograd._tokens import Deps, is_live, union
 from pullback.core.state import current, observers
 from pullback.declare.op import Op
 from pullback.eager.fast import SHARED, compiled_call, fast_source
-from pullback.eager.nodes import token_node_classes
+from pullback.eager.large import large_function, metered_pull
+from pullback.eager.nodes import TokenNode, large_node_classes, token_node_classes
 from pullback.tensors.tensor import Extra, Tensor
 from pullback.tensors.versions import dated_counter
 
@@ -69,7 +70,8 @@ def _deps(x: Tensor) -> Deps:
 # What is different from the usual fast path: the usual line, and the one in its place.
 _DIFFERENCES = (
     ("current() is not switch.normal", "not current().records or observers"),
-    ("out is None and current() is switch.no_grad", "False"),
+    ("if modes.transforms", "if False"),
+    ("if modes is switch.no_grad", "if False"),
     ("x._extra is not None", "is_heavy(x)"),
     ("y._extra is not None", "is_heavy(y)"),
     ("behind_x = x._node\n", "behind_x = living(x)\n"),
@@ -98,6 +100,9 @@ def with_tokens(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
         **SHARED, "kernel": op.kernel, "general": general, "unusual": general, "dated_counter": dated_counter,
         "finish": finish, "is_heavy": is_heavy, "living": living, "observers": observers,
     }  # fmt: skip
+    scope["large"] = large_function(op, lambda: _source(op), scope, lambda: large_node_classes(
+        op, op.fast_rules or (), TokenNode, metered_pull
+    ))  # fmt: skip
     compiled: list[Callable[..., Any]] = []
 
     def call(*operands: Any, out: Any = None) -> Any:

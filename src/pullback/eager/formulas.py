@@ -7,7 +7,8 @@ first time. It means what `evaluate`, the engine's validation and `release` mean
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ RELEASED: Any = object()
 SLOTS = ("x", "y")
 """What a node calls the operands it saves, whatever the operator calls them."""
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 _KINDS = (GRADIENT, NEEDS, OPERAND, OUTPUT, PARAM, SPEC)
 
 
@@ -125,13 +127,15 @@ def saved_names(rules: tuple[Rule | None, ...]) -> list[str]:
 
 
 def make_pull(
-    op: Op, rules: tuple[Rule | None, ...], fits: bool, is_real: bool
+    op: Op, rules: tuple[Rule | None, ...], fits: bool, is_real: bool, fused: Mapping[str, Callable[..., Any]] = _NONE
 ) -> Callable[[Any, Any, bool], tuple[Any, ...]]:
     """The formula of `op`.
 
     `fits` promises that gradients have the shapes and dtypes of their operands, `is_real` that no operand is complex.
+    `fused` has functions that do at once what rules do, by the operand whose gradient it is (eager/large.py).
     """
     scope = dict(_SHARED, adapt=op.adapt_output)
+    scope |= {f"fused_{v}": function for v, function in fused.items()}
     adapt_output = ""
     terms = ""
     if op.adapt_output is not None:
@@ -144,7 +148,7 @@ def make_pull(
             reads = "".join(_READ_OPERAND.format(v=SLOTS[i], i=i) for i in rule.reads_operands)
             reads += _READ_OUTPUT + adapt_output if rule.reads_outputs else ""
             scope[f"rule_{v}"] = rule.fn
-            formula = _formula(v, rule, is_real)
+            formula = _fused_formula(v, rule) if v in fused else _formula(v, rule, is_real)
             if rule is op.joint:
                 formula += _ONE_OF_ONE.format(v=v)
         fit = (_AS_ARRAY if fits else _FIT).format(v=v)
@@ -192,6 +196,24 @@ def _formula(v: str, rule: Rule, is_real: bool) -> str:
     if len(rule.plan) == 1 and rule.fn.__code__.co_code == _same.__code__.co_code:
         return f"g * {arguments}"
     return f"g * rule_{v}({arguments})"
+
+
+def _fused_formula(v: str, rule: Rule) -> str:
+    """The call of a function of the gradient and of what the rule reads."""
+    return f"fused_{v}({', '.join(['g', *(_SPELLED[kind](key) for kind, key in rule.plan if kind != GRADIENT)])})"
+
+
+def spelled_rule(rule: Rule) -> Callable[..., Any]:
+    """The gradient as a function of `g` and of what an elementwise rule reads, in that order."""
+
+    def formula(g: Any, *read: Any) -> Any:
+        if rule.constant is not None:
+            return -g if rule.constant == -1 else g * rule.constant
+        values = iter(read)
+        args = [g if kind == GRADIENT else next(values) for kind, _ in rule.plan]
+        return g * rule.fn(*args) if rule.is_partial else rule.fn(*args)
+
+    return formula
 
 
 def _indented(text: str, depth: int) -> str:

@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 from pullback.declare.op import OPERAND, Op, Rule
-from pullback.eager.written import written
+from pullback.eager.written import ARITHMETIC, written
 
 # The tangent of operand {v} and its level, or None.
 _FIND = """
@@ -34,8 +34,7 @@ result._node = result._counter = result._meta = None
 result._extra = dual = Dual()
 dual.level = level
 dual.slope = slope
-dual.memory = 0
-{date}
+dual.memory = dual.born = {born}
 {lend}
 references = level.references
 references.append(ref(dual))
@@ -43,19 +42,8 @@ if len(references) > level.limit:
     level.tidy(dual)
 return result
 """
-# Memory that is made inside a function transform is dated.
-_DATE = """
-if modes.transforms:
-    result._counter = counter = DatedCounter()
-    counter.value = 0
-    counter.writes = None
-    counter.born = dual.memory = next_stamp()
-"""
-# What has to be true of the modes; the usual fast path has looked at them already.
+# What has to be true of the modes. In normal modes it is.
 _ENTER = """
-if out is not None:
-    return general({operands}, out=out)
-modes = current()
 if not open_levels or not modes.forwards or observers:
     return general({operands})
 """
@@ -64,7 +52,7 @@ if not open_levels:
     return general({operands})
 """
 _UNARY = """
-def call(x, out=None):
+def call(x{modes}):
 {enter}
     if type(x) is Tensor and x._extra is not None and x._node is None:
 {find_x}
@@ -74,7 +62,7 @@ def call(x, out=None):
     return general(x)
 """
 _BINARY = """
-def call(x, y, out=None):
+def call(x, y{modes}):
 {enter}
     if type(x) is Tensor and x._extra is not None:
 {find_x}
@@ -110,18 +98,24 @@ def call(x, y, out=None):
 """
 
 
+_MINUS = "negative("
+
+
 class ForwardSource:
     """What one operator's short ways are made of. `names` is what their source refers to, beside the usual things."""
 
     def __init__(self, op: Op) -> None:
         self.op = op
         self.rules: dict[str, Rule] = dict(zip(op.operands, op.partials or (), strict=True))
-        self.names: dict[str, Any] = {f"rule_{v}": rule.fn for v, rule in self.rules.items()}
+        self.names: dict[str, Any] = {**ARITHMETIC, **{f"rule_{v}": rule.fn for v, rule in self.rules.items()}}
 
     def function(self, in_normal_modes: bool) -> str:
-        """The function `call`, which asks `general` for everything unusual but duals."""
+        """The function `call`, which asks `general` for everything unusual but duals.
+
+        Its last argument is the modes, unless they are normal.
+        """
         enter = (_ENTER_NORMAL if in_normal_modes else _ENTER).format(operands=", ".join(self.rules))
-        self.date = "" if in_normal_modes else _DATE.strip("\n")
+        self.born = "0" if in_normal_modes else "modes.born"  # inside function transforms, memory is dated
         parts = {"enter": (enter, 1), "find_x": (_FIND.format(v="x", level="level"), 2)}
         if len(self.rules) == 1:
             parts |= {"result": (self._result("x"), 3)}
@@ -138,34 +132,37 @@ class ForwardSource:
                 "result_both": (self._result("xy"), 3),
             }
         indented = {name: textwrap.indent(text.strip("\n"), "    " * depth) for name, (text, depth) in parts.items()}
-        return (_UNARY if len(self.rules) == 1 else _BINARY).format(**indented)
+        modes = "" if in_normal_modes else ", modes"
+        return (_UNARY if len(self.rules) == 1 else _BINARY).format(modes=modes, **indented)
 
     def _result(self, moving: str, number: str = "") -> str:
         """What makes the result, if the operands `moving` have tangents and the operand `number` is one."""
         terms = [self._term(v, self.rules[v], number) for v in moving]
-        if len(terms) == 2 and terms[1].startswith("-"):
-            formula = f"{terms[0]} - {terms[1][1:]}"
+        if len(terms) == 1:
+            formula = terms[0]
+        elif terms[1].startswith(_MINUS):
+            formula = f"subtract({terms[0]}, {terms[1].removeprefix(_MINUS)}"
         else:
-            formula = " + ".join(terms)
+            formula = f"add({terms[0]}, {terms[1]})"
         lend = f"dual.memory = lent({moving}, level)" if formula == f"t_{moving}" else ""
         operands = ", ".join(f"{v}_data" for v in self.rules)
-        return _RESULT.format(operands=operands, formula=formula, lend=lend, date=self.date)
+        return _RESULT.format(operands=operands, formula=formula, lend=lend, born=self.born)
 
     def _term(self, v: str, rule: Rule, number: str) -> str:
         """The tangent of the result that follows from the one of operand `v`."""
         constant = rule.constant
         if constant is not None:
-            short = {1: f"t_{v}", -1: f"-t_{v}", 0: f"zeros(t_{v}.shape, t_{v}.dtype)"}
-            return short.get(constant, f"t_{v} * {constant!r}")
+            short = {1: f"t_{v}", -1: f"{_MINUS}t_{v})", 0: f"zeros(t_{v}.shape, t_{v}.dtype)"}
+            return short.get(constant, f"multiply(t_{v}, {constant!r})")
         read = [self.op.operands[key] if kind == OPERAND else "out" for kind, key in rule.plan]
         names = [name if name == "out" else f"{name}_data" for name in read]
         # Rules may have other formulas for Python's numbers than for arrays.
         if number not in read or _is_identity(rule):
             formula = written(rule.fn, names, self.names)
             if formula is not None:
-                return f"t_{v} * {formula}"
+                return f"multiply(t_{v}, {formula})"
         arguments = ", ".join(name if name in ("out", number) else f"{name}_data" for name in read)
-        return f"t_{v} * rule_{v}({arguments})"
+        return f"t_{v} * rule_{v}({arguments})"  # which may be a number
 
 
 def _is_identity(rule: Rule) -> bool:

@@ -151,7 +151,7 @@ def _write_payload(op: Op, target: Tensor, operands: tuple[Any, ...], params: di
     if op.inplace_kernel is not None and all(type(x) is np.ndarray or not hasattr(x, "evaluate_op") for x in payloads):
         op.inplace_kernel(*payloads, **params)
     elif isinstance(op.kernel, np.ufunc) and all(not hasattr(x, "evaluate_op") for x in payloads):
-        op.kernel(*payloads, out=written, casting="same_kind")
+        (op.native or op.kernel)(*payloads, out=written, casting="same_kind")
     else:
         _copy_result(op, target, evaluate(op, payloads, params))
     bump_version(target, written)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -271,6 +272,20 @@ def fast_node_classes(op: Op, rules: tuple[Rule, ...]) -> tuple[type[FastNode], 
 def token_node_classes(op: Op, rules: tuple[Rule, ...]) -> tuple[type[FastNode], type[FastNode]]:
     """The same for calls inside a reverse transform."""
     return _class_of(op, TokenNode, rules, fits=True), _class_of(op, TokenNode, rules, fits=False)
+
+
+def large_node_classes(
+    op: Op, rules: tuple[Rule, ...], base: Any, metered: Callable[[Op, tuple[Rule, ...], Any], None]
+) -> tuple[type[FastNode], type[FastNode]]:
+    """The same for large arrays; `metered` gives a class its formula when the first of its nodes is differentiated."""
+
+    def pull(self: FastNode, gradient: Any, keep: bool) -> tuple[Any, ...]:
+        metered(op, rules, saved)
+        return self.pull(gradient, keep)
+
+    saved: Any = _class_of(op, base, rules, fits=True)
+    saved.pull = pull
+    return saved, _class_of(op, base, rules, fits=False)
 
 
 def direct_node_class(op: Op) -> type[DirectNode] | None:

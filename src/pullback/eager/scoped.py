@@ -30,7 +30,7 @@ class ScopedNode(OpNode):
     def within(cls, modes: Modes, operands: tuple[Any, ...]) -> ScopedNode:
         """A node recorded under these modes."""
         node = cls()
-        node._scope = Scope(modes.vmaps, tuple(levels_of(x._data) if isinstance(x, Tensor) else () for x in operands))
+        node._scope = Scope(modes.vmaps, tuple([levels_of(x._data) if isinstance(x, Tensor) else () for x in operands]))
         return node
 
     def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:

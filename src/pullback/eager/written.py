@@ -1,7 +1,8 @@
 """Partial derivatives as source, for the fast paths that are generated.
 
-`lambda out: 1 - out * out` is run once on names in place of arrays and becomes `(one - (out * out))`: without the call,
-without the operators' own fast paths in between, and with the number ready-made, for which NumPy takes half the time.
+`lambda out: 1 - out * out` is run once on names in place of arrays and becomes `subtract(one, multiply(out, out))`:
+without the call, without the operators' own fast paths in between, with functions of NumPy, which are faster than its
+operators, and with the number ready-made, for which NumPy takes half the time.
 That works for rules that do arithmetic and call operators. A rule that looks at its arguments, or needs a value twice,
 is not written; it is called.
 """
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from pullback.declare.op import Op
 
@@ -50,7 +53,7 @@ class _Written:
         return _Written(f"{kernel}({arguments})", scope, False)
 
     def __neg__(self) -> _Written:
-        return _Written(f"(-{self.use()})", self.scope, False)
+        return _Written(f"negative({self.use()})", self.scope, False)
 
     def __bool__(self) -> bool:
         raise _Unwritable("the rule asks for a value")
@@ -76,24 +79,29 @@ def _operand(x: Any) -> str:
     return f"(spec.numbers.get({number}) or spec.number({number}))" if x and abs(x) < float("inf") else number
 
 
-def _arithmetic(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+ARITHMETIC = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+              "negative": np.negative}  # fmt: skip
+
+
+def _arithmetic(function: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def straight(self: _Written, other: Any) -> _Written:
-        return _Written(f"({self.use()} {sign} {_operand(other)})", self.scope, False)
+        return _Written(f"{function}({self.use()}, {_operand(other)})", self.scope, False)
 
     def reflected(self: _Written, other: Any) -> _Written:
-        return _Written(f"({_operand(other)} {sign} {self.use()})", self.scope, False)
+        return _Written(f"{function}({_operand(other)}, {self.use()})", self.scope, False)
 
     return straight, reflected
 
 
-for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/"}.items():
-    for _prefix, _method in zip(("__", "__r"), _arithmetic(_sign), strict=True):
+for _name, _function in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide"}.items():
+    for _prefix, _method in zip(("__", "__r"), _arithmetic(_function), strict=True):
         setattr(_Written, f"{_prefix}{_name}__", _method)
 
 
 def written(rule: Callable[..., Any], names: Sequence[str], scope: dict[str, Any]) -> str | None:
     """The expression that computes `rule` of the arrays with these names, where `spec` is that of all of them; None if
-    the rule has to be called. `scope` is given the kernels that the expression calls."""
+    the rule has to be called. `scope` is given the functions that the expression calls."""
+    scope.update(ARITHMETIC)
     try:
         result = rule(*[_Written(name, scope, None) for name in names])
     except (TypeError, AttributeError):  # it wants to know more than what can be written

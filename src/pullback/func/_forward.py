@@ -16,7 +16,7 @@ from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.state import current
 from pullback.func._reverse import vjp
 from pullback.tensors.making import made_here
-from pullback.tensors.tensor import Tensor, as_constant
+from pullback.tensors.tensor import Tensor, as_constant, shared_counter
 
 
 def jvp(
@@ -31,24 +31,34 @@ def jvp(
     >>> pb.func.jvp(pb.sin, (pb.tensor(0.0),), (pb.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
-    leaves, directions, structure = _plain_arguments(primals, tangents) or _checked_arguments(primals, tangents)
-    with running_dual("jvp") as (level, transform):
+    if _are_plain(primals, tangents):
+        leaves, directions, structure = primals, tangents, None
+    else:
+        leaves, directions, structure = _checked_arguments(primals, tangents)
+    with running_dual("jvp") as transform:
         given = [
-            argument_handle(leaf, transform) if direction is None else dual_argument(leaf, direction, level, transform)
-            for leaf, direction in zip(leaves, directions, strict=True)
+            argument_handle(leaf, transform) if direction is None else dual_argument(leaf, direction, transform)
+            for leaf, direction in zip(leaves, directions)  # as many of both: checked, or there is one structure
         ]
-        returned = function(*(given if structure is None else unflatten(structure, given)))
-        output, aux = split_aux("jvp", returned, has_aux)
-        values, slopes = _taken_apart(level, output) or _parts(level, output, strict)
-        if has_aux:
-            aux = map_leaves(lambda leaf: _without(level, leaf), aux)
-    return (values, slopes, aux) if has_aux else (values, slopes)
+        output = function(*(given if structure is None else unflatten(structure, given)))
+        if not has_aux:
+            return _taken_apart(transform.level, output) or _parts(transform.level, output, strict)
+        output, aux = split_aux("jvp", output, has_aux)
+        values, slopes = _parts(transform.level, output, strict)
+        return values, slopes, map_leaves(lambda leaf: _without(transform.level, leaf), aux)
 
 
 def _taken_apart(level: ForwardLevel, output: Any) -> tuple[Tensor, Tensor] | None:
     """The value and the tangent of the usual output, a tensor with one tangent and nothing else, which it loses."""
-    dual = output._extra if type(output) is Tensor else None
-    slope = dual.take(level) if type(dual) is Dual else None  # type: ignore[union-attr]
+    modes = current()
+    dual: Any = output._extra if type(output) is Tensor and modes.trace is None else None
+    if type(dual) is not Dual:
+        return None
+    if len(modes.transforms) > 1:
+        shared_counter(output)  # knows when the memory was made, as the dual does
+    elif type(dual.memory) is int:
+        dual.memory = 0  # nobody asks when it was made, outside of all transforms
+    slope = dual.take(level, output._spec)
     if slope is None:
         return None
     output._extra = None
@@ -65,16 +75,17 @@ def _parts(level: ForwardLevel, output: Any, strict: bool) -> tuple[Any, Any]:
     return values, unflatten(structure, [slope for _, slope in parts])
 
 
-def _plain_arguments(primals: Any, tangents: Any) -> tuple[Any, Any, None] | None:
-    """Primals, tangents and no structure, if these are tuples of tensors as usual: then nothing is to be flattened."""
+def _are_plain(primals: Any, tangents: Any) -> bool:
+    """Are these tuples of differentiable tensors, as many of both, as usual? Then nothing is to be flattened."""
     if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents) or not primals:
-        return None
-    for primal, tangent in zip(primals, tangents, strict=True):
+        return False
+    for primal in primals:
         if type(primal) is not Tensor or not primal._spec.is_differentiable:
-            return None
+            return False
+    for tangent in tangents:
         if tangent is not None and (type(tangent) is not Tensor or not tangent._spec.is_differentiable):
-            return None
-    return primals, tangents, None
+            return False
+    return True
 
 
 def _checked_arguments(primals: Any, tangents: Any) -> tuple[list[Tensor], list[Tensor | None], Any]:
@@ -129,6 +140,7 @@ def _strip(level: ForwardLevel, value: Tensor) -> None:
     extra = value._extra
     extra.forward = None  # type: ignore[union-attr]
     if value._node is None and not extra.readonly and extra.deps is None:  # type: ignore[union-attr]
+        shared_counter(value)
         value._extra = None
 
 

@@ -88,7 +88,12 @@ def _inputs(in_dims: InDims, args: tuple[Any, ...], axis_size: int | None) -> tu
         )
     leaves, structure = flatten(args)
     try:
-        dims = [in_dims] * len(leaves) if type(in_dims) is int else prefix_leaves(in_dims, args)
+        if type(in_dims) is int:
+            dims = [in_dims] * len(leaves)
+        elif type(in_dims) is tuple and len(in_dims) == len(args) and all(type(x) is Tensor for x in args):
+            dims = list(in_dims)
+        else:
+            dims = prefix_leaves(in_dims, args)
     except (ValueError, TypeError) as error:
         raise ValueError(
             f"vmap: in_dims is not compatible with the structure of inputs: in_dims={in_dims!r} for {structure}"

@@ -122,6 +122,13 @@ def _changed_inside(program: Kind, change: Callable[[Any], Any]) -> Kind:
     return replaced.finish(made, program)
 
 
+def shared(program: Kind) -> Kind:
+    """A graph of the same nodes, with lists of inputs, nodes and outputs of its own."""
+    made = Replacements().finish(outline(program), program)
+    made.nodes = list(program.nodes)
+    return made
+
+
 def copied(program: Kind) -> Kind:
     """A graph of nodes and values of its own."""
     made, found = type(program)(program.name), {}
@@ -160,9 +167,8 @@ def insert_before(
     types: Iterable[ArrayType],
 ) -> tuple[Kind, Node]:  # fmt: skip
     """The graph with one more node in front of `node`, and that node. It has the tag of `node`."""
-    made = Replacements().finish(outline(program), program)
+    made = shared(program)
     place = program.nodes.index(node)
-    made.nodes = list(program.nodes)
     added = made.add(target, tuple(operands), attrs, types, node.tag)
     made.nodes.insert(place, made.nodes.pop())
     added.place = node.place

@@ -56,8 +56,10 @@ matmul = Op(
 
 @matmul.transpose_of("a")
 def matmul_transpose_a(g, a, b):
+    if a.ndim == 1 and b.ndim <= 2:
+        return conjugated(b) @ g if b.ndim == 2 else g * conjugated(b)
     if a.ndim == 1:
-        return g * conjugated(b) if b.ndim == 1 else (conjugated(b) @ g[..., None])[..., 0]
+        return (conjugated(b) @ g[..., None])[..., 0]
     if b.ndim == 1:
         return g[..., None] * conjugated(b)
     return g @ adjoint(b)
@@ -65,10 +67,12 @@ def matmul_transpose_a(g, a, b):
 
 @matmul.transpose_of("b")
 def matmul_transpose_b(g, a, b):
+    if b.ndim == 1 and a.ndim <= 2:
+        return g @ conjugated(a) if a.ndim == 2 else g * conjugated(a)
     if b.ndim == 1:
-        return g * conjugated(a) if a.ndim == 1 else (g[..., None, :] @ conjugated(a))[..., 0, :]
+        return (g[..., None, :] @ conjugated(a))[..., 0, :]
     if a.ndim == 1:
-        return conjugated(a)[:, None] * g[..., None, :]
+        return conjugated(a)[:, None] * (g if g.ndim == 1 else g[..., None, :])
     if b.ndim == 2 and a.ndim > 2:
         # One weight for many batches: one large product, and not a stack of products that would then be summed.
         rows = math.prod(a.shape[:-1])

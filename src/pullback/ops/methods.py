@@ -16,7 +16,7 @@ from pullback.declare.composite import Composite, composites
 from pullback.declare.op import Op, registry
 from pullback.eager.build import inplace_twin
 from pullback.eager.fast import fast_function
-from pullback.eager.fast_forward import with_duals
+from pullback.eager.fast_forward import Duals
 from pullback.ops.later import METHODS
 from pullback.ops.public import functions, public_composite
 from pullback.tensors.tensor import Tensor
@@ -144,7 +144,7 @@ def _operator(name: str) -> Callable[..., Any]:
 
     method.__name__, method.__doc__ = name, function.__doc__
     op = registry.get(name)
-    return fast_function(op, with_duals(op, method), False) if op is not None and op.fast_rules is not None else method
+    return fast_function(op, Duals(op, method), False) if op is not None and op.fast_rules is not None else method
 
 
 def is_operand(x: Any) -> bool:

@@ -23,6 +23,7 @@ from pullback.ops.index_operators import ARRAY, index_add_to_zeros, index_arrays
 from pullback.ops.pieces import empty_rows, in_pieces, scratch_like
 from pullback.ops.reduction import any, log_softmax, mean, quotient_or_nan, sum
 from pullback.ops.scatter import take
+from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.tensors.tensor import Tensor
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -30,7 +31,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 def reduced(name: str, losses: Any, reduction: str) -> Any:
     """The losses one by one, their mean or their sum."""
-    if reduction == "none":
+    if reduction == "none" or (reduction in REDUCTIONS and not losses.ndim and losses.dtype.kind == "f"):
         return losses
     if reduction == "mean":
         return mean(losses)
@@ -104,6 +105,29 @@ def _softmax_nll_pulled(g_out: Any, both: Any, x: Any, target: Any, total: Any) 
     return whole
 
 
+def _pulled_at_once(g_out: Any, both: Any, x: Any, target: Any, total: Any) -> Any:
+    """That gradient for arrays, or for all examples of a batch of them; None if they are anything else."""
+    levels = levels_of(x)
+    if levels_of(target) != levels or levels_of(total) != levels or levels_of(both) not in ((), levels):
+        return None
+    plain = [_memory(each) for each in (g_out, both, x, target, total)]
+    if not all(each is None or type(each) is np.ndarray for each in plain):
+        return None
+    g_out, both, rows, target, total = plain
+    if both.dtype != rows.dtype or not rows.flags.c_contiguous or not rows.size:
+        return None
+    if both.shape != total.shape:  # the same gradient for all examples
+        both = np.broadcast_to(both, total.shape)
+        g_out = None if g_out is None else np.broadcast_to(g_out, total.shape)
+    out = _softmax_nll_pulled(g_out, both, rows, target, total)
+    return BatchedArray(out, levels) if type(x) is BatchedArray else out
+
+
+def _memory(payload: Any) -> Any:
+    """What a payload consists of: of a batch, the values of all examples."""
+    return payload.data if type(payload) is BatchedArray else payload
+
+
 @softmax_nll.spec
 def softmax_nll_spec(x, target, *, axis):
     spec = spec_for(target.shape, x.dtype if x.dtype.kind == "f" else np.dtype(np.float64))
@@ -117,9 +141,9 @@ def _picked(x: Any, target: Any, axis: int) -> Any:
 @softmax_nll.vjp
 def softmax_nll_vjp(g_out, g_total, x, target, total, axis):
     both = g_total if g_out is None else g_out if g_total is None else g_out + g_total
-    is_plain = all(type(each) is np.ndarray for each in (both, x, target, total))
-    if is_plain and axis == x.ndim - 1 and both.dtype == x.dtype and x.flags.c_contiguous and x.size:
-        return _softmax_nll_pulled(g_out, both, x, target, total), None
+    found = _pulled_at_once(g_out, both, x, target, total) if axis == x.ndim - 1 else None
+    if found is not None:
+        return found, None
     spread = exp(x - _expanded(total, axis)) * _expanded(both, axis)
     if g_out is not None:
         places = _places(target, axis)
@@ -160,7 +184,7 @@ def _classes(name: str, x: Any, target: Any, ignore_index: int) -> tuple[Any, An
     axis = 0 if x.ndim == 1 else 1
     if x.ndim == 0 or target.shape != x.shape[:axis] + x.shape[axis + 1 :]:
         raise ValueError(f"nn.{name}: targets of shape {target.shape} do not fit scores of shape {x.shape}")
-    numbers = target._data if isinstance(target, Tensor) else target
+    numbers = _memory(target._data if isinstance(target, Tensor) else target)
     if isinstance(numbers, np.ndarray):
         kept = numbers != ignore_index
         if ((numbers < 0) | (numbers >= x.shape[axis]))[kept].any():

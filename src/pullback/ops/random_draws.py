@@ -102,7 +102,12 @@ def _declare(op: Op) -> Op:
     op.batch(lambda *operands, **params: draw_for_each(op, operands[0].shape[0], operands, params))
     # Inside of `vmap` it is the levels that decide what is drawn, even if no parameter is batched.
     kernel, for_each = op.kernel, functools.partial(draw_for_each, op)
-    op.kernel = lambda *operands, **params: drawn(op.name, kernel, for_each, operands, params)
+
+    def drawn_here(*operands: Any, **params: Any) -> Any:
+        return drawn(op.name, kernel, for_each, operands, params)
+
+    drawn_here.plain = kernel  # type: ignore[attr-defined]  # for code without vmap, such as exported source
+    op.kernel = drawn_here
     op.takes_payloads = True
     return op
 

@@ -20,6 +20,7 @@ from pullback.declare.composite import composite
 from pullback.declare.families import primitive, reduced_shape, reduction
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample, layouts
+from pullback.eager.large import large_kernel
 from pullback.ops.arguments import as_array
 from pullback.ops.comparison import isinf, isnan, where
 from pullback.ops.complex_numbers import conjugated
@@ -327,11 +328,12 @@ def logsumexp(x, *, axis):
 
 def _logsumexp_of_rows(x: Any) -> Any:
     out = np.empty((x.shape[0], 1), x.dtype)
+    power = large_kernel(exp, x.size)
 
     def work(start: int, stop: int) -> None:
         peak = _peak(x[start:stop], 1)
         powers = np.subtract(x[start:stop], peak, out=scratch_like(x[start:stop], 0))
-        sums = np.add.reduce(np.exp(powers, out=powers), axis=1, keepdims=True)
+        sums = np.add.reduce(power(powers, out=powers), axis=1, keepdims=True)
         with np.errstate(divide="ignore"):
             np.add(np.log(sums, out=sums), peak, out=out[start:stop])
 
@@ -362,10 +364,11 @@ def _logsumexp_weigh(value: Any, x: Any, out: Any, axis: tuple[int, ...], adjoin
 
 def _weigh_rows(value: Any, x: Any, out: Any, weighed: Any) -> None:
     """Write `value * exp(x - out)`, with one `value` and one `out` for each row of `x`."""
+    power = large_kernel(exp, x.size)
 
     def work(start: int, stop: int) -> None:
         part = np.subtract(x[start:stop], out[start:stop], out=weighed[start:stop])
-        np.exp(part, out=part)
+        power(part, out=part)
         part *= value[start:stop]
 
     in_pieces(work, *x.shape)
@@ -430,11 +433,12 @@ def softmax(x, *, axis):
 
 def _softmax_of_rows(x: Any) -> Any:
     out = np.empty_like(x)
+    power = large_kernel(exp, x.size)
 
     def work(start: int, stop: int) -> None:
         source, part = x[start:stop], out[start:stop]
         np.subtract(source, _peak(source, 1), out=part)
-        np.exp(part, out=part)
+        power(part, out=part)
         part /= np.add.reduce(part, axis=1, keepdims=True)
 
     in_pieces(work, *x.shape)
@@ -481,11 +485,12 @@ def log_softmax(x, *, axis):
 
 def _log_softmax_of_rows(x: Any) -> Any:
     out = np.empty_like(x)
+    power = large_kernel(exp, x.size)
 
     def work(start: int, stop: int) -> None:
         part = np.subtract(x[start:stop], _peak(x[start:stop], 1), out=out[start:stop])
         with np.errstate(divide="ignore"):
-            powers = np.exp(part, out=scratch_like(part, 0))
+            powers = power(part, out=scratch_like(part, 0))
             part -= np.log(np.add.reduce(powers, axis=1, keepdims=True))
 
     in_pieces(work, *x.shape)
@@ -503,9 +508,11 @@ def log_softmax_vjp(g, out, axis):
 
 
 def _log_softmax_pulled(g: Any, out: Any, pulled: Any) -> None:
+    power = large_kernel(exp, g.size)
+
     def work(start: int, stop: int) -> None:
         source, part = g[start:stop], pulled[start:stop]
-        np.exp(out[start:stop], out=part)
+        power(out[start:stop], out=part)
         part *= np.add.reduce(source, axis=1, keepdims=True)
         np.subtract(source, part, out=part)
 

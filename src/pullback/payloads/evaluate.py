@@ -26,7 +26,7 @@ def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, An
                 if lifted is not None:
                     return lifted.evaluate_op(op, operands, params)
                 return op.kernel(*operands, **params) if op.takes_payloads else handler(op, operands, params)
-    out = op.kernel(*operands, **params)
+    out = (op.native or op.kernel)(*operands, **params)
     if type(out) is ndarray or op.takes_payloads:
         return out
     if isinstance(out, (tuple, list)):

@@ -14,6 +14,7 @@ import numpy as np
 
 from pullback.declare.composite import composites
 from pullback.declare.op import Op, registry
+from pullback.payloads.evaluate import evaluate
 
 _BINARY = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow", "floordiv": "floor_divide",
@@ -30,6 +31,7 @@ _METHODS = (
     "cumprod", "reshape", "ravel", "transpose", "swapaxes", "squeeze", "diagonal", "conj", "astype", "copy", "clip",
     "round", "take", "repeat", "nonzero", "trace",
 )  # fmt: skip
+_PLAIN = (int, float, np.ndarray)  # operands that need no door: operators of two operands have no parameters
 _PROPERTIES = {"real": "_real", "imag": "_imag", "T": "transpose", "mT": "matrix_transpose"}
 
 
@@ -83,6 +85,8 @@ def _method(name: str) -> Callable[..., Any]:
 
 def _binary(name: str) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
+        if type(other) is type(self) or type(other) in _PLAIN:
+            return evaluate(registry[name], (self, other), {})
         other = _operand(other)
         return NotImplemented if other is None else function_called(name)(self, other)
 
@@ -91,6 +95,8 @@ def _binary(name: str) -> Callable[..., Any]:
 
 def _reflected(name: str) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
+        if type(other) in _PLAIN:
+            return evaluate(registry[name], (other, self), {})
         other = _operand(other)
         return NotImplemented if other is None else function_called(name)(other, self)
 

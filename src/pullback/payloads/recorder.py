@@ -45,6 +45,8 @@ class Recorder:
         # By id: storages that the backward half reads, and the size of the largest part that is read.
         self.read_later: dict[int, tuple[Any, int]] = {}
         self.retaining: list[Any] = []  # tensors on which retain_grad() was called
+        # In a backward pass from several roots: what is computed from the gradients that arrive.
+        self.dependent: set[Value] | None = None
         self._constants: dict[int, tuple[Any, Value]] = {}
 
     def add(self, target: Op | str, operands: list[Any], attrs: dict[str, Any], types: list[ArrayType]) -> Node:
@@ -58,10 +60,19 @@ class Recorder:
             running = self.running_node()
             if running is not None:
                 node.seq = running.seq
+            if self.dependent is not None and not self.dependent.isdisjoint(node.inputs):
+                self.dependent.update(node.results)
         return node
 
     def before_write(self, storage: Any) -> None:
         """A storage is about to be written."""
+
+    def before_grad(self, tensor: Any) -> None:
+        """The `.grad` of a tensor is about to be read or assigned."""
+
+    def bound(self, gradients: tuple[Any, ...], arrived: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What the formula of a custom Function made of gradients that arrived."""
+        return gradients
 
     def home(self, array: np.ndarray[Any, Any]) -> Any:
         """The payload of a tensor that is made here with this array."""

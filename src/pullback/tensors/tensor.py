@@ -17,7 +17,7 @@ import numpy as np
 
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
-from pullback.tensors.versions import VersionCounter, new_counter
+from pullback.tensors.versions import VersionCounter, dated_counter, new_counter
 
 ndarray = np.ndarray
 
@@ -60,6 +60,8 @@ class Extra:
     """What makes operations treat a tensor with care: fast paths require that there is none."""
 
     __slots__ = ("deps", "forward", "inference", "output_nr", "readonly", "view")
+
+    born = 0  # see `born_of`
 
     def __init__(self) -> None:
         self.view: Any = None  # ViewInfo of an autograd view
@@ -219,11 +221,19 @@ def shared_counter(tensor: Tensor) -> VersionCounter | None:
         with _counter_lock:
             counter = tensor._counter
             if counter is None:
-                counter = tensor._counter = new_counter()
+                born = born_of(tensor)
+                counter = tensor._counter = dated_counter(born) if born else new_counter()
     return counter
 
 
 _counter_lock = threading.Lock()
+
+
+def born_of(tensor: Tensor) -> int:
+    """When the memory of a tensor was made: known, and not 0, if that was inside a function transform."""
+    if tensor._counter is not None:
+        return tensor._counter.born
+    return 0 if tensor._extra is None else tensor._extra.born
 
 
 def version_of(tensor: Tensor) -> int:
@@ -245,6 +255,8 @@ def extra_of(tensor: Tensor) -> Extra:
     and can be written."""
     extra = tensor._extra
     if type(extra) is not Extra:
+        if extra is not None:
+            shared_counter(tensor)  # from now on it alone knows when the memory was made
         extra = tensor._extra = Extra() if extra is None else extra.general()
     return extra
 

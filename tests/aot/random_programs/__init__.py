@@ -7,7 +7,8 @@
 |---|---|
 | `program` | a program: how its arguments are made, its statements, what it returns; printed as Python |
 | `generate` | a seed and an index give a program |
-| `arguments`, `reads`, `views`, `writes` | what the generator draws from |
+| `arguments`, `reads`, `views`, `writes`, `composites` | what the generator draws from |
+| `functions` | custom Functions that programs call |
 | `observe` | run one side, and write down what the caller sees |
 | `compare` | two lists of observations in, the first disagreement out; the differences that are meant |
 | `check` | one program on all sides |

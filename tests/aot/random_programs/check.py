@@ -13,6 +13,7 @@ from .program import Program
 
 LOOKS = ("t_(", "squeeze_(", "unsqueeze_(", "swapaxes_(", "transpose_(")
 HIDDEN = (".data", ".numpy()", "pb.asarray(x", "pb.asarray(t")
+FLOW = ("pb.cond", "pb.scan")
 WAYS: dict[str, dict[str, Any]] = {
     "numpy": {"backend": "numpy"},
     "min_cut": {"backend": "numpy", "partitioner": "min_cut"},
@@ -45,13 +46,19 @@ def observed(program: Program, function: Any) -> Run:
 def traits_of(program: Program) -> Traits:
     """What rules ask about a program."""
     texts = [statement.text for statement in (*program.setup, *program.body)]
+    has_flow = any(word in text for text in texts for word in FLOW)
     scope = Side(program, program.function).scope
     views = [x for x in map(scope.get, program.parameters) if isinstance(x, pb.Tensor) and x._base is not None]
     return Traits(
         has_views=bool(views),
+        chooses=any(".prod(" in text for text in texts) and any("autograd.grad" in text for text in texts),
+        ignores=any("fn.Fixed" in text for text in texts),
+        has_flow=has_flow,
+        counts_steps=has_flow and any("as_strided" in text for text in texts),
+        has_empty_views=any(view.size == 0 for view in views),
         looks=any(text.partition(".")[2].startswith(LOOKS) for text in texts),
         lets_go=any(".detach_()" in text or (text.startswith("t") and "requires_grad" in text) for text in texts),
         is_single=any("float32" in text for text in texts),
-        rounds=any("complex" in text or "autograd.grad" in text for text in texts),
+        rounds=any(word in text for text in texts for word in ("complex", "autograd.grad", *FLOW)),
         hides=any(word in text for text in texts for word in HIDDEN),
     )

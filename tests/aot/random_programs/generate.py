@@ -15,7 +15,9 @@ import numpy as np
 
 import pullback as pb
 
+from . import functions
 from .arguments import ArgumentStatements
+from .composites import CompositeStatements
 from .program import Program, Statement, lines
 from .reads import ReadStatements
 from .views import ViewStatements
@@ -26,7 +28,8 @@ WEIGHTS = {
     "where": 0.5, "clone": 0.7, "inner_grad": 0.5, "filled": 0.4, "view": 6, "pieces": 1.2, "detach": 1.2, "same": 0.5,
     "write": 4, "write_number": 3, "write_unary": 1, "write_item": 3, "write_item_op": 1, "write_advanced": 1,
     "copy": 1.5, "fill": 0.7, "look": 1, "flag": 0.5, "data": 0.25, "grad_mode": 0.15, "detach_in_place": 0.15,
-    "retain": 0.2, "array_write": 0.3,
+    "retain": 0.2, "array_write": 0.3, "custom": 0.6, "checkpoint": 0.3, "branch": 0.3, "loop": 0.3, "noise": 0.3,
+    "inner_grads": 0.3, "own_leaf": 0.3,
 }  # fmt: skip
 
 PROFILES: tuple[dict[str, float], ...] = (
@@ -41,12 +44,12 @@ PROFILES: tuple[dict[str, float], ...] = (
 MODE_STACKS: tuple[tuple[str, ...], ...] = ((), ("no_grad",), ("enable_grad",), ("inference",))
 
 
-class Generator(ArgumentStatements, ReadStatements, ViewStatements, WriteStatements):
+class Generator(ArgumentStatements, CompositeStatements, ReadStatements, ViewStatements, WriteStatements):
     """Draws one program."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.scope: dict[str, Any] = {"pb": pb, "np": np}
+        self.scope: dict[str, Any] = {"pb": pb, "np": np, "fn": functions}
         self.names: list[str] = []  # the variables that hold arrays
         self.counter = 0
         self.modes: tuple[str, ...] = ()
@@ -147,7 +150,7 @@ class Generator(ArgumentStatements, ReadStatements, ViewStatements, WriteStateme
 
     def pick(self, wanted: Callable[[Any], bool] = lambda _: True) -> str | None:
         """A variable that satisfies `wanted`, recent ones more often; None if there is none."""
-        found = [name for name in self.names if wanted(self.scope[name])]
+        found = [name for name in self.names if has_history(self.scope[name]) and wanted(self.scope[name])]
         return self.rng.choices(found, [1 + 0.5 * k for k in range(len(found))])[0] if found else None
 
     def pick_tensor(self, wanted: Callable[[Any], bool] = lambda _: True) -> str | None:
@@ -170,6 +173,14 @@ class Generator(ArgumentStatements, ReadStatements, ViewStatements, WriteStateme
         """A statement that makes one variable."""
         name = self.fresh()
         return self.statement(f"{name} = {text}", *reads, makes=(name,))
+
+
+def has_history(x: Any) -> bool:
+    """Can one ask for the history of a tensor? Not of a view that a custom Function made, if its base was written."""
+    try:
+        return not isinstance(x, pb.Tensor) or x.grad_fn is not x
+    except pb.autograd.AutogradError:
+        return False
 
 
 def generate(seed: int, index: int) -> Program:

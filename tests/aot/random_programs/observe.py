@@ -118,11 +118,12 @@ class Side:
         """Note the gradients. How many had arrived before an error is a matter of order, so then all are dropped."""
         if not self.run.attempt(name, action, self.gradients):
             for _, x in self.objects:
-                if isinstance(x, pb.Tensor) and (x.is_leaf or x.retains_grad):
+                if isinstance(x, pb.Tensor) and (is_leaf(x) or x.retains_grad):
                     x.grad = None
 
     def call(self) -> None:
         """Call the function, and remember its results."""
+        pb.random.manual_seed(0)
         leaves, structure = flatten(self.function(*self.arguments))
         self.structure = str(structure)
         self.objects += [(f"out[{k}]", leaf) for k, leaf in enumerate(leaves)]
@@ -156,7 +157,7 @@ class Side:
     def twice(self) -> None:
         """Gradients with a history, and the gradients of those."""
         roots = self.roots()
-        leaves = [x for _, x in self.objects if isinstance(x, pb.Tensor) and x.requires_grad and x.is_leaf]
+        leaves = [x for _, x in self.objects if isinstance(x, pb.Tensor) and x.requires_grad and is_leaf(x)]
         if not roots or not leaves:
             return
         weights = [pb.asarray(weight(x, k)) for k, x in enumerate(roots)]
@@ -169,7 +170,7 @@ class Side:
         """The gradients of all tensors that have one."""
         found = {}
         for name, x in self.objects:
-            if isinstance(x, pb.Tensor) and (x.is_leaf or x.retains_grad):
+            if isinstance(x, pb.Tensor) and (is_leaf(x) or x.retains_grad):
                 found[name] = None if x.grad is None else np.array(x.grad._data)
         return found
 
@@ -186,6 +187,14 @@ class Side:
             if i < j and np.may_share_memory(a, b) and np.shares_memory(a, b)
         )  # fmt: skip
         return Picture(tuple(states), shared, pb.is_grad_enabled(), self.structure)
+
+
+def is_leaf(x: Any) -> bool:
+    """Is this a leaf? What has lost its history is none."""
+    try:
+        return bool(x.is_leaf)
+    except pb.autograd.AutogradError:
+        return False
 
 
 def memory(x: Any) -> Any:
@@ -221,9 +230,13 @@ def state(name: str, x: Any, first: dict[int, int]) -> State:
         where = f"object {first[id(base)]}"
     else:
         where = "hidden"
+    try:
+        is_leaf, has_history = x.is_leaf, x.grad_fn is not None
+    except pb.autograd.AutogradError as error:  # of a view that a custom Function made, if its base was written
+        return State(name, first[id(x)], f"Tensor {error.code}", **common)
     return State(
         name, first[id(x)], "Tensor", **common, version=x._version if not x.is_inference() else -1,
-        requires_grad=x.requires_grad, is_leaf=x.is_leaf, has_history=x.grad_fn is not None, base=where,
+        requires_grad=x.requires_grad, is_leaf=is_leaf, has_history=has_history, base=where,
         retains_grad=x.retains_grad, inference=x.is_inference(),
     )  # fmt: skip
 

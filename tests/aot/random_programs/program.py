@@ -15,6 +15,8 @@ import numpy as np
 
 import pullback as pb
 
+from . import functions
+
 MODES = {
     "no_grad": "pb.no_grad()", "enable_grad": "pb.enable_grad()", "inference": "pb.inference_mode()",
 }  # fmt: skip
@@ -49,7 +51,7 @@ class Program:
 
     def scope(self) -> dict[str, Any]:
         """New arguments, and what they were made of, by name."""
-        made: dict[str, Any] = {"pb": pb, "np": np}
+        made: dict[str, Any] = {"pb": pb, "np": np, "fn": functions}
         exec(compile("\n".join(lines(self.setup)) or "pass", "<setup>", "exec"), made)
         return {name: made[name] for statement in self.setup for name in statement.makes}
 
@@ -60,7 +62,7 @@ class Program:
 
     def function(self) -> Callable[..., Any]:
         """The function itself."""
-        made: dict[str, Any] = {"pb": pb, "np": np}
+        made: dict[str, Any] = {"pb": pb, "np": np, "fn": functions}
         exec(compile(self.source(), "<program>", "exec"), made)
         function: Callable[..., Any] = made["f"]
         return function

@@ -6,6 +6,14 @@ llvmlite is imported by this package and by nothing else, and this package only 
 
 from __future__ import annotations
 
-from pullback.compiler.llvm.compiled import NativeGraph, compile_llvm
+from typing import TYPE_CHECKING
 
-__all__ = ["NativeGraph", "compile_llvm"]
+from pullback.core.deferred import deferred as _deferred
+
+if TYPE_CHECKING:  # loaded when they are first asked for, below
+    from pullback.compiler.llvm.compiled import NativeGraph, compile_llvm, left_to_numpy
+
+_NAMES = ("NativeGraph", "compile_llvm", "left_to_numpy")
+__getattr__, __dir__ = _deferred(globals(), dict.fromkeys(_NAMES, "pullback.compiler.llvm.compiled"))
+
+__all__ = ["NativeGraph", "compile_llvm", "left_to_numpy"]

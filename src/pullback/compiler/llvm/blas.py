@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import glob
+import math
 import os
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from pullback.compiler.llvm.text import in_register, kind_of, width_of
 from pullback.graph.ir import Node, Value
 
 _FUNCTIONS = ("gemm", "gemv", "dot")
+SET_THREADS, GET_THREADS = "pullback_openblas_set_num_threads", "pullback_openblas_get_num_threads"
 _ROWS, _AS_IS, _TRANSPOSED = 101, 111, 112
 
 
@@ -29,8 +31,17 @@ class Matrix(NamedTuple):
     leading: int
 
 
+class Batch(NamedTuple):
+    """An axis of equal products: how many there are, and how many bytes the matrices are apart."""
+
+    length: int
+    left: int
+    right: int
+    out: int
+
+
 class Product(NamedTuple):
-    """A product that BLAS computes."""
+    """A product that BLAS computes, or a batch of them."""
 
     function: str
     kind: str
@@ -39,6 +50,12 @@ class Product(NamedTuple):
     terms: int
     left: Matrix
     right: Matrix
+    batch: tuple[Batch, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Multiplications."""
+        return math.prod((self.rows, self.columns, self.terms, *(axis.length for axis in self.batch)))
 
 
 def symbol(function: str, kind: str) -> str:
@@ -48,7 +65,7 @@ def symbol(function: str, kind: str) -> str:
 
 @functools.cache
 def addresses() -> dict[str, int]:
-    """The address of every function, empty if one is missing."""
+    """The address of every function, empty if one of those that compute is missing."""
     for path in _libraries():
         try:
             library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD if hasattr(os, "RTLD_NOLOAD") else 0)
@@ -78,6 +95,10 @@ def _found_in(library: Any) -> dict[str, int]:
                 return {}
             assert address is not None
             found[symbol(function, kind)] = address
+    for name, function in ((SET_THREADS, "set"), (GET_THREADS, "get")):
+        of_threads = getattr(library, f"scipy_openblas_{function}_num_threads64_", None)
+        if of_threads is not None:
+            found[name] = ctypes.cast(of_threads, ctypes.c_void_p).value or 0
     return found
 
 
@@ -138,14 +159,23 @@ def write_call(product: Product, left: str, right: str, out: str) -> tuple[list[
         }
     if product.function == "gemv":
         return _gemv(product, left, right, out, number, name)
+    call, declared = write_gemm(product, left, right, out, str(product.rows), str(product.columns))
+    return [call], declared
+
+
+def write_gemm(
+    product: Product, left: str, right: str, out: str, rows: str, columns: str, terms: str = "", before: str = "0.0"
+) -> tuple[str, dict[str, str]]:
+    """A product of two matrices, of which `rows` and `columns` are computed; `before` times what is there is added."""
+    number, name = in_register(product.kind), symbol("gemm", product.kind)
     transposes = [_TRANSPOSED if m.is_transposed else _AS_IS for m in (product.left, product.right)]
     call = (
-        f"call void @{name}(i32 {_ROWS}, i32 {transposes[0]}, i32 {transposes[1]}, i64 {product.rows}, "
-        f"i64 {product.columns}, i64 {product.terms}, {number} 1.0, ptr {left}, i64 {product.left.leading}, "
-        f"ptr {right}, i64 {product.right.leading}, {number} 0.0, ptr {out}, i64 {product.columns})"
+        f"call void @{name}(i32 {_ROWS}, i32 {transposes[0]}, i32 {transposes[1]}, i64 {rows}, "
+        f"i64 {columns}, i64 {terms or product.terms}, {number} 1.0, ptr {left}, i64 {product.left.leading}, "
+        f"ptr {right}, i64 {product.right.leading}, {number} {before}, ptr {out}, i64 {product.columns})"
     )
     types = f"i32, i32, i32, i64, i64, i64, {number}, ptr, i64, ptr, i64, {number}, ptr, i64"
-    return [call], {name: f"declare void @{name}({types})"}
+    return call, {name: f"declare void @{name}({types})"}
 
 
 def _gemv(

@@ -23,9 +23,9 @@ from pullback.compiler.llvm.kernel import (
 from pullback.compiler.llvm.text import width_of
 from pullback.graph.types import row_major
 
-TERMS_IN_BLOCK = 4096
+TERMS_IN_BLOCK = 1024
 """Terms that are added up one after the other, in every lane."""
-ELEMENTS_IN_BLOCK = 1 << 16
+ELEMENTS_IN_BLOCK = 1 << 14
 """Elements of a block when columns are added up."""
 
 
@@ -75,6 +75,8 @@ def _cut(kernel: Kernel) -> _Cut:
     else:
         wanted = TERMS_IN_BLOCK // others
     length = max(1, min(wanted, kernel.lengths[axis]))
+    if length < kernel.lengths[axis]:
+        length = 1 << (length.bit_length() - 1)  # so that a tile can have whole blocks of several kernels
     return _Cut(axis, length, *divmod(kernel.lengths[axis], length))
 
 

@@ -11,22 +11,29 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from pullback.compiler.access import own_strides
-from pullback.compiler.fusion import Element, Expression, Group, Item, elements_of
+from pullback.compiler.fusion import Element, Expression, Gathered, Group, Item, Position, elements_of
 from pullback.compiler.llvm.blocks import in_blocks
 from pullback.compiler.llvm.edges import without_edges
+from pullback.compiler.llvm.gather import Scattered
 from pullback.compiler.llvm.items import Assembly, Fold, Part
 from pullback.compiler.llvm.kernel import (
+    NOWHERE,
+    STATUS,
     Compute,
     Constant,
+    Gather,
     Inside,
     Kernel,
+    Place,
     Read,
     Reduce,
     Reference,
     Scratch,
     Write,
     arranged,
+    in_given_order,
 )
+from pullback.compiler.llvm.running import Cumulative, running_kernel
 from pullback.compiler.llvm.scalars import Rule
 from pullback.compiler.llvm.text import kind_of, width_of
 from pullback.graph.ir import Value
@@ -46,19 +53,29 @@ class Launch(NamedTuple):
 
 
 def _launch(kernel: Kernel, buffers: tuple[Any, ...], nodes: tuple[str, ...]) -> Launch:
-    """A launch of a kernel that does not know where in its buffers it works."""
-    offsets = [0] * kernel.parameters
-    for parameter in range(kernel.parameters):
-        offsets[parameter] = min((r.offset for r in kernel.references if r.parameter == parameter), default=0)
-    references = tuple([ref._replace(offset=ref.offset - offsets[ref.parameter]) for ref in kernel.references])
-    return Launch(kernel._replace(references=references), buffers, tuple(offsets), nodes)
+    """A launch of a kernel that does not know where in its buffers it works, and has those alone that it needs."""
+    used = sorted({ref.parameter for ref in kernel.references} - {NOWHERE} | {kernel.status} - {NOWHERE})
+    places = {parameter: place for place, parameter in enumerate(used)} | {NOWHERE: NOWHERE}
+    offsets = {p: min((r.offset for r in kernel.references if r.parameter == p), default=0) for p in used}
+    references = tuple([
+        ref._replace(parameter=places[ref.parameter], offset=ref.offset - offsets.get(ref.parameter, 0))
+        for ref in kernel.references
+    ])  # fmt: skip
+    kernel = kernel._replace(
+        references=references, parameters=len(used), status=places[kernel.status],
+        written=frozenset(places[p] for p in kernel.written if p in places),
+    )  # fmt: skip
+    return Launch(kernel, tuple([buffers[p] for p in used]), tuple(offsets.values()), nodes)
 
 
 def launches_of(group: Group, wanted: Collection[Value]) -> list[Launch]:
     """The launches of a group; `wanted` are the values that somebody else reads."""
     first = group.items[0]
     if isinstance(first.what, Assembly):
-        return [_write_region(first, part) for part in first.what.parts]
+        return [_write_part(first, part) for part in first.what.parts]
+    if isinstance(first.what, Cumulative):
+        kernel, (read,) = running_kernel(first, first.what), first.reads
+        return [_launch(arranged(kernel), (first.result, read.root), (first.node.op,))]
     builder = _Builder(group)
     for item in group.items:
         builder.add(item)
@@ -89,6 +106,7 @@ class _Builder:
         self.kept: list[tuple[int, int, int]] = []
         self.buffers: dict[Any, int] = {}
         self.written: set[int] = set()
+        self.status = NOWHERE
         self.number: dict[Any, int] = {}  # of the step that is a value, an element or a constant
 
     def add(self, item: Item) -> None:
@@ -108,6 +126,9 @@ class _Builder:
         assert isinstance(what, Rule)
         operands = tuple([self._operand(x, kind, is_outer) for x, kind in zip(item.reads, what.takes, strict=True)])
         self.number[result] = self._step(Compute(what.name, what.takes, what.gives, operands, is_outer))
+        if what.name == "checked_index":
+            self.status = self.buffers.setdefault(STATUS, len(self.buffers))
+            self.written.add(self.status)
         if not is_outer and item.is_expensive:
             self._keep(item)
 
@@ -128,7 +149,7 @@ class _Builder:
         kernel = Kernel(
             self.lengths, tuple([axis in reduced for axis in range(len(self.lengths))]), tuple(self.references),
             tuple(self.steps), tuple(self.writes), tuple(self.kept), self.group.stages if not self.is_flat else 0,
-            -1, 1, len(self.buffers), frozenset(self.written),
+            -1, 1, len(self.buffers), frozenset(self.written), self.status,
         )  # fmt: skip
         return kernel, tuple(self.buffers)
 
@@ -146,6 +167,8 @@ class _Builder:
     def _operand(self, x: Any, kind: str, is_outer: bool) -> int:
         if isinstance(x, Expression):
             return self._expression(x, is_outer)
+        if isinstance(x, (Gathered, Position)):
+            return self._placed(x, is_outer)
         if not isinstance(x, Element):
             key: Any = (kind, repr(x))
             if key not in self.number:
@@ -171,6 +194,22 @@ class _Builder:
                 chosen = (inside, step, self._operand(0, rule.gives, is_outer))
                 step = self._step(Compute("select", ("b1", rule.gives, rule.gives), rule.gives, chosen, is_outer))
             self.number[key] = step
+        return self.number[key]
+
+    def _placed(self, x: Gathered | Position, is_outer: bool) -> int:
+        key = (x, is_outer)
+        if key in self.number:
+            return self.number[key]
+        strides = x.strides if isinstance(x, Position) else x.base.strides
+        strides = self._spread(strides) if is_outer and not self.is_flat else strides
+        if isinstance(x, Position):
+            self.references.append(Reference(NOWHERE, "i8", x.offset, strides))
+            self.number[key] = self._step(Place(len(self.references) - 1, is_outer))
+        else:
+            reference = self._refer(x.base.root, x.kind, x.base.offset, strides)
+            operands = tuple([self._operand(index.read, "i8", is_outer) for index in x.indices])
+            steps = tuple([index.step for index in x.indices])
+            self.number[key] = self._step(Gather(reference, operands, steps, x.kind, is_outer))
         return self.number[key]
 
     def _spread(self, strides: tuple[int, ...]) -> tuple[int, ...]:
@@ -234,3 +273,29 @@ def _write_region(item: Item, part: Part) -> Launch:
         len(buffers), frozenset({0}),
     )  # fmt: skip
     return _launch(arranged(kernel), tuple(buffers), (item.node.op,))
+
+
+def _write_part(item: Item, part: Part | Scattered) -> Launch:
+    return _write_region(item, part) if isinstance(part, Part) else _write_scattered(item, part)
+
+
+def _write_scattered(item: Item, part: Scattered) -> Launch:
+    """Values written to places that numbers say: a loop that keeps its order."""
+    kind, is_shared = _kind(item.result), part.is_shared
+    buffers: dict[Any, int] = {item.result: 0}
+    references = [Reference(0, kind, part.offset, part.strides)]
+    steps: list[Any] = []
+    for read in part.reads:
+        if isinstance(read, Element):
+            parameter = buffers.setdefault(read.root, len(buffers))
+            references.append(Reference(parameter, read.kind, read.offset, read.strides))
+            steps.append(Read(len(references) - 1, True))
+        else:
+            steps.append(Constant(kind, read))
+    indices = tuple(range(1, len(steps)))
+    write = Write(0, 0, -1, True, indices, tuple([index.step for index in part.indices]), part.adds)
+    kernel = Kernel(
+        part.lengths, (False,) * len(part.lengths), tuple(references), tuple(steps), (write,), (), 0, -1, 1,
+        len(buffers), frozenset({0}),
+    )  # fmt: skip
+    return _launch(in_given_order(kernel, is_shared), tuple(buffers), (item.node.op,))

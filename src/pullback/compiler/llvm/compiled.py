@@ -7,18 +7,27 @@ from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from pullback.compiler.llvm import jit, layouts, pool
-from pullback.compiler.llvm.driver import Call, Plan, is_parallel, plan_segment, summary, work_of, write_driver
-from pullback.compiler.llvm.entry import entry_function
-from pullback.compiler.llvm.native_call import portable_function
-from pullback.compiler.llvm.segments import Segment, segmented
+from pullback.compiler.llvm import jit, pool
+from pullback.compiler.llvm.bodies import Segment
+from pullback.compiler.llvm.driver import Plan, all_commands, is_parallel, plan_segment
+from pullback.compiler.llvm.flow_text import write_driver
+from pullback.compiler.llvm.looking import foreign_nodes, kernels_of
+from pullback.compiler.llvm.machine_code import GOOD
+from pullback.compiler.llvm.native_call import Interface
+from pullback.compiler.llvm.native_function import NativeFunction
+from pullback.compiler.llvm.schedule import Settings
+from pullback.compiler.llvm.segments import segmented
 from pullback.compiler.numpy_source.compiled import CompiledGraph
 from pullback.compiler.numpy_source.function import FunctionWriter, fresh_outputs
 from pullback.compiler.numpy_source.module import Module
+from pullback.compiler.passes.assemble import assemble
 from pullback.compiler.passes.expand import expand
+from pullback.compiler.passes.numbers import fold_numbers
+from pullback.compiler.passes.recompute import recompute
+from pullback.compiler.passes.slice_sums import slice_sums
 from pullback.compiler.planning import FOREIGN, Traits
+from pullback.core.reports import report, reported
+from pullback.graph.invariants import hoist_invariants
 from pullback.graph.ir import Node, Program
 from pullback.graph.rewrite import dce
 
@@ -27,46 +36,59 @@ class Options:
     """How native code is made."""
 
     def __init__(
-        self, fastmath: bool = False, portable: bool = False, threads: int | None = None, effort: int = 2
+        self, fastmath: bool = False, portable: bool = False, threads: int | None = None, effort: int | None = None
     ) -> None:
         self.fastmath = fastmath
         self.portable = portable  # no libmvec and no C entry: what runs everywhere
         self.threads = threads  # 1: nothing is shared, whatever `set_num_threads` says
-        self.effort = effort
+        self.effort = effort  # None: quick code at first, good code for what is called often
+
+
+def aligned(program: Program) -> Program:
+    """With the inputs of a native function in the order of those of the graph, needed or not, if it is all that there
+    is: then it can be called as it is."""
+    if len(program.nodes) == 1 and program.nodes[0].op == "native":
+        (node,) = program.nodes
+        if set(node.operands) <= set(program.inputs):
+            node.operands = tuple(program.inputs)
+            node.attrs["segment"].inputs = list(program.inputs)
+    return program
+
+
+PASSES: tuple[Callable[[Program], Program], ...] = (
+    fold_numbers, hoist_invariants, slice_sums, recompute, assemble, dce, expand, segmented, dce, aligned,
+)  # fmt: skip
+"""In their order: loops get rid of what need not be in them, what nobody needs goes before it is expanded, and segments
+are cut last, which leaves views and constants behind that only native code needed."""
 
 
 def prepared(program: Program) -> Program:
-    """The passes in their order: what nobody needs goes before it is expanded, and segments are cut last."""
-    return segmented(expand(dce(program)))
+    """The graph after all passes, in which native functions are nodes."""
+    for each in PASSES:
+        before = len(program.nodes)
+        with reported(f"pass {each.__name__} on {before} nodes"):
+            program = each(program)
+    return program
 
 
-class NativeSegment:
+class NativeSegment(NativeFunction):
     """A segment made a function of arrays."""
 
     def __init__(self, segment: Segment, options: Options) -> None:
-        self.plan: Plan = plan_segment(segment)
-        self.options = options
+        with reported(f"plan of {len(segment.items)} operators"):
+            self.plan: Plan = plan_segment(segment)
         has_libmvec = not options.portable and jit.has_libmvec()
-        shares = options.threads != 1 and pool.is_possible() and any(map(is_parallel, self.plan.commands))
+        shares = options.threads != 1 and pool.is_possible() and any(map(is_parallel, all_commands(self.plan)))
         if shares:
             pool.prepare()
-        text = write_driver(self.plan, has_libmvec, options.fastmath, shares)
+        self.settings = Settings(has_libmvec, options.fastmath, shares)
         constants = [value.node.attrs["value"] for value in segment.constants if value.node is not None]
-        self.text = text
-        _, (run,) = jit.load(*text, ("run",), options.effort)
-        self.call: Callable[..., tuple[Any, ...]] = portable_function(self.plan, run, constants)
-        if not options.portable and layouts.are_as_expected() and _has_plain_dtypes(segment):
-            self.call = entry_function(self.plan, run, self.call, constants)
-
-    @property
-    def llvm_ir(self) -> str:
-        """The text that LLVM gets."""
-        return jit.assembled(*self.text)
-
-
-def _has_plain_dtypes(segment: Segment) -> bool:
-    """Are all dtypes those objects that NumPy gives to every new array? The entry compares addresses."""
-    return all(value.type.dtype is np.dtype(value.type.dtype.char) for value in (*segment.inputs, *segment.results))
+        interface = Interface(
+            tuple([value.type for value in segment.inputs]), tuple([value.type for value in segment.results]),
+            tuple(constants), self.plan.arena_bytes, self.plan.work,
+        )  # fmt: skip
+        effort = GOOD if options.fastmath and options.effort is None else options.effort
+        super().__init__(write_driver(self.plan, self.settings), interface, effort, options.portable)
 
 
 class NativeGraph(CompiledGraph):
@@ -85,14 +107,34 @@ class NativeGraph(CompiledGraph):
         self.options = options
         self.segments = [NativeSegment(node.attrs["segment"], options) for node in cut.nodes if node.op == "native"]
         self._of_segment = {each.plan.segment: each for each in self.segments}
-        if jit.is_logging():
-            took = 1e3 * (time.perf_counter() - began)
-            print(f"pullback compile: graph {program.name}, {len(program.nodes)} nodes, native in {took:.1f} ms")
+        took = 1e3 * (time.perf_counter() - began)
+        report(f"graph {program.name}, {len(program.nodes)} nodes, native in {took:.1f} ms")
 
     @cached_property
     def flat(self) -> Callable[..., tuple[Any, ...]]:
         """The function of arrays that returns a tuple; the native function itself if it does everything."""
-        return self._whole() or self._build(False)[0]
+        whole = self._whole()
+        return self._build(False)[0] if whole is None else whole.call
+
+    def guarded(self, miss: Any) -> tuple[Callable[..., Any], list[tuple[str, int]]] | None:
+        """A native function of the inputs that returns `miss` for arrays that are not writeable or not as the graph
+        says, and where the outputs of the graph are: each `("result", k)` of it, or `("input", k)`. None if NumPy has
+        a part in it."""
+        found = self.only_function
+        function = None if found is None else found[0].guarded(miss)
+        return None if found is None or function is None else (function, found[1])
+
+    @property
+    def only_function(self) -> tuple[NativeSegment, list[tuple[str, int]]] | None:
+        """The native function that does everything, and where the outputs of the graph are, as `guarded` says it."""
+        node = self._only_node()
+        if node is None:
+            return None
+        places: dict[Any, tuple[str, int]] = {value: ("input", k) for k, value in enumerate(self.program.inputs)}
+        places.update({value: ("result", k) for k, value in enumerate(node.results)})
+        if not all(value in places for value in self.program.outputs):
+            return None
+        return self._of_segment[node.attrs["segment"]], [places[value] for value in self.program.outputs]
 
     @cached_property
     def boxed(self) -> Callable[[list[Any]], list[Any]]:
@@ -104,18 +146,23 @@ class NativeGraph(CompiledGraph):
         def call(arrays: list[Any]) -> list[Any]:
             given = tuple(arrays)
             arrays.clear()
-            return list(whole(*given))
+            return list(whole.call(*given))
 
         return call
 
-    def _whole(self) -> Callable[..., tuple[Any, ...]] | None:
+    def _whole(self) -> NativeSegment | None:
+        """The one native function that does everything, if there is."""
+        node = self._only_node()
+        if node is None or list(node.results) != self.program.outputs:
+            return None
+        return self._of_segment[node.attrs["segment"]]
+
+    def _only_node(self) -> Node | None:
+        """The node of a native function of all inputs, if there is no other node."""
         nodes = self.program.nodes
         if len(nodes) != 1 or nodes[0].op != "native" or self.fresh:
             return None
-        (node,) = nodes
-        if list(node.operands) != self.program.inputs or list(node.results) != self.program.outputs:
-            return None
-        return self._of_segment[node.attrs["segment"]].call
+        return nodes[0] if list(nodes[0].operands) == self.program.inputs else None
 
     def _writer(self, module: Module) -> FunctionWriter:
         # Bodies of control flow are written by a writer of the same class, so the class knows the options.
@@ -125,8 +172,7 @@ class NativeGraph(CompiledGraph):
     @property
     def left_to_numpy(self) -> list[str]:
         """The operators that are called as their NumPy kernels, between native functions."""
-        kinds = ("native", "constant", "store")
-        return [node.op for node in self.program.nodes if node.op not in kinds and not node.is_view]
+        return [operator for operator, _ in foreign_nodes(self.program)]
 
     def llvm_ir(self) -> str:
         """The LLVM IR of all native functions, before LLVM's passes."""
@@ -136,19 +182,10 @@ class NativeGraph(CompiledGraph):
         """Their machine code as text."""
         return "\n".join(jit.assembly_of(each.llvm_ir) for each in self.segments)
 
-    def kernels(self) -> list[dict[str, Any]]:
-        """Every loop nest and every product: operators, lengths of loops, bytes, operations, estimated nanoseconds."""
-        found = []
-        for each in self.segments:
-            for command in each.plan.commands:
-                entry: dict[str, Any] = {"nanoseconds": work_of(command)}
-                if isinstance(command, Call):
-                    product = command.product
-                    entry.update(operators=(product.function,), loops=(product.rows, product.columns, product.terms))
-                else:
-                    entry.update(operators=command.nodes, loops=command.kernel.lengths, **summary(command.kernel))
-                found.append(entry)
-        return found
+    def kernels(self, measure: bool = False) -> list[dict[str, Any]]:
+        """Every loop nest and every product: operators, lengths of loops, bytes, operations, estimated nanoseconds, and
+        with `measure` how long it takes, alone and on arrays of its own."""
+        return [kernel for each in self.segments for kernel in kernels_of(each.plan, each.settings, measure)]
 
 
 class _NativeWriter(FunctionWriter):
@@ -184,13 +221,18 @@ class _NativeWriter(FunctionWriter):
 
 
 
+def left_to_numpy(graph: Program) -> list[tuple[str, str]]:
+    """The operators of a graph that would be called as their NumPy kernels, each with the reason. Nothing is made."""
+    return foreign_nodes(prepared(graph))
+
+
 def compile_llvm(
     graph: Program, example_types: Any = None, *, fresh: Collection[int] | None = None, fastmath: bool = False,
-    portable: bool = False, threads: int | None = None, effort: int = 2,
+    portable: bool = False, threads: int | None = None, effort: int | None = None,
 ) -> NativeGraph:  # fmt: skip
     """Native code for a graph, called as what `compile_numpy` returns is.
 
     `portable` uses neither glibc's vector functions nor a C entry; `fastmath` lets LLVM reorder and contract. With
-    `effort=0` LLVM takes no time to make code good, for what runs only once.
+    `effort=0` LLVM takes no time to make code good, with 2 it does; otherwise it does when a function was called often.
     """
     return NativeGraph(graph, Options(fastmath, portable, threads, effort), fresh)

@@ -1,30 +1,32 @@
-"""The module of a segment: its kernels, and `run`, which calls them one after the other.
+"""The plan of a segment: its commands, which are launches of kernels, calls of BLAS, and loops of commands.
 
-    define void @NAME_run(ptr %table, ptr %arena)
-
-The table has a pointer for every input, constant and result, in this order. Everything else lies in the arena, at
-places that are planned from the launches between which it is needed. Equal kernels are written once.
+What is neither an input nor a constant nor a result lies in the arena, at places that are planned from the commands
+between which it is needed. `schedule.py` writes the functions that run the commands.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from pullback.compiler.access import own_strides
-from pullback.compiler.fusion import Element, Group, fuse
+from pullback.compiler.fusion import Element, Group, Item, fuse
 from pullback.compiler.inlining import inlined
 from pullback.compiler.llvm import blas
+from pullback.compiler.llvm.blas_blocks import cut_of
+from pullback.compiler.llvm.bodies import Flow, Segment
 from pullback.compiler.llvm.build import Launch, launches_of
+from pullback.compiler.llvm.commands import Call
 from pullback.compiler.llvm.items import Assembly
-from pullback.compiler.llvm.kernel import Compute, Kernel, Reduce, Scratch
-from pullback.compiler.llvm.loops import write_kernel
+from pullback.compiler.llvm.kernel import STATUS, Compute, Kernel, Reduce, Scratch
 from pullback.compiler.llvm.scalars import EXPENSIVE
-from pullback.compiler.llvm.segments import Segment
 from pullback.compiler.llvm.text import width_of
+from pullback.compiler.llvm.tile_runs import Tiled
+from pullback.compiler.llvm.tiles import tiled
 from pullback.compiler.planning import Lifetime, arena_offsets
 from pullback.graph.ir import Value
 
@@ -32,21 +34,39 @@ PARALLEL_FROM = 20_000
 """Estimated nanoseconds of work from which on threads share a kernel."""
 
 
-class Call(NamedTuple):
-    """A product of matrices: two operands with their offsets in bytes, and the result."""
+class Carried(NamedTuple):
+    """Where the values that a loop carries lie in its scratch memory, in bytes from the beginning.
 
-    product: blas.Product
-    left: Element
-    right: Element
-    out: Value
+    Small ones lie together, once to be read and once to be written, so that two pointers lead to all of them. A large
+    one that a scan carries has a single buffer here; the other one is the result.
+    """
+
+    blocks: tuple[int, int] = (0, 0)
+    together: Mapping[int, int] = {}  # by its number, where in a block a value begins
+    alone: Mapping[int, int] = {}
+    truth: int = 0  # what the condition of a `while_loop` gives
+
+
+class FlowCall(NamedTuple):
+    """A loop or a branch with the plans of its bodies, and memory that nobody else uses in the meantime.
+
+    The arena of the bodies lies at the beginning of the scratch memory.
+    """
+
+    flow: Flow
+    plans: tuple[Plan, ...]
+    known: tuple[Element, ...]  # constants of the bodies
+    scratch: Scratch
+    carried: Carried
 
     @property
     def buffers(self) -> tuple[Any, ...]:
         """The buffers it reads and writes."""
-        return (self.left.root, self.right.root, self.out)
+        given = (*self.flow.operands, *self.known, *self.flow.results)
+        return (*dict.fromkeys([x.root for x in given]), self.scratch)
 
 
-Command = Launch | Call
+Command = Launch | Call | FlowCall | Tiled
 
 
 @dataclass(frozen=True)
@@ -69,20 +89,28 @@ class Plan:
         """The values that the table has pointers to."""
         return [*self.segment.inputs, *self.segment.constants, *self.segment.results]
 
-    @cached_property
-    def names(self) -> dict[Any, str]:
-        """What `run` calls the pointer to each buffer."""
-        names: dict[Any, str] = {buffer: f"%a{number}" for number, buffer in enumerate(self.offsets)}
-        names.update({value: f"%b{number}" for number, value in enumerate(self.given)})
+    def names(self, given: Sequence[str], arena: str = "%a") -> dict[Any, str]:
+        """The pointer to each buffer, if those to what is given have these names."""
+        names: dict[Any, str] = {buffer: f"{arena}{number}" for number, buffer in enumerate(self.offsets)}
+        names[STATUS] = "%status"
+        names.update(zip(self.given, given, strict=True))
         names.update({value: names[final(value, self.overwritten)] for value in self.overwritten})
         return names
+
+
+_STEPS = 100  # of a `while_loop`, for want of knowledge
 
 
 def work_of(command: Command) -> float:
     """Estimated nanoseconds of a command, on one thread."""
     if isinstance(command, Call):
         product = command.product
-        return 2.0 * product.rows * product.columns * product.terms / (40 if product.kind == "f8" else 80)
+        return 2.0 * product.size / (40 if product.kind == "f8" else 80)
+    if isinstance(command, Tiled):
+        return sum(work_of(part.command) for part in command.parts)
+    if isinstance(command, FlowCall):
+        steps = command.flow.length if command.flow.op == "scan" else _STEPS if command.flow.op == "while_loop" else 1
+        return steps * max(plan.work for plan in command.plans)
     kernel = command.kernel
     per_point = 0.1 * sum(width_of(ref.kind) / 8 for ref in kernel.references)
     for step in kernel.steps:
@@ -102,10 +130,36 @@ def plan_segment(segment: Segment) -> Plan:
         if isinstance(what, blas.Product):
             left, right = group.items[0].reads
             commands.append(Call(what, left, right, group.items[0].result))
+        elif isinstance(what, Flow):
+            commands.append(_flow_call(what, group.items[0]))
         else:
             commands += launches_of(group, wanted)
+    commands = tiled(commands, segment.results, lambda buffer: final(buffer, overwritten))
     offsets, size = _arena(commands, segment, overwritten)
     return Plan(segment, tuple(commands), offsets, size, overwritten)
+
+
+_LARGE_CARRY = 4096
+
+
+def _flow_call(flow: Flow, item: Item) -> FlowCall:
+    plans = tuple([plan_segment(body) for body in flow.bodies])
+    together: dict[int, int] = {}
+    alone: dict[int, int] = {}
+    block, end = 0, _aligned(max(plan.arena_bytes for plan in plans))
+    for number, where in enumerate(flow.results[: flow.carried]):
+        nbytes = where.root.type.nbytes
+        if flow.op == "scan" and nbytes > _LARGE_CARRY:
+            alone[number], end = end, _aligned(end + nbytes)
+        else:
+            together[number], block = block, block + -(-nbytes // 32) * 32
+    block = _aligned(block)
+    carried = Carried((end, end + block), together, alone, end + 2 * block)
+    return FlowCall(flow, plans, item.reads[len(flow.operands) :], Scratch(carried.truth + 64), carried)
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // 64) * 64
 
 
 def final(buffer: Any, overwritten: dict[Any, Any]) -> Any:
@@ -117,7 +171,7 @@ def final(buffer: Any, overwritten: dict[Any, Any]) -> Any:
 
 def _overwritten(groups: list[Group], segment: Segment) -> dict[Any, Any]:
     """The bases of updates that nobody reads afterwards: they are written over, and not copied."""
-    own = {item.result for group in groups for item in group.items} - set(segment.results)
+    own = {value for group in groups for item in group.items for value in item.results} - set(segment.results)
     last_read: dict[Value, int] = {}
     for position, group in enumerate(groups):
         for item in group.items:
@@ -125,7 +179,7 @@ def _overwritten(groups: list[Group], segment: Segment) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for position, group in enumerate(groups):
         item = group.items[0]
-        if item.node.op != "update" or not isinstance(item.what, Assembly):
+        if item.node.op not in ("update", "_index_put") or not isinstance(item.what, Assembly):
             continue
         base = item.reads[0]
         if not isinstance(base, Element) or base.root not in own or item.roots.count(base.root) != 1:
@@ -141,13 +195,13 @@ def _wanted(groups: list[Group], segment: Segment) -> set[Value]:
     """The values that are read outside of their group."""
     wanted = set(segment.results)
     for group in groups:
-        own = {item.result for item in group.items}
+        own = {value for item in group.items for value in item.results}
         wanted.update(root for item in group.items for root in item.roots if root not in own)
     return wanted
 
 
 def _arena(commands: list[Command], segment: Segment, overwritten: dict[Any, Any]) -> tuple[dict[Any, int], int]:
-    given = {*segment.inputs, *segment.constants, *segment.results}
+    given = {*segment.inputs, *segment.constants, *segment.results, STATUS}
     first: dict[Any, int] = {}
     last: dict[Any, int] = {}
     for position, command in enumerate(commands):
@@ -156,12 +210,19 @@ def _arena(commands: list[Command], segment: Segment, overwritten: dict[Any, Any
             if buffer not in given:
                 first.setdefault(buffer, position)
                 last[buffer] = position
-    lifetimes = [Lifetime(first[b], last[b], b.nbytes if isinstance(b, Scratch) else b.type.nbytes) for b in first]
+    lifetimes = [Lifetime(first[b], last[b], _room(b.nbytes)) for b in first]
     offsets, size = (arena_offsets if len(lifetimes) <= _FEW_BUFFERS else quick_offsets)(lifetimes)
     return dict(zip(first, offsets, strict=True)), size
 
 
 _FEW_BUFFERS = 200
+_LARGE, _PAGE, _APART = 1 << 14, 4096, 320
+
+
+def _room(nbytes: int) -> int:
+    """Bytes for a buffer. Large ones do not begin at the same place of a page: where a loop goes along many of them,
+    their elements would all contend for the same few places of the cache."""
+    return nbytes if nbytes < _LARGE else nbytes + (_APART - nbytes) % _PAGE
 
 
 def quick_offsets(lifetimes: list[Lifetime]) -> tuple[list[int], int]:
@@ -184,102 +245,24 @@ def quick_offsets(lifetimes: list[Lifetime]) -> tuple[list[int], int]:
     return offsets, total
 
 
-class ModuleText(NamedTuple):
-    """The parts of a module's text, in which `NAME` stands for a name that is found out from them."""
-
-    functions: list[str]
-    externals: dict[str, str]
-
-
-def write_driver(plan: Plan, has_libmvec: bool, fastmath: bool, threads: bool) -> ModuleText:
-    """Kernels and `run`."""
-    names: dict[Kernel, str] = {}
-    shared: set[Kernel] = set()
-    functions: list[str] = []
-    externals: dict[str, str] = {}
-    lines = _pointers(plan)
-    for number, command in enumerate(plan.commands):
-        if isinstance(command, Call):
-            written, declared = _call_text(command, plan, number)
-            lines += written
-            externals.update(declared)
-            continue
-        kernel = command.kernel
-        if kernel not in names:
-            names[kernel] = f"NAME_k{len(names)}"
-            text, declared = write_kernel(kernel, names[kernel], has_libmvec, fastmath)
-            functions.append(text)
-            externals.update(declared)
-        lines += _launch_text(command, names[kernel], plan, number, threads)
-        if threads and is_parallel(command) and kernel not in shared:
-            shared.add(kernel)
-            functions.append(_thunk(kernel, names[kernel]))
-    body = "\n".join(f"  {line}" for line in lines)
-    functions.append(f"define void @NAME_run(ptr %table, ptr %arena) nounwind {{\n{body}\n  ret void\n}}")
-    if shared:
-        externals["pullback_parallel"] = "declare void @pullback_parallel(ptr, ptr, i64, i64)"
-    return ModuleText(functions, externals)
-
-
 def is_parallel(command: Command) -> bool:
     """Is a command worth sharing among threads?"""
+    if isinstance(command, Call):
+        return cut_of(command.product).blocks > 1 and work_of(command) > PARALLEL_FROM
+    if isinstance(command, Tiled):
+        return command.chunks > 1 and work_of(command) > PARALLEL_FROM
     return isinstance(command, Launch) and command.kernel.units > 1 and work_of(command) > PARALLEL_FROM
 
 
-def _pointers(plan: Plan) -> list[str]:
-    lines = []
-    for number in range(len(plan.given)):
-        lines.append(f"%g{number} = getelementptr ptr, ptr %table, i64 {number}")
-        lines.append(f"%b{number} = load ptr, ptr %g{number}")
-    for number, offset in enumerate(plan.offsets.values()):
-        lines.append(f"%a{number} = getelementptr i8, ptr %arena, i64 {offset}")
-    return lines
-
-
-def _launch_text(launch: Launch, name: str, plan: Plan, number: int, threads: bool) -> list[str]:
-    names = plan.names
-    lines, pointers = [], []
-    for place, (buffer, offset) in enumerate(zip(launch.buffers, launch.offsets, strict=True)):
-        pointers.append(names[buffer])
-        if offset:
-            lines.append(f"%o{number}_{place} = getelementptr i8, ptr {names[buffer]}, i64 {offset}")
-            pointers[-1] = f"%o{number}_{place}"
-    units = launch.kernel.units
-    if not (threads and is_parallel(launch)):
-        args = ", ".join([*(f"ptr {pointer}" for pointer in pointers), "i64 0", f"i64 {units}"])
-        return [*lines, f"call void @{name}({args})"]
-    lines.append(f"%t{number} = alloca [{len(pointers)} x ptr]")
-    for place, pointer in enumerate(pointers):
-        lines.append(f"%t{number}_{place} = getelementptr ptr, ptr %t{number}, i64 {place}")
-        lines.append(f"store ptr {pointer}, ptr %t{number}_{place}")
-    grain = max(1, math.ceil(units * PARALLEL_FROM / 2 / work_of(launch)))
-    lines.append(f"call void @pullback_parallel(ptr @{name}_t, ptr %t{number}, i64 {units}, i64 {grain})")
-    return lines
-
-
-def _thunk(kernel: Kernel, name: str) -> str:
-    """The kernel as a function that finds its pointers in a table, which is how threads call it."""
-    lines, args = [], []
-    for number in range(kernel.parameters):
-        lines.append(f"  %g{number} = getelementptr ptr, ptr %table, i64 {number}")
-        lines.append(f"  %b{number} = load ptr, ptr %g{number}")
-        args.append(f"ptr %b{number}")
-    lines.append(f"  call void @{name}({', '.join([*args, 'i64 %begin', 'i64 %end'])})")
-    head = f"define internal void @{name}_t(ptr %table, i64 %begin, i64 %end) nounwind {{"
-    return "\n".join([head, *lines, "  ret void", "}"])
-
-
-def _call_text(call: Call, plan: Plan, number: int) -> tuple[list[str], dict[str, str]]:
-    names = plan.names
-    lines, pointers = [], []
-    for side, element in (("l", call.left), ("r", call.right)):
-        pointer = names[element.root]
-        if element.offset:
-            lines.append(f"%{side}{number} = getelementptr i8, ptr {pointer}, i64 {element.offset}")
-            pointer = f"%{side}{number}"
-        pointers.append(pointer)
-    written, declared = blas.write_call(call.product, pointers[0], pointers[1], names[call.out])
-    return [*lines, *written], declared
+def all_commands(plan: Plan) -> Iterator[Command]:
+    """The commands of a plan, and those in the bodies of its loops."""
+    for command in plan.commands:
+        yield command
+        if isinstance(command, Tiled):
+            yield from (part.command for part in command.parts)
+        if isinstance(command, FlowCall):
+            for body in command.plans:
+                yield from all_commands(body)
 
 
 def summary(kernel: Kernel) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pullback.compiler.llvm.kernel import Constant, Inside, Kernel, Read
 
-SHORTEST = 256
+SHORTEST = 16
 _MOST_PIECES = 9
 
 

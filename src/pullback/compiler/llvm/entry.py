@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from pullback.compiler.llvm import jit, layouts
-from pullback.compiler.llvm.driver import Plan
 from pullback.compiler.llvm.entry_text import ANY, ENTRY, FIELDS, STACK_ARENA
+from pullback.compiler.llvm.machine_code import GOOD, QUICK, MachineCode, on_first_improvement
+from pullback.compiler.llvm.native_call import Interface
 from pullback.graph.types import ArrayType
 
 RELEASES_FROM = 20_000
@@ -31,17 +32,29 @@ class _MethodDef(ctypes.Structure):
 
 
 @functools.cache
-def _entry_address() -> int:
-    return jit.load([ENTRY], {}, ("entry",))[1][0]
+def _entry_address(effort: int) -> int:
+    return jit.load([ENTRY], {}, ("entry",), effort)[1][0]
 
 
-def entry_function(plan: Plan, run: int, slow: Callable[..., Any], constants: list[Any]) -> Callable[..., Any]:
-    """A builtin function of arrays that returns a tuple of arrays."""
+def _improve() -> None:
+    """From now on all functions are called by a good entry: CPython reads its address at every call."""
+    for method in _kept:
+        method.meth = _entry_address(GOOD)
+
+
+on_first_improvement(_improve)
+
+
+def entry_function(
+    interface: Interface, code: MachineCode, slow: Callable[..., Any], flags: int = 0
+) -> Callable[..., Any]:
+    """A builtin function of arrays that returns a tuple of arrays, or what `slow` returns for arrays that lie in memory
+    in another way, or do not have these flags."""
     arena = _Arena()
-    known = np.array(_table(plan, run, slow, arena, constants), np.int64).view(_Known)
-    dtypes = [value.type.dtype for value in (*plan.segment.inputs, *plan.segment.results)]
-    known.holds = (slow, arena, dtypes, constants)
-    method = _MethodDef(b"compiled", _entry_address(), _FASTCALL, b"A graph as native code.")
+    known = np.array(_table(interface, code, slow, arena, flags), np.int64).view(_Known)
+    known.holds = (slow, code, arena, interface)
+    effort = GOOD if jit.is_made([ENTRY], {}, GOOD) else QUICK
+    method = _MethodDef(b"compiled", _entry_address(effort), _FASTCALL, b"A graph as native code.")
     _kept.append(method)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
@@ -49,27 +62,27 @@ def entry_function(plan: Plan, run: int, slow: Callable[..., Any], constants: li
     return function
 
 
-def _table(plan: Plan, run: int, slow: Any, arena: _Arena, constants: list[Any]) -> list[int]:
+def _table(interface: Interface, code: MachineCode, slow: Any, arena: _Arena, flags: int) -> list[int]:
     """The fields, then the addresses of constants, then a record for every input and every result."""
-    segment = plan.segment
+    inputs, results, constants, arena_bytes, work = interface
     kind, new = layouts.numpy_functions()
-    on_stack = plan.arena_bytes if plan.arena_bytes <= STACK_ARENA else 0
+    on_stack = arena_bytes if arena_bytes <= STACK_ARENA else 0
     fields = {
         "type": kind, "new": new, "slow": id(slow), "slot": arena.address, "malloc": _of_libc("malloc"),
-        "free": _of_libc("free"), "run": run, "inputs": len(segment.inputs), "constants": len(constants),
-        "results": len(segment.results), "arena": plan.arena_bytes - on_stack, "stack": on_stack + 64,
-        "releases": int(plan.work >= RELEASES_FROM), **layouts.python_functions(),
+        "free": _of_libc("free"), "code": code.place, "inputs": len(inputs), "constants": len(constants),
+        "results": len(results), "arena": arena_bytes - on_stack, "stack": on_stack + 64,
+        "releases": int(work >= RELEASES_FROM), **layouts.python_functions(),
     }  # fmt: skip
     table = [fields[name] for name in FIELDS] + [x.ctypes.data for x in constants]
-    for value in segment.inputs:
-        table += _input_record(value.type)
-    for value in segment.results:
-        table += _result_record(value.type)
+    for type_ in inputs:
+        table += _input_record(type_, flags)
+    for type_ in results:
+        table += _result_record(type_)
     return table
 
 
-def _input_record(type_: ArrayType) -> list[int]:
-    flags = layouts.ALIGNED | (layouts.C_CONTIGUOUS if type_.strides is None else 0)
+def _input_record(type_: ArrayType, flags: int) -> list[int]:
+    flags |= layouts.ALIGNED | (layouts.C_CONTIGUOUS if type_.strides is None else 0)
     strides = [ANY] * type_.ndim
     if type_.strides is not None:
         strides = [step if length > 1 else ANY for step, length in zip(type_.strides, type_.shape, strict=True)]

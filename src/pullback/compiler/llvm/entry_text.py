@@ -1,7 +1,8 @@
 """The text of the C entry. `FIELDS` names the first numbers of its table, in which it finds everything.
 
 A record is: address of the dtype, number of axes, flags, lengths, strides. Flags of an input are those that it must
-have; those of a result say whether its strides are to be given. A stride `ANY` is not checked.
+have; those of a result say whether its strides are to be given. A stride `ANY` is not checked. `code` leads to two
+numbers, the address of the code and the calls that are left until the slow way is to make better code (`machine_code`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ STACK_ARENA = 1 << 15
 ANY = -(1 << 63)
 FIELDS = (
     "type", "new", "PyTuple_New", "PyObject_Vectorcall", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef",
-    "Py_DecRef", "PyErr_NoMemory", "malloc", "free", "slow", "slot", "run", "inputs", "constants", "results", "arena",
+    "Py_DecRef", "PyErr_NoMemory", "malloc", "free", "slow", "slot", "code", "inputs", "constants", "results", "arena",
     "stack", "releases",
 )  # fmt: skip
 _NUMBERS = frozenset({"inputs", "constants", "results", "arena", "stack", "releases"})
@@ -33,8 +34,15 @@ start:
   %at.known = getelementptr i8, ptr %self, i64 {DATA}
   %known = load ptr, ptr %at.known
 {"".join(map(_field, FIELDS))}
+  %run = load ptr, ptr %code
+  %at.left = getelementptr i64, ptr %code, i64 1
+  %left = load i64, ptr %at.left
+  %left.next = sub i64 %left, 1
+  store i64 %left.next, ptr %at.left
+  %is.not.due = icmp ne i64 %left.next, 0
   %is.count = icmp eq i64 %count, %inputs
-  br i1 %is.count, label %begin, label %other
+  %goes.on = and i1 %is.count, %is.not.due
+  br i1 %goes.on, label %begin, label %other
 
 begin:
   %given = add i64 %inputs, %constants
@@ -204,16 +212,17 @@ work:
   br i1 %holds.lock, label %work.short, label %work.long
 
 work.short:
-  call void %run(ptr %table, ptr %room)
+  %wrong.short = call i64 %run(ptr %table, ptr %room)
   br label %work.done
 
 work.long:
   %thread = call ptr %PyEval_SaveThread()
-  call void %run(ptr %table, ptr %room)
+  %wrong.long = call i64 %run(ptr %table, ptr %room)
   call void %PyEval_RestoreThread(ptr %thread)
   br label %work.done
 
 work.done:
+  %wrong = phi i64 [ %wrong.short, %work.short ], [ %wrong.long, %work.long ]
   br i1 %on.stack, label %done, label %put.back
 
 put.back:
@@ -224,7 +233,15 @@ put.back:
   br label %done
 
 done:
+  %is.right = icmp eq i64 %wrong, 0
+  br i1 %is.right, label %right, label %index.error
+
+right:
   ret ptr %tuple
+
+index.error: ; the slow way finds it again and raises
+  call void %Py_DecRef(ptr %tuple)
+  br label %other
 
 other:
   %slow.result = call ptr %PyObject_Vectorcall(ptr %slow, ptr %args, i64 %count, ptr null)

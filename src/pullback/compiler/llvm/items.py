@@ -12,7 +12,6 @@ from pullback.compiler.llvm.blas import Product, product_of
 from pullback.compiler.llvm.scalars import EXPENSIVE, Rule, rule_of
 from pullback.compiler.llvm.text import can_cast, kind_of
 from pullback.compiler.numpy_source.updates import empty_like_type
-from pullback.compiler.planning import is_dense
 from pullback.graph.ir import Node, Value
 
 
@@ -35,25 +34,10 @@ class Part(NamedTuple):
 class Assembly(NamedTuple):
     """A result that is put together from regions, written one after the other."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Any, ...]  # a Part, or what has reads and is written after them
 
 
 What = Rule | Fold | Assembly | Product
-
-
-def item_of(node: Node, accesses: Accesses) -> Item | None:
-    """The item of a node."""
-    if len(node.results) != 1 or node.effect is not None:
-        return None
-    result = node.result
-    if kind_of(result.type.dtype) is None or not result.type.size or not is_dense(result.type):
-        return None
-    if not all(x.type.size and kind_of(x.type.dtype) for x in node.inputs):
-        return None
-    if node.target is not None and node.target.family == "custom":
-        return None
-    make = _MAKERS.get(node.op)
-    return make(node, accesses) if make is not None else _elementwise(node, accesses)
 
 
 def element(x: Any, accesses: Accesses, shape: tuple[int, ...]) -> Any:
@@ -77,7 +61,8 @@ def _number(access: Access) -> Any:
     return node.attrs["value"].item()
 
 
-def _elementwise(node: Node, accesses: Accesses) -> Item | None:
+def elementwise(node: Node, accesses: Accesses) -> Item | None:
+    """An operator on elements, if it has a rule."""
     rule = rule_of(node)
     if rule is None:
         return None
@@ -127,7 +112,7 @@ def _assembled(node: Node, parts: list[Part]) -> Item:
     return Item(node, node.result, None, reads, Assembly(tuple(parts)))
 
 
-def _fits_kind(x: Any, node: Node) -> bool:
+def fits_kind(x: Any, node: Node) -> bool:
     """Can an operand be put into the result without a conversion?"""
     if type(x) is Value:
         return bool(x.type.dtype == node.result.type.dtype)
@@ -137,7 +122,7 @@ def _fits_kind(x: Any, node: Node) -> bool:
 def _update(node: Node, accesses: Accesses) -> Item | None:
     base, new = node.operands
     result = node.result.type
-    if not _fits_kind(base, node) or not _fits_kind(new, node) or type(base) is not Value:
+    if not fits_kind(base, node) or not fits_kind(new, node) or type(base) is not Value:
         return None
     whole = empty_like_type(result)
     view = whole
@@ -156,7 +141,7 @@ def _concat(node: Node, accesses: Accesses) -> Item | None:
     axis, result = node.attrs["axis"], node.result.type
     whole, start, parts = empty_like_type(result), 0, []
     for x in node.operands:
-        if type(x) is not Value or not _fits_kind(x, node):
+        if type(x) is not Value or not fits_kind(x, node):
             return None
         stop = start + x.type.shape[axis]
         view = whole[(*(slice(None),) * axis, slice(start, stop))]
@@ -168,7 +153,7 @@ def _concat(node: Node, accesses: Accesses) -> Item | None:
 def _stack(node: Node, accesses: Accesses) -> Item | None:
     axis, whole, parts = node.attrs["axis"], empty_like_type(node.result.type), []
     for number, x in enumerate(node.operands):
-        if type(x) is not Value or not _fits_kind(x, node):
+        if type(x) is not Value or not fits_kind(x, node):
             return None
         view = whole[(*(slice(None),) * axis, number, ...)]
         parts.append(_region(view, whole, element(x, accesses, x.type.shape)))
@@ -177,7 +162,7 @@ def _stack(node: Node, accesses: Accesses) -> Item | None:
 
 def _place_slice(node: Node, accesses: Accesses) -> Item | None:
     (x,), shape = node.operands, node.result.type.shape
-    if type(x) is not Value or not _fits_kind(x, node):
+    if type(x) is not Value or not fits_kind(x, node):
         return None
     read = _shifted_read(x, node.attrs["index"], shape, accesses)
     kind = kind_of(node.result.type.dtype)
@@ -192,16 +177,18 @@ def _place_slice(node: Node, accesses: Accesses) -> Item | None:
 
 
 def _shifted_read(x: Value, index: tuple[Any, ...], shape: tuple[int, ...], accesses: Accesses) -> Element | None:
-    """The operand read with bounds, if the index consists of ints and slices without steps."""
+    """The operand read with bounds, if the index consists of ints, new axes and slices without steps."""
     access, kind = accesses[x], kind_of(x.type.dtype)
-    if kind is None or any(part is None or (type(part) is slice and part.step not in (None, 1)) for part in index):
+    if kind is None or any(type(part) is slice and part.step not in (None, 1) for part in index):
         return None
-    steps, strides, offset, bounds = list(access.strides), [], access.offset, []
-    before, missing = list(index), len(shape) - sum(part is not ... for part in index)
+    before, missing = list(index), len(shape) - sum(part is not ... and part is not None for part in index)
     place = before.index(...) if ... in before else len(before)
     full = [*before[:place], *[slice(None)] * missing, *before[place + 1 :]]
-    axis = 0
-    for part, length in zip(full, shape, strict=True):
+    # The operand has an axis for every slice, and one of length 1 for every new axis.
+    of_operand = [part for part in full if part is None or type(part) is slice]
+    steps = [step for step, part in zip(access.strides, of_operand, strict=True) if part is not None]
+    strides, offset, bounds, axis = [], access.offset, [], 0
+    for part, length in zip([part for part in full if part is not None], shape, strict=True):
         low, high = (part % length, part % length + 1) if type(part) is not slice else part.indices(length)[:2]
         step = 0
         if type(part) is slice:
@@ -222,7 +209,8 @@ LARGEST_INLINE_PRODUCT = 2048
 """Multiplications in a product of matrices up to which a call of BLAS takes longer than loops."""
 
 
-def _matmul(node: Node, accesses: Accesses) -> Item | None:
+def matmul(node: Node, accesses: Accesses) -> Item | None:
+    """A product of matrices or vectors, of at most two axes each."""
     x, y = node.operands
     if type(x) is not Value or type(y) is not Value or max(x.type.ndim, y.type.ndim) > 2:
         return None
@@ -268,7 +256,7 @@ def _product_in_loops(node: Node, accesses: Accesses) -> Item:
     return Item(node, node.result, shape, reads, Fold("add", kind), frozenset({kept.index(2)}))
 
 
-_MAKERS: dict[str, Callable[[Node, Accesses], Item | None]] = {
+MAKERS: dict[str, Callable[[Node, Accesses], Item | None]] = {
     **dict.fromkeys(_FOLDS, _reduction), "update": _update, "_concat": _concat, "_stack": _stack,
-    "_place_slice": _place_slice, "matmul": _matmul,
+    "_place_slice": _place_slice,
 }  # fmt: skip

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import logging
 import os
 import threading
 import time
@@ -20,16 +19,12 @@ import llvmlite.binding as llvm
 
 from pullback.compiler import object_cache
 from pullback.compiler.llvm import blas
+from pullback.core.reports import report
 
-log = logging.getLogger("pullback.compile")
 _lock = threading.RLock()
+_known: set[str] = set()  # names of modules
 _addresses: dict[str, int] = {}
 _engine: Any = None
-
-
-def is_logging() -> bool:
-    """Does `PULLBACK_LOG=compile` ask for a report?"""
-    return "compile" in os.environ.get("PULLBACK_LOG", "").split(",")
 
 
 @functools.cache
@@ -83,9 +78,15 @@ def define_symbol(name: str, address: int) -> None:
     llvm.add_symbol(name, address)
 
 
-def digest(text: str) -> str:
+def has_symbol(name: str) -> bool:
+    """Can native code call a function of this name?"""
+    _started()
+    return bool(llvm.address_of_symbol(name))
+
+
+def _name(text: str, effort: int) -> str:
     """The name of a module with this text on this machine."""
-    return "pb" + hashlib.sha256(f"{target_key()}\n{text}".encode()).hexdigest()[:32]
+    return "pb" + hashlib.sha256(f"{target_key()}\n{effort}\n{text}".encode()).hexdigest()[:32]
 
 
 def load(
@@ -93,20 +94,27 @@ def load(
 ) -> tuple[str, list[int]]:
     """The name of the module with these functions, and the addresses of those that are wanted.
 
-    `NAME` in the text is the name, which makes names of functions unique. Without effort there are no passes and code
-    is made in the quickest way, which is right for what runs once.
+    `NAME` in the text is the name, which makes names of functions unique. Without effort there is one pass and code is
+    made in the quickest way, which is right for what runs a few times.
     """
     text = assembled(functions, externals)
     with _lock:
-        name = digest(f"{effort}\n{text}")
+        name = _name(text, effort)
         engine = _started()
-        if f"{name}_{wanted[0]}" not in _addresses:
+        if name not in _known:
             _add(engine, name, text, effort)
+            _known.add(name)
         for each in wanted:
             full = f"{name}_{each}"
             if full not in _addresses:
                 _addresses[full] = engine.get_function_address(full)
         return name, [_addresses[f"{name}_{each}"] for each in wanted]
+
+
+def is_made(functions: list[str], externals: dict[str, str], effort: int) -> bool:
+    """Is this module known already, in this process or on disk?"""
+    name = _name(assembled(functions, externals), effort)
+    return name in _known or object_cache.has(name)
 
 
 def assembled(functions: list[str], externals: dict[str, str]) -> str:
@@ -124,36 +132,36 @@ def _add(engine: Any, name: str, text: str, effort: int) -> None:
         object_cache.write(name, code)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    if is_logging():
-        how = "from disk" if from_disk else "compiled"
-        print(f"pullback compile: module {name[:8]} {how} in {1e3 * (time.perf_counter() - began):.1f} ms")
+    how = "from disk" if from_disk else "compiled"
+    report(f"module {name[:8]} {how} in {1e3 * (time.perf_counter() - began):.1f} ms")
 
 
-def optimised(text: str) -> Any:
-    """The module after the light passes."""
+_PASSES = (
+    "always_inliner", "sroa", "instruction_combine", "new_gvn", "dead_store_elimination", "simplify_cfg",
+    "aggressive_dce",
+)  # fmt: skip
+_QUICK_PASSES = ("sroa",)
+
+
+def optimised(text: str, effort: int = 2) -> Any:
+    """The module after the light passes; without effort, only variables leave memory."""
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_process_triple()
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    builder = llvm.create_pass_builder(_machine(), options)
+    builder = llvm.create_pass_builder(_machine(), llvm.create_pipeline_tuning_options(speed_level=2))
     passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_new_gvn_pass()
-    passes.add_dead_store_elimination_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_aggressive_dce_pass()
+    for name in _PASSES if effort else _QUICK_PASSES:
+        getattr(passes, f"add_{name}_pass")()
     passes.run(module, builder)
     return module
 
 
 def _compiled(text: str, name: str, effort: int) -> bytes:
     began = time.perf_counter()
-    module = optimised(text) if effort else llvm.parse_assembly(text)
+    module = optimised(text, effort)
     middle = time.perf_counter()
     code: bytes = _machine(effort).emit_object(module)
-    if is_logging():
-        passes, code_time = 1e3 * (middle - began), 1e3 * (time.perf_counter() - middle)
-        print(f"pullback compile: module {name[:8]} passes {passes:.1f} ms, code {code_time:.1f} ms")
+    passes, code_time = 1e3 * (middle - began), 1e3 * (time.perf_counter() - middle)
+    report(f"module {name[:8]} effort {effort}: passes {passes:.1f} ms, code {code_time:.1f} ms")
     return code
 
 
@@ -163,3 +171,8 @@ def assembly_of(text: str) -> str:
         _started()
         listing: str = _machine().emit_assembly(optimised(text))
         return listing
+
+
+if hasattr(os, "register_at_fork"):
+    # A child process can not compile if another thread was compiling when it was made: LLVM's locks stay locked there.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

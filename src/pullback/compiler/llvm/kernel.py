@@ -4,7 +4,8 @@
     references  (parameter, kind, offset, stride along each axis, bounds): where elements are read and written
     steps       a list in which a step names earlier ones by number:
                     Read(reference), Inside(reference), Constant(kind, value), Compute(name, kinds, operands),
-                    Reduce(combine, operand)
+                    Gather(reference, operands), Place(reference), Reduce(combine, operand),
+                    Running(combine, operand)
     stages      loops over the reduced axes, one after the other, for each point of the outer loops; between them
                 results of reductions are at hand
 
@@ -18,6 +19,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pullback.compiler.llvm.scalars import EXPENSIVE
 from pullback.compiler.llvm.text import width_of
 
 
@@ -71,6 +73,24 @@ class Compute(NamedTuple):
     is_outer: bool
 
 
+class Gather(NamedTuple):
+    """An element from memory, for each of `operands` so many of `steps` bytes behind where the reference points to."""
+
+    reference: int
+    operands: tuple[int, ...]
+    steps: tuple[int, ...]
+    kind: str
+    is_outer: bool
+
+
+class Place(NamedTuple):
+    """A number that follows from the point of the loops: what would be the offset of a reference."""
+
+    reference: int
+    is_outer: bool
+    kind: str = "i8"
+
+
 class Reduce(NamedTuple):
     """All elements along the reduced axes made one."""
 
@@ -81,6 +101,16 @@ class Reduce(NamedTuple):
     is_outer: bool = True
 
 
+class Running(NamedTuple):
+    """What has been combined so far along the only reduced axis, at every point of it."""
+
+    combine: str
+    kind: str
+    operand: int
+    stage: int
+    is_outer: bool = False
+
+
 class Write(NamedTuple):
     """A step's value put into memory: in a loop of `stage`, or between loops, after that stage."""
 
@@ -88,6 +118,30 @@ class Write(NamedTuple):
     reference: int
     stage: int
     is_outer: bool
+    operands: tuple[int, ...] = ()  # as for `Gather`
+    steps: tuple[int, ...] = ()
+    adds: bool = False  # to what is there
+
+
+def operands_of(step: Any) -> tuple[int, ...]:
+    """The earlier steps that a step is computed from at the same point."""
+    if type(step) is Running:
+        return (step.operand,)
+    return step.operands if type(step) in (Compute, Gather) else ()
+
+
+NOWHERE = -1
+"""The parameter of references that are not memory, but numbers."""
+
+
+class Status:
+    """A buffer that every function has: one number, which is not 0 when an index was out of bounds."""
+
+    def __repr__(self) -> str:
+        return "STATUS"
+
+
+STATUS = Status()
 
 
 class Kernel(NamedTuple):
@@ -104,6 +158,7 @@ class Kernel(NamedTuple):
     lanes: int
     parameters: int
     written: frozenset[int]  # parameters
+    status: int = NOWHERE  # the parameter that is STATUS
     by_rows: bool = False  # the loop over vectors is the innermost, and accumulators lie where results go
 
     @property
@@ -132,6 +187,21 @@ class Kernel(NamedTuple):
 def arranged(kernel: Kernel) -> Kernel:
     """The same kernel with axes in the best order, merged where that can be done, and vectors along one of them."""
     return _vectorised(merged_axes(kernel))
+
+
+def in_given_order(kernel: Kernel, is_shared: bool) -> Kernel:
+    """With the points in the order in which they are; an axis of length 1 in front lets one thread do everything."""
+    if not is_shared:
+        references = tuple([ref._replace(strides=(0, *ref.strides)) for ref in kernel.references])
+        lengths, is_reduced = (1, *kernel.lengths), (False, *kernel.is_reduced)
+        kernel = kernel._replace(lengths=lengths, is_reduced=is_reduced, references=references)
+    axis = 1
+    while axis + 1 < len(kernel.lengths):
+        if _can_merge(kernel, axis):
+            kernel = _merged(kernel, axis)
+        else:
+            axis += 1
+    return _vectorised(kernel)
 
 
 def merged_axes(kernel: Kernel) -> Kernel:
@@ -196,6 +266,8 @@ def _merged(kernel: Kernel, axis: int) -> Kernel:
     )
 
 
+SHORT = 4
+"""Terms of a reduction up to which they are not lanes of a vector, but one after the other, without a loop."""
 _REGISTER = 32  # bytes
 _MOST_STEPS = ((6, 4), (16, 2))  # up to so many computed steps, so many registers for each value
 
@@ -208,6 +280,8 @@ def _vectorised(kernel: Kernel) -> Kernel:
     widest = max([width_of(ref.kind) for ref in kernel.references], default=8)
     computed = sum(type(step) in (Compute, Reduce) for step in kernel.steps)
     registers = next((n for most, n in _MOST_STEPS if computed <= most), 1)
+    if any(type(step) is Compute and step.name in EXPENSIVE for step in kernel.steps):
+        registers = _MOST_STEPS[0][1]  # a function takes long to give its result: several at once wait together
     lanes = min(_REGISTER // max(widest, 4) * registers, 1 << (kernel.lengths[axis] - 1).bit_length())
     return kernel._replace(vector_axis=axis, lanes=lanes)
 
@@ -216,9 +290,13 @@ def vector_axis(kernel: Kernel) -> int:
     """The last axis of one of the two classes: the one along which more elements lie next to each other."""
     outer = [axis for axis, reduced in enumerate(kernel.is_reduced) if not reduced]
     inner = [axis for axis, reduced in enumerate(kernel.is_reduced) if reduced]
+    if any(type(step) is Running for step in kernel.steps):
+        return outer[-1] if outer else -1
     candidates = [axes[-1] for axes in (inner, outer) if axes]
     if not candidates:
         return -1
+    if inner and outer and math.prod(kernel.lengths[k] for k in inner) <= SHORT <= kernel.lengths[outer[-1]]:
+        return outer[-1]  # so that results of reductions are in vectors too
 
     def score(axis: int) -> int:
         return sum(

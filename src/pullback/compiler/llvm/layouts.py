@@ -17,7 +17,7 @@ import numpy as np
 
 TYPE, DATA, NDIM, SHAPE, STRIDES, DESCR, FLAGS = 8, 16, 24, 32, 40, 56, 64
 TUPLE_ITEMS = 24
-ALIGNED, C_CONTIGUOUS = 0x100, 0x1
+ALIGNED, C_CONTIGUOUS, WRITEABLE = 0x100, 0x1, 0x400
 _NEW_FROM_DESCR = 94  # in NumPy's table of functions
 _ARRAY_TYPE = 2
 FUNCTIONS = (
@@ -62,7 +62,10 @@ def are_as_expected() -> bool:
 
 
 def _array_is_known() -> bool:
-    for array in (np.arange(6.0).reshape(2, 3), np.zeros((4, 5), np.float32)[::2, ::-1], np.zeros((), np.int64)):
+    read_only = np.ones(3)
+    read_only.flags.writeable = False
+    strided = np.zeros((4, 5), np.float32)[::2, ::-1]
+    for array in (np.arange(6.0).reshape(2, 3), strided, np.zeros((), np.int64), read_only):
         address = id(array)
         (type_,) = _read(address + TYPE, "<Q")
         (data,) = _read(address + DATA, "<Q")
@@ -74,7 +77,9 @@ def _array_is_known() -> bool:
             return False
         if ndim and (_read(shape, f"<{ndim}q"), _read(strides, f"<{ndim}q")) != (array.shape, array.strides):
             return False
-        if bool(flags & C_CONTIGUOUS) != array.flags.c_contiguous or bool(flags & ALIGNED) != array.flags.aligned:
+        if [bool(flags & bit) for bit in (C_CONTIGUOUS, ALIGNED, WRITEABLE)] != [
+            array.flags.c_contiguous, array.flags.aligned, array.flags.writeable
+        ]:  # fmt: skip
             return False
     return numpy_functions()[0] == id(np.ndarray)
 

@@ -9,13 +9,26 @@ Counters and accumulators lie in slots, which a pass makes registers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pullback.compiler.llvm.kernel import Compute, Constant, Inside, Kernel, Read, Reduce, Reference
-from pullback.compiler.llvm.memory import MemoryWriter
+from pullback.compiler.llvm.gather_text import GatherWriter
+from pullback.compiler.llvm.kernel import (
+    SHORT,
+    Constant,
+    Gather,
+    Inside,
+    Kernel,
+    Place,
+    Read,
+    Reduce,
+    Reference,
+    Running,
+    operands_of,
+)
 from pullback.compiler.llvm.scalars import INSTRUCTIONS, emit
 from pullback.compiler.llvm.text import FLOATS, Text, cast, in_register, vector
 
@@ -23,6 +36,8 @@ COMBINE = {"add": "add", "mul": "mul", "maximum": "maximum", "minimum": "minimum
 
 
 _ROWS_AT_ONCE = 4
+_MOST_TURNS, _LONGEST_TEXT = 8, 400
+"""Turns of a loop, and steps in all, up to which it is written out, in kernels that become parts of a loop."""
 
 
 def _plus(text: Text, index: str, number: int) -> str:
@@ -46,11 +61,22 @@ def neutral(combine: str, kind: str) -> Any:
     return limits.min if combine == "maximum" else limits.max
 
 
-def write_kernel(kernel: Kernel, name: str, has_libmvec: bool, fastmath: bool) -> tuple[str, dict[str, str]]:
-    """The text of the function, and the declarations of what it calls."""
+def write_kernel(
+    kernel: Kernel, name: str, has_libmvec: bool, fastmath: bool, is_inside: bool = False
+) -> tuple[str, dict[str, str]]:
+    """The text of the function, and the declarations of what it calls.
+
+    A kernel that becomes a part of the function that calls it (`is_inside`) does everything at once, and short loops
+    are written out.
+    """
     writer = _Writer(kernel, has_libmvec, fastmath)
+    writer.is_inside = is_inside
     writer.outer_loops(0)
     text = writer.text
+    if is_inside:
+        parameters = [f"ptr %p{k}" for k in range(kernel.parameters)]
+        head = f"define internal void @{name}({', '.join(parameters)}) nounwind alwaysinline {{"
+        return "\n".join([head, "entry:", *text.slots, *text.lines, "  ret void", "}"]), text.externals
     parameters = [
         f"ptr noalias {'' if k in kernel.written else 'readonly '}%p{k}" for k in range(kernel.parameters)
     ]
@@ -59,7 +85,7 @@ def write_kernel(kernel: Kernel, name: str, has_libmvec: bool, fastmath: bool) -
     return "\n".join(body), text.externals
 
 
-class _Writer(MemoryWriter):
+class _Writer(GatherWriter):
     def __init__(self, kernel: Kernel, has_libmvec: bool, fastmath: bool) -> None:
         super().__init__(kernel, Text("fast " if fastmath else ""))
         self.has_libmvec = has_libmvec
@@ -69,6 +95,7 @@ class _Writer(MemoryWriter):
         self.inner_axes = [k for k, reduced in enumerate(kernel.is_reduced) if reduced]
         self.is_vector_inner = kernel.vector_axis in self.inner_axes
         self.needs = [self._needed(stage) for stage in range(kernel.stages)]
+        self._copies = 1  # how often what is written now is written
 
     # Loops.
 
@@ -79,7 +106,7 @@ class _Writer(MemoryWriter):
             return
         axis = self.outer_axes[position]
         inside = lambda: self.outer_loops(position + 1)
-        first = position == 0
+        first = position == 0 and not self.is_inside
         if axis == self.kernel.vector_axis:
             self._vector_loop(axis, inside, is_ranged=first)
         else:
@@ -93,15 +120,22 @@ class _Writer(MemoryWriter):
         further = lambda: self._inner_loops(position + 1, inside)
         if axis == self.kernel.vector_axis:
             self._vector_loop(axis, further, is_ranged=False)
+        elif math.prod(self.kernel.lengths[k] for k in self.inner_axes) <= SHORT:
+            for number in range(self.kernel.lengths[axis]):
+                self.index[axis] = str(number)
+                further()
         else:
             self._loop(axis, 0, self.kernel.lengths[axis], further)
 
     def _loop(self, axis: int, start: Any, stop: Any, inside: Callable[[], None], scale: int = 1) -> None:
         """`for index in range(start, stop)`, the index multiplied by `scale`."""
         text = self.text
-        if type(start) is int and type(stop) is int and stop - start == 1:
-            self.index[axis] = str(start * scale)
-            inside()
+        if type(start) is int and type(stop) is int and (stop - start == 1 or self._is_short(stop - start)):
+            self._copies *= stop - start
+            for number in range(start, stop):
+                self.index[axis] = str(number * scale)
+                inside()
+            self._copies //= stop - start
             return
         slot, body, done = text.slot("i64"), text.name("body"), text.name("done")
         text.line(f"store i64 {start}, ptr {slot}")
@@ -117,6 +151,11 @@ class _Writer(MemoryWriter):
         text.line(f"store i64 {following}, ptr {slot}")
         text.line(f"br i1 {text.value(f'icmp slt i64 {following}, {stop}')}, label %{body}, label %{done}")
         text.label(done)
+
+    def _is_short(self, count: int) -> bool:
+        """Is a loop of so many turns written out?"""
+        in_all = self._copies * count * len(self.kernel.steps)
+        return self.is_inside and count <= _MOST_TURNS and in_all <= _LONGEST_TEXT
 
     def _vector_loop(self, axis: int, inside: Callable[[], None], is_ranged: bool) -> None:
         text, lanes = self.text, self.kernel.lanes
@@ -212,18 +251,24 @@ class _Writer(MemoryWriter):
     def _outer_writes(self, stage: int) -> None:
         for write in self.kernel.writes:
             if write.is_outer and write.stage == stage:
-                self.store(self._outer_value(write.step), self.kernel.references[write.reference])
+                value = self._outer_value(write.step)
+                if write.operands:
+                    self.scatter(write, value, self._numbers(write.operands, [*map(self._outer_value, write.operands)]))
+                else:
+                    self.store(value, self.kernel.references[write.reference])
 
     def _stage(self, stage: int) -> None:
         text, steps = self.text, self.kernel.steps
-        reduces = [k for k, step in enumerate(steps) if type(step) is Reduce and step.stage == stage]
+        reduces = [k for k, step in enumerate(steps) if type(step) in (Reduce, Running) and step.stage == stage]
         lanes = self.kernel.lanes if self.is_vector_inner else text.lanes
         slots = {}
         for k in reduces:
             type_ = vector(in_register(steps[k].kind), lanes)
             slots[k] = text.slot(type_)
             before, text.lanes = text.lanes, lanes
-            start = text.constant(neutral(steps[k].combine, steps[k].kind), steps[k].kind)
+            is_running = type(steps[k]) is Running and steps[k].combine == "add" and steps[k].kind in FLOATS
+            begin = -0.0 if is_running else neutral(steps[k].combine, steps[k].kind)  # so that the first is as it is
+            start = text.constant(begin, steps[k].kind)
             text.lanes = before
             text.line(f"store {type_} {start}, ptr {slots[k]}")
         writes = [w for w in self.kernel.writes if not w.is_outer and w.stage == stage]
@@ -232,7 +277,9 @@ class _Writer(MemoryWriter):
         def inside() -> None:
             self.inner = {}
             for k in reduces:
-                self._accumulate(steps[k], slots[k], self._inner_value(steps[k].operand, stage))
+                total = self._accumulate(steps[k], slots[k], self._inner_value(steps[k].operand, stage))
+                if type(steps[k]) is Running:
+                    self.inner[k] = total
             for write in writes:
                 self.store(self._inner_value(write.step, stage), self.kernel.references[write.reference])
             for step, reference in kept:
@@ -240,9 +287,11 @@ class _Writer(MemoryWriter):
 
         self._inner_loops(0, inside)
         for k in reduces:
-            self.outer[k] = self._total(steps[k], slots[k], lanes)
+            if type(steps[k]) is Reduce:
+                self.outer[k] = self._total(steps[k], slots[k], lanes)
 
-    def _accumulate(self, reduce: Reduce, slot: str, value: str) -> None:
+    def _accumulate(self, reduce: Reduce | Running, slot: str, value: str) -> str:
+        """Combine a value with the accumulator."""
         text = self.text
         type_ = text.type(reduce.kind)
         total = text.value(f"load {type_}, ptr {slot}")
@@ -251,6 +300,7 @@ class _Writer(MemoryWriter):
             mask = ", ".join(f"i1 {'true' if k < self.active else 'false'}" for k in range(text.lanes))
             combined = text.select(f"<{mask}>", reduce.kind, combined, total)
         text.line(f"store {type_} {combined}, ptr {slot}")
+        return combined
 
     def _total(self, reduce: Reduce, slot: str, lanes: int) -> str:
         """What the accumulator holds; lanes along a reduced axis are combined in halves."""
@@ -292,8 +342,8 @@ class _Writer(MemoryWriter):
                 continue
             found.add(number)
             step = kernel.steps[number]
-            if type(step) is Compute and self._kept(number, stage) is None:
-                wanted += step.operands
+            if self._kept(number, stage) is None:
+                wanted += operands_of(step)
         return found
 
     def _kept(self, number: int, stage: int) -> int | None:
@@ -306,7 +356,7 @@ class _Writer(MemoryWriter):
     def _outer_value(self, number: int) -> str:
         if number not in self.outer:
             step = self.kernel.steps[number]
-            operands = [self._outer_value(k) for k in step.operands] if type(step) is Compute else []
+            operands = [self._outer_value(k) for k in operands_of(step)]
             self.outer[number] = self._value(step, operands)
         return self.outer[number]
 
@@ -319,7 +369,7 @@ class _Writer(MemoryWriter):
             elif kept is not None:
                 value = self.load(self.kernel.references[kept], is_written=True)
             else:
-                operands = [self._inner_value(k, stage) for k in step.operands] if type(step) is Compute else []
+                operands = [self._inner_value(k, stage) for k in operands_of(step)]
                 value = self._value(step, operands)
             self.inner[number] = value
         return self.inner[number]
@@ -343,6 +393,19 @@ class _Writer(MemoryWriter):
         if type(step) is Read:
             reference = self.kernel.references[step.reference]
             return self.load(reference, reference.parameter in self.kernel.written)
+        if type(step) is Place:
+            return self.place(self.kernel.references[step.reference])
+        if type(step) is Gather:
+            return self.gathered(step, self._numbers(step.operands, operands))
+        if step.name == "checked_index":
+            length, axis = (self.kernel.steps[k].value for k in step.operands[1:])
+            return self.checked_index(self._numbers(step.operands[:1], operands[:1])[0], length, axis)
         kinds = [self._kind(self.kernel.steps[k]) for k in step.operands]
         args = [cast(self.text, x, own, to) for x, own, to in zip(operands, kinds, step.takes, strict=True)]
         return emit(self.text, step.name, step.takes[-1], args, self.has_libmvec)
+
+    def _numbers(self, steps: tuple[int, ...], values: list[str]) -> list[str]:
+        """Values as integers of 64 bits."""
+        return [
+            cast(self.text, x, self._kind(self.kernel.steps[k]), "i8") for k, x in zip(steps, values, strict=True)
+        ]

@@ -18,6 +18,7 @@ class MemoryWriter:
         self.text = text
         self.index: dict[int, str] = {}  # of each axis; along vectors that of the first lane
         self.active: int | None = None  # how many lanes count, None: all
+        self.is_inside = False  # the kernel becomes a part of a function that writes what it reads
 
     def _address(self, reference: Reference, lane: int = 0) -> str:
         text = self.text
@@ -40,7 +41,7 @@ class MemoryWriter:
 
     def load(self, reference: Reference, is_written: bool) -> str:
         """The element at this point; one that is never written in the kernel may be read at any time."""
-        loaded = self._loaded(reference, "" if is_written else ", !invariant.load !0")
+        loaded = self._loaded(reference, "" if is_written or self.is_inside else ", !invariant.load !0")
         if reference.kind != "b1":
             return loaded
         memory = vector("i8", self.text.lanes)

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.compiler.llvm.driver import Plan
+from pullback.compiler.llvm.machine_code import MachineCode
 from pullback.compiler.numpy_source.runtime import copy_in_layout
 from pullback.compiler.numpy_source.updates import empty_like_type
 from pullback.errors import AutogradError
 from pullback.graph.types import ArrayType
 
-_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+class Interface(NamedTuple):
+    """What a native function is called with, what it knows, and what it makes."""
+
+    inputs: tuple[ArrayType, ...]
+    results: tuple[ArrayType, ...]
+    constants: tuple[Any, ...]
+    arena_bytes: int
+    work: float  # estimated nanoseconds
 
 
 def fitting(x: Any, type_: ArrayType, number: int) -> Any:
@@ -46,15 +54,14 @@ def new_arena(nbytes: int) -> Any:
     return np.empty(nbytes, np.uint8)
 
 
-def portable_function(plan: Plan, address: int, constants: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """The segment as a function of arrays that returns a tuple."""
-    segment = plan.segment
-    types = [value.type for value in segment.inputs]
-    made = [value.type for value in segment.results]
-    known = [x.ctypes.data for x in constants]
-    run = _RUN(address)
+def portable_function(interface: Interface, code: MachineCode) -> Callable[..., tuple[Any, ...]]:
+    """The native function as one of arrays that returns a tuple. It owns what it points to."""
+    types = interface.inputs
+    known = [x.ctypes.data for x in interface.constants]
 
     def call(*arrays: Any) -> tuple[Any, ...]:
+        code.count()
+        code.improve_if_due()
         if len(arrays) != len(types):
             raise AutogradError(
                 "GRAPH_INPUTS",
@@ -62,12 +69,13 @@ def portable_function(plan: Plan, address: int, constants: list[Any]) -> Callabl
                 why="every input of the graph has to be given, in its order",
             )
         inputs = [fitting(x, type_, number) for number, (x, type_) in enumerate(zip(arrays, types, strict=True))]
-        outputs = tuple([new_result(type_) for type_ in made])
+        outputs = tuple([new_result(type_) for type_ in interface.results])
         pointers = [*(x.ctypes.data for x in inputs), *known, *(x.ctypes.data for x in outputs)]
         table = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
-        arena = new_arena(plan.arena_bytes)
-        run(ctypes.addressof(table), arena.ctypes.data)
+        arena = new_arena(interface.arena_bytes)
+        wrong = code.run(ctypes.addressof(table), arena.ctypes.data)
+        if wrong:
+            raise IndexError(f"an index is out of bounds for axis {(wrong & 255) - 1} with size {wrong >> 8}")
         return outputs
 
-    call.constants = constants  # type: ignore[attr-defined]  # they live as long as the function
     return call

@@ -18,6 +18,8 @@ from pullback.compiler import threads
 from pullback.compiler.llvm import jit
 from pullback.compiler.llvm.pool_text import BUSY, FUTEX, LIMIT, SLEEPERS, STATE, pool_text
 
+_STACK = 1 << 22
+"""Bytes of the stack of a thread, on which the memory of a tile lies."""
 _lock = threading.Lock()
 _started = 0  # threads of this process, besides the one that asks
 
@@ -51,10 +53,13 @@ def prepare() -> None:
 def _start(count: int) -> None:
     global _started
     libc = ctypes.CDLL(None)
+    attributes = (ctypes.c_long * 32)()  # more than any system's
+    libc.pthread_attr_init(attributes)
+    libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(_STACK))
     while _started < count:
         thread = ctypes.c_ulong()
         number = ctypes.c_void_p(_started + 1)
-        if libc.pthread_create(ctypes.byref(thread), None, ctypes.c_void_p(_addresses()[1]), number):
+        if libc.pthread_create(ctypes.byref(thread), attributes, ctypes.c_void_p(_addresses()[1]), number):
             return  # no more threads than the system gives
         libc.pthread_detach(thread)
         _started += 1

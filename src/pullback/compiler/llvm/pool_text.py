@@ -17,6 +17,7 @@ FUTEX = {"x86_64": 202, "aarch64": 98}
 _WAIT, _WAKE = 128, 129  # within the process
 _CLOSED = 1 << 62
 _SPINS = 4000
+_PATIENCE = 1000  # of whoever waits for others to finish, before it lets them have the processor
 # Each field has a cache line of its own.
 GENERATION, STATE, NEXT, JOB, BUSY, SLEEPERS, LIMIT = (64 * k for k in range(7))
 
@@ -35,6 +36,7 @@ def pool_text() -> str:
     return f"""
 @NAME_pool = global [64 x i64] zeroinitializer, align 64
 declare i64 @syscall(i64, ...)
+declare i32 @sched_yield()
 {declared}
 
 define ptr @NAME_memory() {{
@@ -101,10 +103,18 @@ begin:
   %open = atomicrmw or ptr %state, i64 {_CLOSED} acq_rel
   br label %wait
 wait:
+  %waited = phi i64 [ 0, %begin ], [ %waited.next, %wait.more ], [ %waited.next, %yield ]
   {pause}
+  %waited.next = add i64 %waited, 1
   %now = load atomic i64, ptr %state acquire, align 8
   %is.over = icmp eq i64 %now, {_CLOSED}
-  br i1 %is.over, label %over, label %wait
+  br i1 %is.over, label %over, label %wait.more
+wait.more:
+  %is.long = icmp sgt i64 %waited.next, {_PATIENCE}
+  br i1 %is.long, label %yield, label %wait
+yield: ; the thread that is waited for may need this processor
+  %yielded = call i32 @sched_yield()
+  br label %wait
 over:
   store atomic i64 0, ptr %busy release, align 8
   ret void

@@ -142,6 +142,11 @@ def _select(text: Text, kind: str, chosen: str, x: str, y: str) -> str:
     return text.select(chosen, kind, x, y)
 
 
+@_enter("where_equal")
+def _where_equal(text: Text, kind: str, x: str, y: str, chosen: str) -> str:
+    return text.select(text.compare("icmp eq", "i8", x, y), kind, chosen, text.constant(0, kind))
+
+
 @_enter("identity")
 def _identity(text: Text, kind: str, x: str) -> str:
     return x
@@ -248,7 +253,7 @@ _POWERS = {2: "square", 3: "cube", 0.5: "sqrt", -1: "reciprocal", 1: "identity"}
 # Kernels that are no ufuncs themselves, with the one that decides their dtypes.
 _DECIDES = {
     "relu": np.maximum, "sigmoid": np.exp, "softplus": np.logaddexp, "log_sigmoid": np.logaddexp, "rsqrt": np.sqrt,
-    "exp2": np.exp2, "expm1": np.expm1, "pow": np.power,
+    "exp2": np.exp2, "expm1": np.expm1, "pow": np.power, "erf": np.exp, "erfc": np.exp,
 }  # fmt: skip
 
 
@@ -260,11 +265,11 @@ def rule_of(node: Node) -> Rule | None:
     gives = kind_of(node.result.type.dtype)
     if gives is None or not all(kind_of(x.type.dtype) for x in node.inputs):
         return None
-    if op.name in ("_astype", "copy"):
+    if op.name in ("_astype", "copy", "_detached"):
         return _checked(Rule("identity", (gives,), gives), node)
     if op.name == "where":
         return _checked(Rule("select", ("b1", gives, gives), gives), node)
-    if op.family != "elementwise" or node.attrs:
+    if op.family not in ("elementwise", "special") or node.attrs:
         return None
     name = op.lower_rule if isinstance(op.lower_rule, str) else _BY_NAME.get(op.name)
     return None if name is None else _of_ufunc(name, node, gives)

@@ -8,32 +8,20 @@ where somebody outside of native code looks at them; inside, they are only ways 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pullback.compiler.access import Accesses
 from pullback.compiler.fusion import Item, elements_of
-from pullback.compiler.llvm.items import item_of
+from pullback.compiler.llvm.bodies import Segment, native_items
 from pullback.graph.ir import Node, Program, Value
 from pullback.graph.rewrite import Replacements, outline
 
 Kind = TypeVar("Kind", bound=Program)
 
 
-@dataclass(eq=False)
-class Segment:
-    """Items that become one native function: what it is given, what it knows, and what it makes."""
-
-    items: list[Item] = field(default_factory=list)
-    inputs: list[Value] = field(default_factory=list)
-    constants: list[Value] = field(default_factory=list)
-    results: list[Value] = field(default_factory=list)
-
-
 def segmented(program: Kind) -> Kind:
     """The graph with `native` nodes."""
-    accesses = Accesses(program.inputs, program.nodes)
-    items = {node: None if accesses.is_view(node) else _item(node, accesses) for node in program.nodes}
+    accesses, items = native_items(program)
     levels = _levels(program, accesses, items)
     segments = _segments(program, accesses, items, levels)
     if not segments:
@@ -49,14 +37,6 @@ def segmented(program: Kind) -> Kind:
         for node in others[level]:
             made.nodes.append(replaced.node(node))
     return replaced.finish(made, program)
-
-
-def _item(node: Node, accesses: Accesses) -> Item | None:
-    try:
-        return item_of(node, accesses)
-    except Exception as error:
-        error.add_note(f"operator {node.op}")
-        raise
 
 
 def _add_native(made: Program, replaced: Replacements, segment: Segment) -> None:
@@ -90,18 +70,18 @@ def _segments(
     for node in program.nodes:
         item = items[node]
         if item is not None:
-            found.setdefault(levels[node], Segment()).items.append(item)
+            found.setdefault(levels[node], Segment()).items.extend([*item.before, item])
         elif not accesses.is_view(node):
             outside.update(accesses.root_of(x) for x in node.inputs)
     for segment in found.values():
         _find_inputs(segment, outside)
     for segment in found.values():
-        segment.results = [item.result for item in segment.items if item.result in outside]
+        segment.results = [value for item in segment.items for value in item.results if value in outside]
     return found
 
 
 def _find_inputs(segment: Segment, outside: set[Value]) -> None:
-    own = {item.result for item in segment.items}
+    own = {value for item in segment.items for value in item.results}
     roots = (leaf.root for item in segment.items for read in item.reads for leaf in elements_of(read))
     for root in dict.fromkeys(roots):
         if root in own:

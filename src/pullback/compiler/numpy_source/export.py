@@ -3,6 +3,10 @@
 The functions are those that `compile_numpy` runs, written for NumPy of any version. Constants become expressions that
 make them again to the bit; kernels that are more than one NumPy call are put in front of the functions, as source,
 with everything they refer to.
+
+Random numbers are drawn from a `generator` of the file, which `seed(number)` puts where `manual_seed` puts the default
+generator of the library: then the draws are the same. A generator that the graph names itself is written down in the
+state that it is in.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,10 +64,12 @@ def _assembled(module: Module, programs: list[Program]) -> str:
     if "base64." in constants:
         extractor.imports["base64"] = None
     imports = "\n".join([*(f"import {name}" for name in sorted(extractor.imports)), "", "import numpy as np"]).strip()
+    draws = any(binding.role == "generator" for binding in module.bindings.values())
     title = (
         f'"""{" and ".join(program.name for program in programs)}: written by Pullback, runs with NumPy alone.\n\n'
         "The last argument of a NumPy function is the array that its result is written to, if there is one.\n"
-        f'Written with NumPy {np.__version__}; another version may round differently.\n"""'
+        + ("Random numbers are drawn from a generator of this file.\n" if draws else "")
+        + f'Written with NumPy {np.__version__}; another version may round differently.\n"""'
     )
     return "\n\n\n".join(["\n\n".join(part for part in (title, imports, constants) if part), *body]) + "\n"
 
@@ -77,13 +84,34 @@ def _bound(name: str, binding: Binding, extractor: Extractor) -> str:
     kind, _, operator = role.partition(" ")
     if kind == "kernel" and "::" in operator:
         raise _refusal(operator, "it is a custom operator, whose kernel may be anything")
+    if role == "generator":
+        return _generator(name, value, extractor)
     if kind == "kernel" and operator in registry and registry[operator].family == "random":
-        raise _refusal(operator, "it draws random numbers from a generator, which the exported file does not have")
+        value = value.plain
     try:
         extractor.define(value, name, operator or name)
     except Unexportable as error:
         raise _refusal(operator or name, str(error)) from None
     return ""
+
+
+_SEED = '''
+def {seed}(number):
+    """Begin the stream of random numbers that belongs to this seed."""
+    global {generator}
+    {generator} = np.random.default_rng(number)
+'''
+
+
+def _generator(name: str, generator: Any, extractor: Extractor) -> str:
+    """The lines that make a generator: the default one, which is None, or one in the state that it is in."""
+    if generator is None:
+        extractor.definitions.append(_SEED.strip().format(seed=extractor.module.name("seed"), generator=name))
+        return f"{name} = np.random.default_rng()"
+    source = getattr(generator, "numpy", generator).bit_generator
+    state = extractor.reference(dict(source.state), "state")
+    made = f"{name} = np.random.Generator(np.random.{type(source).__name__}())"
+    return f"{made}\n{name}.bit_generator.state = {state}"
 
 
 def _refusal(operator: str, why: str) -> AOTError:

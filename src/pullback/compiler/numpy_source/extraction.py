@@ -49,10 +49,22 @@ class AutogradError(RuntimeError):
     def __init__(self, code, what, *, where="", why="", fix=""):
         super().__init__("\\n  ".join(text for text in (f"[{code}] {what}", where, why, fix) if text))
 '''
+_GENERATOR = '''
+def asked(generator):
+    """The generator of a draw."""
+    return generator
+'''
+_SAME_KERNEL = '''
+def large_kernel(kernel, size):
+    """The kernel for so many elements."""
+    return kernel
+'''
 # What needs the machinery of the library, in a form that does not.
 _SUBSTITUTES = {
     "pullback.ops.pieces.in_pieces": _ONE_AFTER_THE_OTHER,
     "pullback.ops.pieces.scratch_like": _NEW_MEMORY,
+    "pullback.ops.generator.asked": _GENERATOR,
+    "pullback.eager.large.large_kernel": _SAME_KERNEL,
     "pullback.errors.AutogradError": _ERROR,
 }
 
@@ -70,6 +82,8 @@ class Extractor:
 
     def reference(self, value: Any, wanted: str = "value") -> str:
         """An expression for a value."""
+        if isinstance(value, Op):
+            value = value.kernel  # nothing else of it is there
         known = self._named.get(id(value))
         if known is not None:
             return known

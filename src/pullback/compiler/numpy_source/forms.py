@@ -65,13 +65,21 @@ def of_kernel(node: Node, operands: Operands) -> Lowered:
     def write(writing: Writing) -> str:
         module = writing.module
         kernel = module.bind(op.kernel, op.name.lstrip("_"), f"kernel {op.name}")
-        keywords = [f"{name}={module.text(value, name)}" for name, value in node.attrs.items()]
+        keywords = [f"{name}={attribute(writing, node, name)}" for name in node.attrs]
         call = f"{kernel}({', '.join([*writing.args, *keywords])})"
         return f"np.asarray({call})" if wraps else call
 
     if op.name in NEW_MEMORY and op.family != "custom":
         return Lowered(write, NEW, rows_in_rows_out(node, operands))
     return Lowered(write, Traits(is_view=op.is_view), op.is_view, unpacks)
+
+
+def attribute(writing: Writing, node: Node, name: str) -> str:
+    """An attribute as an expression. Generators of random numbers have names in a file of their own."""
+    value = node.attrs[name]
+    if writing.is_portable and name == "generator" and node.target is not None and node.target.family == "random":
+        return writing.module.bind(value, "generator", "generator")
+    return writing.module.text(value, name)
 
 
 # Ufuncs.

@@ -15,7 +15,9 @@ def in_layout(x: Any, strides: tuple[int, ...]) -> Any:
 
 
 def copy_in_layout(x: Any, strides: tuple[int, ...]) -> Any:
-    """A copy of `x` with these strides."""
+    """A copy of `x` with these strides; without elements there is nothing that could lie otherwise."""
+    if not x.size:
+        return x.copy()
     lowest = sum((length - 1) * stride for length, stride in zip(x.shape, strides) if stride < 0)
     highest = sum((length - 1) * stride for length, stride in zip(x.shape, strides) if stride > 0)
     memory = np.empty(highest - lowest + x.itemsize, np.uint8)

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pullback.compiler.passes.formulas import FORMULAS, Formula
 from pullback.graph.ir import Node, Program, Value
 from pullback.graph.operators import find_operator
 from pullback.graph.rewrite import Replacements, keep_remarks, outline
-from pullback.graph.types import ArrayType, array_type
+from pullback.graph.types import ArrayType, array_type, type_of
 
 Kind = TypeVar("Kind", bound=Program)
 _BOOL = np.dtype(np.bool_)
@@ -36,6 +37,10 @@ class _Writer:
         """A reduction of `x`."""
         shape = tuple([1 if k in axis else n for k, n in enumerate(x.type.shape) if keepdims or k not in axis])
         return self(name, (x,), array_type(shape, x.type.dtype), axis=axis, keepdims=keepdims, **attrs)
+
+    def constant(self, array: Any) -> Value:
+        """A constant."""
+        return self.program.add("constant", (), {"value": array}, (type_of(array),), self.node.tag).result
 
     def like(self, name: str, type: ArrayType, *operands: Any) -> Value:
         """An elementwise operator with a result of this type."""
@@ -95,8 +100,128 @@ def _clip(w: _Writer, node: Node) -> Value:
     return w.like("minimum", node.result.type, x, high)
 
 
-_EXPANSIONS: dict[str, Callable[[_Writer, Node], Value]] = {
+def _softmax_nll(w: _Writer, node: Node) -> tuple[Value, ...]:
+    """The logarithm of the sum of exponentials minus the score of the target, and that logarithm."""
+    (x, target), axis = node.operands, node.attrs["axis"]
+    shifted, peak = _shifted(w, x, (axis,))
+    total = w.reduce("sum", w.like("exp", _plain(x), shifted), (axis,), True, dtype=None)
+    total = w.like("add", total.type, w.like("log", total.type, total), peak)
+    steps = target.type.byte_strides
+    steps = (*steps[:axis], target.type.dtype.itemsize, *steps[axis:])
+    places = array_type(total.type.shape, target.type.dtype, None if target.type.strides is None else steps)
+    place = w("_reshape", (target,), places, shape=places.shape)
+    chosen = w("_gather", (x, place), total.type, axis=axis, distinct=True)
+    kept = (w.like("subtract", total.type, total, chosen), total)
+    return tuple([w.reduce("sum", each, (axis,), False, dtype=None) for each in kept])
+
+
+def _normalize(w: _Writer, node: Node) -> tuple[Value, ...]:
+    (x, weight, bias), axis = node.operands, node.attrs["axis"]
+    count = math.prod(x.type.shape[k] for k in axis)
+    total = w.reduce("sum", x, axis, True, dtype=None)
+    center = w.like("divide", total.type, total, count)
+    centred = w.like("subtract", _plain(x), x, center)
+    spread = w.reduce("sum", w.like("multiply", centred.type, centred, centred), axis, True, dtype=None)
+    scale = _inverse_root(w, spread, count, node.attrs["eps"])
+    return _scaled(w, centred, scale, weight, bias), center, scale
+
+
+def _normalize_rms(w: _Writer, node: Node) -> tuple[Value, ...]:
+    (x, weight), axis = node.operands, node.attrs["axis"]
+    count = math.prod(x.type.shape[k] for k in axis)
+    spread = w.reduce("sum", w.like("multiply", _plain(x), x, x), axis, True, dtype=None)
+    scale = _inverse_root(w, spread, count, node.attrs["eps"])
+    return _scaled(w, x, scale, weight, None), scale
+
+
+def _inverse_root(w: _Writer, spread: Value, count: int, eps: float) -> Value:
+    mean = w.like("divide", spread.type, spread, count)
+    return w.like("divide", spread.type, 1, w.like("sqrt", spread.type, w.like("add", spread.type, mean, eps)))
+
+
+def _scaled(w: _Writer, x: Value, scale: Value, weight: Value | None, bias: Value | None) -> Value:
+    out = w.like("multiply", _plain(x), x, scale)
+    if weight is not None:
+        out = w.like("multiply", out.type, out, weight)
+    return out if bias is None else w.like("add", out.type, out, bias)
+
+
+def _linear(w: _Writer, node: Node) -> Value:
+    x, weight, bias = node.operands
+    product = w("matmul", (x, _turned(w, weight)), _plain(node.result))
+    return product if bias is None else w.like("add", product.type, product, bias)
+
+
+_LARGEST_MASK = 1 << 20  # elements
+
+
+def _attention(w: _Writer, node: Node) -> tuple[Value, ...]:
+    """Products, a softmax in between, and the logarithms of its sums."""
+    (query, key, value, mask), attrs = node.operands, node.attrs
+    out, total = (each.type for each in node.results)
+    dtype, columns = out.dtype, key.type.shape[-2]
+    scaled = w.like("multiply", _plain(query), query, attrs["scale"])
+    batch = np.broadcast_shapes(query.type.shape[:-2], key.type.shape[:-2])
+    product = array_type((*batch, query.type.shape[-2], columns), dtype)
+    scores = w("matmul", (scaled, _turned(w, key)), product)
+    full = array_type((*total.shape, columns), dtype)
+    if mask is not None:
+        scores = w.like("add", full, scores, mask)
+    if attrs["causal"]:
+        scores = w.like("where", full, w.constant(_hidden(*full.shape[-2:])), -math.inf, scores)
+    last = (len(full.shape) - 1,)
+    shifted, peak = _shifted(w, scores, last)
+    powers = w.like("exp", full, shifted)
+    sums = w.reduce("sum", powers, last, True, dtype=None)
+    sums = w.like("where", sums.type, w.like("equal", array_type(sums.type.shape, _BOOL), sums, 0), 1, sums)
+    logarithm = w.like("add", sums.type, w.like("log", sums.type, sums), peak)
+    weighted = w.like("divide", out, w("matmul", (powers, value), out), sums)
+    return weighted, w.reduce("sum", logarithm, last, False, dtype=None)
+
+
+def _hidden(rows: int, columns: int) -> Any:
+    """What a causal mask hides: columns after the row's own."""
+    hidden = np.arange(columns) > np.arange(rows)[:, None]
+    hidden.flags.writeable = False
+    return hidden
+
+
+def _turned(w: _Writer, x: Value) -> Value:
+    """A view of matrices, transposed."""
+    swap = lambda each: (*each[:-2], each[-1], each[-2])
+    turned = array_type(swap(x.type.shape), x.type.dtype, swap(x.type.byte_strides))
+    return w("permute_dims", (x,), turned, axes=swap(tuple(range(x.type.ndim))))
+
+
+def _variance(w: _Writer, node: Node) -> Value:
+    """`var`, or `std`, its root."""
+    (x,), axis, keepdims = node.operands, node.attrs["axis"], node.attrs.get("keepdims", False)
+    count = math.prod(x.type.shape[k] for k in axis)
+    total = w.reduce("sum", x, axis, True, dtype=None)
+    centred = w.like("subtract", _plain(x), x, w.like("divide", total.type, total, count))
+    spread = w.reduce("sum", w.like("multiply", centred.type, centred, centred), axis, keepdims, dtype=None)
+    out = w.like("divide", spread.type, spread, count - node.attrs["correction"])
+    return out if node.op == "var" else w.like("sqrt", out.type, out)
+
+
+def _with_indices(w: _Writer, node: Node) -> tuple[Value, ...]:
+    (x,), axis, keepdims = node.operands, node.attrs["axis"], node.attrs["keepdims"]
+    largest = node.op == "max_with_indices"
+    values = w.reduce("amax" if largest else "amin", x, (axis,), keepdims)
+    place = "argmax" if largest else "argmin"
+    return values, w(place, (x,), node.results[1].type, axis=axis, keepdims=keepdims)
+
+
+def _by_formula(w: _Writer, node: Node) -> Value | tuple[Value, ...]:
+    return FORMULAS[node.op](Formula(w, node), *node.operands, **node.attrs)
+
+
+_EXPANSIONS: dict[str, Callable[[_Writer, Node], Value | tuple[Value, ...]]] = {
     "mean": _mean, "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp, "clip": _clip,
+    "_softmax_nll": _softmax_nll, "_normalize": _normalize, "_normalize_rms": _normalize_rms, "_linear": _linear,
+    "_attention": _attention, "var": _variance, "std": _variance, "max_with_indices": _with_indices,
+    "min_with_indices": _with_indices,
+    **dict.fromkeys(FORMULAS, _by_formula),
 }  # fmt: skip
 
 
@@ -108,18 +233,40 @@ def expand(program: Kind) -> Kind:
     for original in program.nodes:
         node = replaced.node(original)
         if node.op in _EXPANSIONS and node.target is not None and _is_plain(node):
-            replaced.found[original.result] = _EXPANSIONS[node.op](_Writer(made, node), node)
+            found = _EXPANSIONS[node.op](_Writer(made, node), node)
+            values = found if isinstance(found, tuple) else (found,)
+            replaced.found.update(zip(original.results, values, strict=True))
         else:
             made.nodes.append(node)
     return replaced.finish(made, program)
 
 
+_DENSE = frozenset({
+    "_normalize", "_normalize_rms", "_linear", "_softmax_nll", "max_with_indices", "min_with_indices", "_attention",
+})  # fmt: skip
+_MIXED = frozenset({"_softmax_nll", "masked_fill"})  # have operands that are no floating numbers
+
+
 def _is_plain(node: Node) -> bool:
     """Real floating numbers of one kind throughout, and something to reduce."""
-    dtype = node.result.type.dtype
-    if dtype.char not in "fd" or any(x.type.dtype != dtype or not x.type.size for x in node.inputs):
+    dtype = node.results[0].type.dtype
+    if node.op in ("var", "std") and math.prod(node.inputs[0].type.shape[k] for k in node.attrs["axis"]) <= (
+        node.attrs["correction"]
+    ):
+        return False
+    numbers = [x for x in node.inputs if node.op not in _MIXED or x.type.dtype.kind == "f"]
+    if dtype.char not in "fd" or any(x.type.dtype != dtype for x in numbers):
+        return False
+    if not all(x.type.size for x in node.inputs):
         return False
     if node.op == "clip":
         bounds = node.operands[1:]
         return type(node.operands[0]) is Value and any(x is not None for x in bounds)
+    if node.op == "_attention" and math.prod(x.type.shape[-2] for x in node.inputs[:2]) > _LARGEST_MASK:
+        return False
+    if node.op in FORMULAS:
+        return all(x.type.shape == node.results[0].type.shape for x in node.inputs[:1])
+    if node.op in _DENSE:
+        is_dense = all(value.type.strides is None for value in node.results)
+        return is_dense and all(x is None or type(x) is Value for x in node.operands)
     return node.attrs.get("dtype") is None and type(node.operands[0]) is Value

@@ -1,0 +1,23 @@
+"""`Call`: a product of matrices by BLAS, as a command of a plan. The others are `Launch` and loops of commands."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pullback.compiler.fusion import Element
+from pullback.compiler.llvm.blas import Product
+from pullback.graph.ir import Value
+
+
+class Call(NamedTuple):
+    """A product of matrices: two operands with their offsets in bytes, and the result."""
+
+    product: Product
+    left: Element
+    right: Element
+    out: Value
+
+    @property
+    def buffers(self) -> tuple[Any, ...]:
+        """The buffers it reads and writes."""
+        return (self.left.root, self.right.root, self.out)

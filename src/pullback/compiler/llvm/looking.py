@@ -1,0 +1,71 @@
+"""What people may know of native functions: their kernels, and the operators that are left to NumPy, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pullback.compiler.llvm.build import Launch
+from pullback.compiler.llvm.commands import Call
+from pullback.compiler.llvm.driver import Command, Plan, all_commands, summary, work_of
+from pullback.compiler.llvm.lowering import is_lowered
+from pullback.compiler.llvm.measuring import measured
+from pullback.compiler.llvm.schedule import Settings
+from pullback.compiler.llvm.text import kind_of
+from pullback.compiler.llvm.tile_runs import Tiled
+from pullback.compiler.planning import is_dense
+from pullback.graph.ir import Node, Program
+from pullback.graph.printing import bodies_of
+
+_NEVER_NATIVE = ("native", "constant", "store")
+
+
+def kernels_of(plan: Plan, settings: Settings, measure: bool) -> list[dict[str, Any]]:
+    """Every loop nest, product and loop of commands of a native function: operators, lengths of loops, bytes,
+    operations, and nanoseconds, as they were estimated and, if asked for, as they are.
+
+    Only what a function does one after the other can be measured; what is inside of a loop has None there.
+    """
+    times = dict(zip(map(id, plan.commands), measured(plan, settings), strict=True)) if measure else {}
+    found = []
+    for command in all_commands(plan):
+        entry = {"nanoseconds": work_of(command), **_described(command)}
+        if measure:
+            entry["measured"] = times.get(id(command))
+        found.append(entry)
+    return found
+
+
+def _described(command: Command) -> dict[str, Any]:
+    if isinstance(command, Call):
+        product = command.product
+        return {"operators": (product.function,), "loops": (product.rows, product.columns, product.terms),
+                "flops": 2 * product.size}  # fmt: skip
+    if isinstance(command, Launch):
+        return {"operators": command.nodes, "loops": command.kernel.lengths, **summary(command.kernel)}
+    if isinstance(command, Tiled):
+        return {"operators": ("tiles",), "loops": (command.rows, command.tile)}
+    return {"operators": (command.flow.op,), "loops": (command.flow.length,)}
+
+
+def foreign_nodes(program: Program) -> list[tuple[str, str]]:
+    """The operators of a graph with native nodes that are called as their NumPy kernels, and why."""
+    nodes = [node for node in program.nodes if node.op not in _NEVER_NATIVE and not node.is_view]
+    return [(node.op, _reason(node)) for node in nodes]
+
+
+def _reason(node: Node) -> str:
+    """Why a node is no native code; the questions are those of `lowering.item_of`, in its order."""
+    values = [*node.results, *node.inputs]
+    strange = [x.type.dtype.name for x in values if kind_of(x.type.dtype) is None]
+    answers = {
+        "it draws random numbers": node.effect == "random",
+        "it has an effect": node.effect is not None,
+        "its bodies do something that only NumPy can": bool(bodies_of(node)),
+        "it is an operator of the user's": node.target is not None and node.target.family == "custom",
+        f"there is no native {' and '.join(dict.fromkeys(strange))}": bool(strange),
+        "an array has no elements": not all(x.type.size for x in values),
+        "it has several results": len(node.results) != 1,
+        "its result has gaps in memory": not all(is_dense(x.type) for x in node.results),
+        "not with these operands": is_lowered(node.op),
+    }
+    return next((text for text, is_so in answers.items() if is_so), "it has no native form")

@@ -1,0 +1,253 @@
+"""Native code for operators on large arrays: threads and vectors, where NumPy has one thread.
+
+A spec knows whether its arrays are large, so the fast paths find out at no cost: for those they go to a function of the
+same source, made here, whose kernel and formulas may be native. NumPy computes until it has taken as much time as
+native code costs: llvmlite has to be imported, and each operator compiled. Where there is no llvmlite, or anything
+fails, NumPy goes on computing. docs/design/native-eager.md tells why.
+
+`eager/native.py`, which is loaded only then, makes native kernels and formulas.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from pullback import compiler, eager
+from pullback.compiler.threads import get_num_threads
+from pullback.core.spec import LARGE
+from pullback.core.sums import sums
+from pullback.declare.op import Op, Rule
+from pullback.eager.formulas import make_pull
+
+IMPORT_SECONDS = 0.15
+"""Estimated time spent in NumPy on large arrays after which llvmlite is imported: about what that takes."""
+COMPILE_SECONDS = 0.02
+"""The same for compiling one operator."""
+
+
+class _State:
+    """Whether native code may be used, and what NumPy has been asked to do so far."""
+
+    enabled = os.environ.get("PULLBACK_NATIVE_EAGER", "1") not in ("0", "false", "off")
+    failed = False
+    is_loaded = False
+    spent = 0.0
+
+
+state = _State()
+_lock = threading.RLock()
+_meters: list[Meter] = []
+
+
+def set_native_eager(enabled: bool) -> bool:
+    """Let operators on large arrays use native code, or only NumPy; returns what it was before.
+
+    Native code needs llvmlite, and is used once it pays. Its results are those of NumPy to the bit for arithmetic, and
+    within 5 units in the last place for mathematical functions. `PULLBACK_NATIVE_EAGER=0` in the environment turns it
+    off from the start.
+    """
+    with _lock:
+        before, state.enabled = state.enabled, bool(enabled)
+        for meter in list(_meters):
+            meter.reset()
+        if not enabled and state.is_loaded:
+            compiler.release()
+    return before
+
+
+def is_native_eager() -> bool:
+    """May operators on large arrays use native code?"""
+    return state.enabled
+
+
+class Meter:
+    """Lets NumPy do something, and puts something native in its place when that pays."""
+
+    def __init__(self, plain: Any, metered: Any, cost: float) -> None:
+        self.plain = plain  # what only NumPy does
+        self.metered = metered  # the same, with a call of `note`
+        self.cost = cost  # estimated seconds for an element
+        self.spent = 0.0
+        self.made: Any = None
+        _meters.append(self)
+        self.reset()
+
+    def make(self) -> Any:
+        """Something native; None if there can be nothing."""
+        raise NotImplementedError  # abstract
+
+    def use(self, what: Any) -> None:
+        """Put something in its place."""
+        raise NotImplementedError  # abstract
+
+    def note(self, size: int) -> None:
+        """Count one more call on so many elements."""
+        time = self.cost * size
+        self.spent += time
+        state.spent += time
+        if state.failed:
+            self.use(self.plain)
+        elif state.spent >= IMPORT_SECONDS and self.spent >= COMPILE_SECONDS:
+            with _lock:
+                self.made = self.made or _attempted(self.make) or self.plain
+                self.reset()
+
+    def reset(self) -> None:
+        """Put in place what the switch wants."""
+        self.use(self.plain if not state.enabled else self.made or self.metered)
+
+
+def _attempted(make: Callable[[], Any]) -> Any:
+    """What `make` makes. A failure is no failure of the user's program, which goes on with NumPy."""
+    try:
+        made = make()
+        state.is_loaded = state.is_loaded or made is not None
+        return made
+    except Exception as error:
+        import logging  # which most programs never need
+
+        log = logging.getLogger("pullback.native")
+        if isinstance(error, ImportError):
+            state.failed = True
+            log.info("operators on large arrays stay with NumPy: %s", error)
+        else:
+            log.warning("an operator on large arrays stays with NumPy: %s: %s", type(error).__name__, error)
+    return None
+
+
+# Kernels.
+
+
+class KernelMeter(Meter):
+    """The kernel of an operator: one for arrays of any size, and one for large arrays."""
+
+    def __init__(self, op: Op) -> None:
+        if "function" not in op.__dict__:
+            op.build()
+        self.op = op
+        self.scopes: list[dict[str, Any]] = []  # of functions for large arrays
+        self.for_large: Callable[..., Any] = op.kernel
+        super().__init__((op.kernel, op.kernel), (op.kernel, self._compute), _numpy_cost(op))
+
+    def _compute(self, *operands: Any) -> Any:
+        self.note(max(x.size for x in operands if type(x) is np.ndarray))
+        return self.op.kernel(*operands)
+
+    def make(self) -> Any:
+        return eager.native.native_kernels(self.op, get_num_threads() == 1)
+
+    def use(self, what: Any) -> None:
+        op = self.op
+        any_size, self.for_large = what
+        op.native = None if any_size is op.kernel else any_size
+        op.call.__globals__["kernel"] = any_size  # for arrays that rules compute with: nobody knows their size
+        for scope in self.scopes:
+            scope["kernel"] = self.for_large
+        if op.name == "add":
+            sums.add, sums.large_add = any_size, any_size if what is self.metered else self.for_large
+
+
+_ARITHMETIC = frozenset({
+    "add", "subtract", "multiply", "divide", "negative", "positive", "abs", "fabs", "sqrt", "square", "reciprocal",
+    "maximum", "minimum", "relu", "copysign",
+})  # fmt: skip
+
+
+def _numpy_cost(op: Op) -> float:
+    """Roughly the seconds that NumPy takes for an element."""
+    return 0.7e-9 if op.name in _ARITHMETIC else 6e-9
+
+
+_kernel_meters: dict[str, KernelMeter] = {}
+
+
+def kernel_meter(op: Op) -> KernelMeter:
+    """The meter of an operator."""
+    with _lock:
+        found = _kernel_meters.get(op.name)
+        if found is None:
+            found = _kernel_meters[op.name] = KernelMeter(op)
+        return found
+
+
+def large_kernel(op: Op, size: int) -> Callable[..., Any]:
+    """The kernel, a ufunc, of an operator that somebody else is about to call on so many elements."""
+    if size < LARGE:
+        return op.kernel
+    meter = kernel_meter(op)
+    if meter.for_large == meter.metered[1]:
+        meter.note(size)
+    return op.native or op.kernel
+
+
+# Functions for large arrays.
+
+
+def large_function(op: Op, source: Callable[[], str], scope: dict[str, Any], classes: Callable[[], Any]) -> Any:
+    """A fast function as `source` has it, for large arrays; `scope` is that of the function for small ones.
+
+    It is compiled when it is first called, and `classes` makes the classes of its nodes then.
+    """
+    own = dict(scope)
+    own.pop("large", None)
+    function: Any = FunctionType(_stub.__code__, own, op.name)
+
+    def compile_now() -> Any:
+        own["Saved"], own["Loose"] = classes()
+        text = source().replace("is_plain", "is_real")
+        made: dict[str, Any] = {}
+        exec(compile(text, f"<fast path of {op.name}>", "exec"), made)
+        with _lock:
+            meter = kernel_meter(op)
+            meter.scopes.append(own)
+            own["kernel"] = meter.for_large
+        return FunctionType(made["call"].__code__, own, op.name, (None,))
+
+    own["made"] = []
+    own["compile_now"] = compile_now
+    return function
+
+
+def _stub(*operands):
+    if not made:  # type: ignore[name-defined]  # noqa: F821
+        made.append(compile_now())  # type: ignore[name-defined]  # noqa: F821
+    return made[0](*operands)  # type: ignore[name-defined]  # noqa: F821
+
+
+# Formulas of nodes.
+
+
+class PullMeter(Meter):
+    """The formula of a class of nodes for large arrays."""
+
+    def __init__(self, op: Op, rules: tuple[Rule, ...], nodes: Any) -> None:
+        self.op, self.rules, self.nodes = op, rules, nodes
+        plain = make_pull(op, rules, fits=True, is_real=True)
+
+        def metered(node: Any, gradient: Any, keep: bool) -> Any:
+            self.note(gradient.size)
+            return plain(node, gradient, keep)
+
+        super().__init__(plain, metered, _pull_cost(rules))
+
+    def make(self) -> Any:
+        return eager.native.native_pull(self.op, self.rules)
+
+    def use(self, what: Any) -> None:
+        self.nodes.pull = what
+
+
+def _pull_cost(rules: Sequence[Rule]) -> float:
+    return sum(0.0 if rule.constant in (0, 1) else 2e-9 for rule in rules)
+
+
+def metered_pull(op: Op, rules: tuple[Rule, ...], nodes: Any) -> None:
+    """Let a class of nodes for large arrays have its formula."""
+    with _lock:
+        PullMeter(op, rules, nodes)

@@ -1,0 +1,154 @@
+"""Backward passes that fail for some results: for the others they do what they do in eager code, once."""
+
+from __future__ import annotations
+
+import pytest
+
+import pullback as pb
+from pullback.autograd import AutogradError
+from pullback.errors import TraceError
+
+SEEN: list[str] = []
+
+
+@pb.library.custom_op("tests_trials::note", mutates_args=(), schema="(Tensor x) -> Tensor")
+def note(x):
+    SEEN.append("noted")
+    return x * 1
+
+
+note.register_fake(lambda x: pb.empty_like(x))
+note.register_effect("ordered")
+
+
+class Noting(pb.autograd.Function):
+    """The identity. Its backward has an effect."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return note(g)
+
+
+class Counting(pb.autograd.Function):
+    """The identity. Its backward adds 1 to a buffer."""
+
+    @staticmethod
+    def forward(ctx, x, counter):
+        ctx.counter = counter
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        ctx.counter.add_(1.0)
+        return g * 3, None
+
+
+class Drawing(pb.autograd.Function):
+    """The identity. Its backward draws."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * pb.random.normal(size=g.shape)
+
+
+def destroyed(x):
+    """A result that can not be differentiated: what its gradient needs was overwritten."""
+    y = pb.exp(x)
+    y.mul_(2)
+    return y
+
+
+def observed(function, which, *args):
+    SEEN.clear()
+    pb.random.manual_seed(1)
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    outs = function(x, *args)
+    try:
+        sum(outs[k].sum() for k in which).backward()
+    except AutogradError as error:
+        return error.code, list(SEEN)
+    return x.grad.tolist(), list(SEEN), pb.random.normal(size=1).tolist()
+
+
+@pytest.mark.parametrize("which", [(0,), (1,), (2,), (0, 2), (1, 2)])
+@pytest.mark.parametrize("custom", [Noting, Drawing])
+def test_effects_happen_once(custom, which):
+    def f(x):
+        return custom.apply(x) * 3, destroyed(x), x * 2
+
+    compiled = pb.compile(f, backend="numpy", fallback="raise")
+    expected = observed(f, which)
+    assert observed(compiled, which) == expected
+    assert observed(compiled, which) == expected
+
+
+@pytest.mark.parametrize("which", [(0,), (1,), (2,), (0, 2)])
+def test_writes_happen_once(which):
+    def f(x, counter):
+        return Counting.apply(x, counter), destroyed(x), x * counter
+
+    found = []
+    for function in (f, pb.compile(f, backend="numpy", fallback="raise")):
+        counter = pb.zeros(2)
+        found.append((observed(function, which, counter), counter.tolist(), counter._version))
+    assert found[0] == found[1]
+
+
+def test_a_retained_gradient_is_looked_for_without_effects():
+    def f(x):
+        y = x * 2
+        y.retain_grad()
+        return y, Noting.apply(x)
+
+    found = []
+    for function in (f, pb.compile(f, backend="numpy", fallback="raise")):
+        SEEN.clear()
+        x = pb.tensor([1.0, 2.0], requires_grad=True)
+        y, z = function(x)
+        (y.sum() + z.sum()).backward()
+        found.append((y.grad.tolist(), x.grad.tolist(), list(SEEN)))
+    assert found[0] == found[1] and found[0][2] == ["noted"]
+
+
+def test_the_function_runs_again_only_where_something_would_be_left():
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return x * 3, destroyed(x), x * 2
+
+    pb.compile(f, fallback="raise")(pb.ones(2, requires_grad=True))
+    assert len(runs) == 1
+
+
+class Alone(pb.autograd.Function):
+    """Two results of which not both may be differentiated at once."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 1, x * 2
+
+    @staticmethod
+    def backward(ctx, g, h):
+        if g is not None and h is not None:
+            raise ValueError("one at a time")
+        return g if h is None else h * 2
+
+
+def test_results_that_can_not_be_differentiated_together_are_refused():
+    x = pb.ones(2, requires_grad=True)
+    with pytest.raises(TraceError, match="one at a time"):
+        pb.compile(lambda x: Alone.apply(x), fallback="raise")(x)
+    with pytest.warns(UserWarning, match="one at a time"):
+        _, second = pb.compile(lambda x: Alone.apply(x))(x)
+    second.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]

@@ -1,0 +1,78 @@
+"""`argmax`, `argmin`, `cumsum` and `cumprod` in native code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="native code needs llvmlite")
+
+from pullback.compiler.llvm import compile_llvm
+from tests.compiler.graphs import Builder
+from tests.compiler.native import near
+
+RANDOM = np.random.default_rng(23)
+
+
+def run(b, **options):
+    """Everything in the graph is native, and its results are those of evaluation."""
+    made = compile_llvm(b.program, **options)
+    assert made.left_to_numpy == []
+    arrays = [b.arrays[value] for value in b.program.inputs]
+    for out, wanted in zip(made.flat(*arrays), b.expected(), strict=True):
+        assert near(out, wanted)
+    return made
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.bool_])
+@pytest.mark.parametrize("shape, axis", [
+    ((17,), 0), ((5, 9), 0), ((5, 9), 1), ((5, 9), None), ((3, 4, 5), 1), ((3, 4, 5), None), ((20_000,), 0),
+    ((3, 9000), 1), ((3, 9000), None), ((300, 400), 0), ((4, 1, 3), 1),
+])  # fmt: skip
+def test_the_first_of_equal_ones(name, dtype, shape, axis):
+    x = RANDOM.integers(0, 5, shape).astype(dtype)
+    b = Builder(x)
+    b.output(b(name, b.inputs[0], axis=axis, keepdims=False))
+    if shape[axis or 0] == 1:
+        assert np.array_equal(compile_llvm(b.program).flat(x)[0], b.expected()[0])
+    else:
+        run(b)
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_a_nan_is_found_first(name):
+    x = RANDOM.normal(size=(6, 40))
+    x[1, 7] = x[1, 30] = x[3, 39] = np.nan
+    x[2, :] = -np.inf
+    x[4, 5] = np.inf
+    b = Builder(x)
+    b.output(b(name, b.inputs[0], axis=1, keepdims=True), b(name, b.inputs[0], axis=None, keepdims=False))
+    run(b)
+
+
+def test_argmax_is_one_kernel():
+    b = Builder(RANDOM.normal(size=(30, 40)))
+    b.output(b("argmax", b("multiply", b.inputs[0], -1.0), axis=1, keepdims=False))
+    assert len(run(b).kernels()) == 1
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32])
+@pytest.mark.parametrize("shape, axis", [((11,), 0), ((5, 9), 0), ((5, 9), 1), ((3, 4, 5), 1), ((4, 1, 3), 1)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_sums_and_products(name, dtype, shape, axis, reverse):
+    b = Builder((RANDOM.uniform(-2, 2, shape) * 2).astype(dtype))
+    out = b(name, b.inputs[0], axis=axis, dtype=None, reverse=reverse)
+    if reverse and np.dtype(dtype).kind == "i":
+        return  # evaluation gives a view that runs backwards, which is left to NumPy
+    b.output(b("multiply", out, 2))
+    run(b)
+
+
+def test_running_sums_of_a_view_keep_the_sign_of_zero():
+    x = np.full((4, 6), -0.0)
+    b = Builder(x)
+    b.output(b("cumsum", b("permute_dims", b.inputs[0], axes=(1, 0)), axis=1, dtype=None, reverse=False))
+    (out,) = run(b).flat(x)
+    assert np.signbit(out).all()
