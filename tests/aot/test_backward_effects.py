@@ -8,20 +8,7 @@ import pytest
 
 import pullback as pb
 from pullback.aot import AOTError
-
-
-class Counting(pb.autograd.Function):
-    """The identity. Its backward counts, and says nothing of the gradient that it got."""
-
-    @staticmethod
-    def forward(ctx, x, counter):
-        ctx.counter = counter
-        return x * 1
-
-    @staticmethod
-    def backward(ctx, g):
-        ctx.counter.add_(1.0)
-        return g * 3, None
+from tests.aot.counting import Counting
 
 
 class Constant(pb.autograd.Function):

@@ -7,6 +7,7 @@ import pytest
 import pullback as pb
 from pullback.autograd import AutogradError
 from pullback.errors import TraceError
+from tests.aot.counting import Counting
 
 SEEN: list[str] = []
 
@@ -31,20 +32,6 @@ class Noting(pb.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return note(g)
-
-
-class Counting(pb.autograd.Function):
-    """The identity. Its backward adds 1 to a buffer."""
-
-    @staticmethod
-    def forward(ctx, x, counter):
-        ctx.counter = counter
-        return x * 1
-
-    @staticmethod
-    def backward(ctx, g):
-        ctx.counter.add_(1.0)
-        return g * 3, None
 
 
 class Drawing(pb.autograd.Function):

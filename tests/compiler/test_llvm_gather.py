@@ -8,22 +8,11 @@ import pytest
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
-from pullback.compiler.llvm import compile_llvm
 from tests.compiler.graphs import Builder
-from tests.compiler.native import near
+from tests.compiler.native import run
 
 RANDOM = np.random.default_rng(11)
 ARRAY = "array"
-
-
-def run(b, **options):
-    """Everything in the graph is native, and its results are those of evaluation."""
-    made = compile_llvm(b.program, **options)
-    assert made.left_to_numpy == []
-    arrays = [b.arrays[value] for value in b.program.inputs]
-    for out, wanted in zip(made.flat(*arrays), b.expected(), strict=True):
-        assert near(out, wanted)
-    return made
 
 
 def counting(n):

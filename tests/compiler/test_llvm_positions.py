@@ -9,19 +9,9 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 from pullback.compiler.llvm import compile_llvm
 from tests.compiler.graphs import Builder
-from tests.compiler.native import near
+from tests.compiler.native import run
 
 RANDOM = np.random.default_rng(23)
-
-
-def run(b, **options):
-    """Everything in the graph is native, and its results are those of evaluation."""
-    made = compile_llvm(b.program, **options)
-    assert made.left_to_numpy == []
-    arrays = [b.arrays[value] for value in b.program.inputs]
-    for out, wanted in zip(made.flat(*arrays), b.expected(), strict=True):
-        assert near(out, wanted)
-    return made
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
