@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +28,8 @@ def is_private(folder: Path) -> bool:
 
 def keep(folder: Path, name: str, data: bytes) -> bool:
     """Write a file such that others see all of it, or nothing. False if it is not kept."""
+    import tempfile  # which readers never need, and which takes longer to load than they read
+
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not is_private(folder):
