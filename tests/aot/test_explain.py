@@ -192,3 +192,9 @@ def test_a_compiled_function_explains_with_its_own_partitioner():
     assert call.explain(pb.ones(4, requires_grad=True)).data["partition"]["method"] == "min_cut"
     with pytest.raises(aot.ConcretizationError):
         compile(lambda x: float(x)).explain(pb.ones(()))
+
+
+def test_a_call_without_its_arguments_is_refused_with_a_hint():
+    compiled = pb.compile(lambda x: x * 2)
+    with pytest.raises(TypeError, match=r"explain: missing a required argument: 'x'; it explains a call"):
+        compiled.explain()

@@ -8,6 +8,7 @@ and find it. A call inside of a trace or of a transform runs the function itself
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import warnings
 import weakref
@@ -283,11 +284,25 @@ class CompiledFunction(Inside):
 
     def explain(self, *args: Any, **kwargs: Any) -> aot.Explanation:
         """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
+        self._check_fits(args, kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
         entry = entry_for(self._capture(leaves, structure), self.compilers.looking(), self.options, self.function)
         error = entry.deferred_error
         notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
         return aot.Explanation(entry, self.function, args, kwargs, notes)
+
+    def _check_fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse arguments that the function does not take, before it is traced with them."""
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):  # written in C, and nobody knows
+            return
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(
+                f"explain: {error}; it explains a call, and wants the arguments of that call: {self._name}.explain(...)"
+            ) from None
 
     def clear(self) -> None:
         """Forget all captures."""
