@@ -198,3 +198,16 @@ def test_a_call_without_its_arguments_is_refused_with_a_hint():
     compiled = pb.compile(lambda x: x * 2)
     with pytest.raises(TypeError, match=r"explain: missing a required argument: 'x'; it explains a call"):
         compiled.explain()
+
+
+def test_a_method_is_explained_without_its_object():
+    class Scale:
+        weight = pb.tensor([2.0])
+
+        @pb.compile
+        def apply(self, x):
+            return x * self.weight
+
+    scale = Scale()
+    explained = scale.apply.explain(pb.tensor([1.0]))
+    assert explained.data["inputs"][0]["name"] == "x"

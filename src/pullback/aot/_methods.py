@@ -7,8 +7,10 @@ function that is bound to it, weakly: the compiled function belongs to the objec
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from pullback.aot._leaves import is_leaf_type
@@ -22,6 +24,9 @@ class Method:
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self._instance = weakref.ref(instance)
+        with suppress(TypeError, ValueError):  # written in C, and nobody knows
+            _, *parameters = inspect.signature(function).parameters.values()
+            self.__signature__ = inspect.Signature(parameters)
 
     @property
     def __self__(self) -> Any:
