@@ -9,7 +9,7 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 from pullback.compiler.llvm import compile_llvm
 from tests.compiler.graphs import Builder
-from tests.compiler.native import run
+from tests.compiler.native import near, run
 
 RANDOM = np.random.default_rng(23)
 
@@ -66,3 +66,13 @@ def test_running_sums_of_a_view_keep_the_sign_of_zero():
     b.output(b("cumsum", b("permute_dims", b.inputs[0], axes=(1, 0)), axis=1, dtype=None, reverse=False))
     (out,) = run(b).flat(x)
     assert np.signbit(out).all()
+
+
+def test_a_number_everywhere_is_added_up_too():
+    b = Builder(RANDOM.normal(size=3))
+    ones = b("broadcast_to", b.constant(np.array(0.5)), shape=(3,))
+    b.output(b("cumsum", b("add", b.inputs[0], b("cumsum", ones, axis=0, dtype=None, reverse=False)), axis=0,
+               dtype=None, reverse=False))  # fmt: skip
+    made = compile_llvm(b.program)
+    (out,) = made.flat(*(b.arrays[value] for value in b.program.inputs))
+    assert near(out, b.expected()[0])

@@ -35,8 +35,10 @@ def _cumulative(node: Node, accesses: Accesses) -> Item | None:
     if own is None or not can_cast(own, kind):
         return None
     read = element(x, accesses, shape)
-    if shape[axis] == 1 or type(read) is not Element:
+    if shape[axis] == 1:
         return Item(node, node.result, squeezed(shape), (read,), Rule("identity", (kind,), kind))
+    if type(read) is not Element:  # one number everywhere, which has no place to be read from
+        return None
     combine = "add" if node.op == "cumsum" else "mul"
     place = sum(length != 1 for length in shape[:axis])
     return Item(node, node.result, None, (read,), Cumulative(combine, kind, place, node.attrs.get("reverse", False)))
