@@ -8,9 +8,8 @@ import pytest
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
-from pullback.compiler.llvm import compile_llvm
 from tests.compiler.graphs import Builder
-from tests.compiler.native import near, run
+from tests.compiler.native import run
 
 RANDOM = np.random.default_rng(11)
 ARRAY = "array"
@@ -94,10 +93,11 @@ def test_columns_of_a_scatter():
     run(b)
 
 
-def test_of_several_values_for_one_place_the_last_one_stays():
+@pytest.mark.parametrize("accumulate", [True, False])
+def test_of_several_values_for_one_place_the_last_one_stays(accumulate):
     x, values, rows = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(50, 4)), RANDOM.integers(-3, 3, 50)
     b = Builder(x, values, rows)
-    params = {"template": (ARRAY,), "accumulate": False, "distinct": False}
+    params = {"template": (ARRAY,), "accumulate": accumulate, "distinct": False}
     put = b("_index_put", b.inputs[0], b.inputs[1], b.inputs[2], **params)
     again = b("_index_put", b("multiply", put, 2.0), 1.5, b.inputs[2], **params)
     b.output(put, again)
@@ -162,13 +162,10 @@ def test_cross_entropy(batch):
         np.testing.assert_allclose(out.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-15)
 
 
-def test_a_base_is_kept_where_values_are_added_to_it():
-    """The values are computed of the base itself."""
-    b = Builder(RANDOM.normal(size=2), RANDOM.normal(size=2))
-    base = b("minimum", b.inputs[0], b.inputs[1])
-    rows = b.constant(np.array([0, 1]))
-    values = b("multiply", b("_index", base, rows, template=(ARRAY,), distinct=False), 2)
-    b.output(b("_index_put", base, values, rows, template=(ARRAY,), accumulate=True, distinct=False))
-    made = compile_llvm(b.program)
-    (out,) = made.flat(*(b.arrays[value] for value in b.program.inputs))
-    assert near(out, b.expected()[0])
+@pytest.mark.parametrize("length", [2, 30])
+def test_values_are_added_where_the_index_counts_and_is_none(length):
+    b = Builder(RANDOM.normal(size=length))
+    rows = b.constant(counting(length))
+    values = b("multiply", b("_index", b.inputs[0], rows, template=(ARRAY,), distinct=False), 2.0)
+    b.output(b("_index_put", b.inputs[0], values, rows, template=(ARRAY,), accumulate=True, distinct=False))
+    run(b)

@@ -74,8 +74,7 @@ def launches_of(group: Group, wanted: Collection[Value]) -> list[Launch]:
     if isinstance(first.what, Assembly):
         return [_write_part(first, part) for part in first.what.parts]
     if isinstance(first.what, Cumulative):
-        kernel, (read,) = running_kernel(first, first.what), first.reads
-        return [_launch(arranged(kernel), (first.result, read.root), (first.node.op,))]
+        return [_launch(arranged(running_kernel(first, first.what)), (first.result, *first.roots), (first.node.op,))]
     builder = _Builder(group)
     for item in group.items:
         builder.add(item)

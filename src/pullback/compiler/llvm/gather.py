@@ -177,9 +177,7 @@ def _index_put(node: Node, accesses: Accesses) -> Item | None:
     if type(x) is not Value:
         return None
     places = places_of(node.attrs["template"], tuple(arrays), type_.shape, type_.byte_strides)
-    if node.attrs["accumulate"]:  # a base that is computed in the same loops has been seen to get lost
-        return None
-    return _scatter(node, values, places, x, False, accesses)
+    return _scatter(node, values, places, x, node.attrs["accumulate"], accesses)
 
 
 _LONGEST_ROW = 1 << 14

@@ -122,6 +122,11 @@ class Write(NamedTuple):
     steps: tuple[int, ...] = ()
     adds: bool = False  # to what is there
 
+    @property
+    def is_plain(self) -> bool:
+        """Does it put a value where the loops are, over what is there?"""
+        return not self.operands and not self.adds
+
 
 def operands_of(step: Any) -> tuple[int, ...]:
     """The earlier steps that a step is computed from at the same point."""

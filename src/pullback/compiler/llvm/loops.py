@@ -252,10 +252,10 @@ class _Writer(GatherWriter):
         for write in self.kernel.writes:
             if write.is_outer and write.stage == stage:
                 value = self._outer_value(write.step)
-                if write.operands:
-                    self.scatter(write, value, self._numbers(write.operands, [*map(self._outer_value, write.operands)]))
-                else:
+                if write.is_plain:
                     self.store(value, self.kernel.references[write.reference])
+                else:
+                    self.scatter(write, value, self._numbers(write.operands, [*map(self._outer_value, write.operands)]))
 
     def _stage(self, stage: int) -> None:
         text, steps = self.text, self.kernel.steps

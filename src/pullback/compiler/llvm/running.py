@@ -5,12 +5,12 @@ Vectors lie along another axis, if there is one, so that lanes are rows that are
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pullback.compiler.access import Accesses, own_strides, squeezed
 from pullback.compiler.fusion import Element, Item
 from pullback.compiler.llvm.items import element
-from pullback.compiler.llvm.kernel import Compute, Kernel, Read, Reference, Running, Write
+from pullback.compiler.llvm.kernel import Compute, Constant, Kernel, Read, Reference, Running, Write
 from pullback.compiler.llvm.scalars import Rule
 from pullback.compiler.llvm.text import can_cast, kind_of
 from pullback.graph.ir import Node, Value
@@ -37,25 +37,27 @@ def _cumulative(node: Node, accesses: Accesses) -> Item | None:
     read = element(x, accesses, shape)
     if shape[axis] == 1:
         return Item(node, node.result, squeezed(shape), (read,), Rule("identity", (kind,), kind))
-    if type(read) is not Element:  # one number everywhere, which has no place to be read from
-        return None
     combine = "add" if node.op == "cumsum" else "mul"
     place = sum(length != 1 for length in shape[:axis])
     return Item(node, node.result, None, (read,), Cumulative(combine, kind, place, node.attrs.get("reverse", False)))
 
 
 def running_kernel(item: Item, what: Cumulative) -> Kernel:
-    """The kernel of parameters result and operand; not arranged yet."""
+    """The kernel of parameters result and operand, unless that is a number; not arranged yet."""
     (read,) = item.reads
     lengths, steps = squeezed(item.result.type.shape), own_strides(item.result.type)
-    references = [Reference(0, what.kind, 0, steps), Reference(1, read.kind, read.offset, read.strides)]
+    references = [Reference(0, what.kind, 0, steps)]
+    first: Any = Constant(what.kind, read)
+    if isinstance(read, Element):
+        references.append(Reference(1, read.kind, read.offset, read.strides))
+        first = Read(1, False)
     if what.is_reverse:
         references = [_reversed(ref, what.axis, lengths[what.axis]) for ref in references]
     cast = Compute("identity", (what.kind,), what.kind, (0,), False)
     return Kernel(
         lengths, tuple([axis == what.axis for axis in range(len(lengths))]), tuple(references),
-        (Read(1, False), cast, Running(what.combine, what.kind, 1, 0)), (Write(2, 0, 0, False),), (), 1, -1, 1, 2,
-        frozenset({0}),
+        (first, cast, Running(what.combine, what.kind, 1, 0)), (Write(2, 0, 0, False),), (), 1, -1, 1,
+        len(references), frozenset({0}),
     )  # fmt: skip
 
 

@@ -129,7 +129,7 @@ class Run:
 
     def _of_launch(self, launch: Launch) -> Part | None:
         kernel = launch.kernel
-        if kernel.outermost is None or any(write.operands for write in kernel.writes):
+        if kernel.outermost is None or not all(write.is_plain for write in kernel.writes):
             return None
         length = kernel.lengths[0]
         if length % self.rows == 0:
