@@ -257,6 +257,9 @@ class Generator:
             raise ValueError
         axes = tuple(range(x.type.ndim))
         y = self.b("permute_dims", x, axes=(*axes[:-2], axes[-1], axes[-2]))
+        if x.type.ndim == 3 and self.random.random() < 0.2:
+            subscripts = ["abc,acd,ade->abe", "abc,acd,abe->a", "abc,dcb,dbc->ad"][self.random.integers(3)]
+            return self.b("einsum", x, y, x, subscripts=subscripts, optimize=True)
         if x.type.ndim == 3 and self.random.random() < 0.5:
             subscripts = ["abc,acd->abd", "abc,acd->dba", "abc,acd->bd", "abc,acd->ad"][self.random.integers(4)]
             return self.b("_einsum_two", x, y, subscripts=subscripts, optimize=True)
@@ -287,12 +290,17 @@ class Generator:
         self.pool += node.results[1:]
         return node.results[0]
 
+    def operand(self):
+        """A value in row-major order: so are all operands of control flow in captures."""
+        x = self.pick()
+        return x if x.type.strides is None else self.b("copy", x, order="C")
+
     def scan(self):
-        carry = [self.pick() for _ in range(self.random.integers(1, 3))]
-        xs = [x for x in (self.pick() for _ in range(3)) if x.type.ndim and x.type.shape[0]]
+        carry = [self.operand() for _ in range(self.random.integers(1, 3))]
+        xs = [x for x in (self.operand() for _ in range(3)) if x.type.ndim and x.type.shape[0]]
         xs = [x for x in xs if x.type.shape[0] == xs[0].type.shape[0] <= 20][: self.random.integers(0, 4)]
         length = xs[0].type.shape[0] if xs else int(self.random.integers(0, 4))
-        operands = [*carry, *xs, *(self.pick() for _ in range(self.random.integers(0, 2)))]
+        operands = [*carry, *xs, *(self.operand() for _ in range(self.random.integers(0, 2)))]
         sliced = range(len(carry), len(carry) + len(xs))
         examples = [self.b.arrays[x][0, ...] if k in sliced else self.b.arrays[x] for k, x in enumerate(operands)]
         body = self.body(examples)
@@ -307,7 +315,7 @@ class Generator:
     def while_loop(self):
         """So many steps as an integer says, which is carried too."""
         count = self.b.constant(read_only(np.array(int(self.random.integers(0, 4)))))
-        carry = [count, *(self.pick() for _ in range(self.random.integers(1, 3)))]
+        carry = [count, *(self.operand() for _ in range(self.random.integers(1, 3)))]
         examples = [self.b.arrays[x] for x in carry]
         condition, body = self.body(examples), self.body(examples)
         condition.b.output(condition.b("less", 0, condition.b.inputs[0]))
@@ -319,7 +327,7 @@ class Generator:
     def cond(self):
         x = self.pick()
         predicate = self.b("greater_equal", self.b("sum", x, axis=tuple(range(x.type.ndim)), keepdims=False), 0)
-        operands = [self.pick() for _ in range(self.random.integers(1, 4))]
+        operands = [self.operand() for _ in range(self.random.integers(1, 4))]
         bodies = [self.body([self.b.arrays[x] for x in operands]) for _ in range(2)]
         for body in bodies:
             body.returns_like(operands[:2])

@@ -72,6 +72,28 @@ def test_einsum_of_two(subscripts, shapes):
     run(b)
 
 
+@pytest.mark.parametrize("subscripts, shapes", [
+    ("ij,jk,kl->il", [(20, 30), (30, 25), (25, 4)]), ("bi,oij,bj->bo", [(20, 30), (4, 30, 20), (20, 20)]),
+    (",i,->i", [(), (3,), ()]), ("i,j,k->", [(50,), (60,), (70,)]), ("ij,ij,j->j", [(1, 3), (2, 3), (3,)]),
+    ("iij,jii,i->i", [(2, 2, 3), (3, 2, 2), (2,)]), ("nab,nbc,ncd->dn", [(6, 30, 30)] * 3),
+    ("ab,bc,cd,de->ea", [(4, 5), (5, 6), (6, 7), (7, 8)]),
+])  # fmt: skip
+def test_einsum_of_many_is_one_of_two_after_the_other(subscripts, shapes):
+    b = Builder(*[RANDOM.normal(size=shape) for shape in shapes])
+    b.output(b("einsum", *b.inputs, subscripts=subscripts, optimize=True))
+    run(b)
+
+
+def test_what_one_operand_alone_has_is_summed_first():
+    """As the kernel does: an infinity times a sum, not a sum of infinities of both signs."""
+    x, y = RANDOM.normal(size=(3, 8, 1)), RANDOM.normal(size=(3, 1, 4))
+    y[1, 0, 2] = np.inf
+    b = Builder(x, y)
+    b.output(b("_einsum_two", *b.inputs, subscripts="abc,acd->ad", optimize=True))
+    run(b, agrees=native.near)
+    assert np.isinf(b.expected()[0]).any()
+
+
 @pytest.mark.parametrize("subscripts", ["ijj->ij", "ijj->", "ijk->ki", "ijk->i"])
 def test_einsum_of_one(subscripts):
     b = Builder(RANDOM.normal(size=(5, 4, 4)))

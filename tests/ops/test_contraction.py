@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.ops.subscripts import canonical, contract, plan_pair
+from pullback.core.subscripts import canonical, contract, plan_pair
 from pullback.testing import assert_close
 
 RANDOM = np.random.default_rng(11)

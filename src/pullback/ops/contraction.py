@@ -17,6 +17,7 @@ import numpy as np
 
 from pullback.core.axes import normalize_axis_index, normalize_axis_tuple
 from pullback.core.spec import Spec, spec_for
+from pullback.core.subscripts import canonical, contract, from_sublists, join, label_lengths, split, unused_letters
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
 from pullback.declare.op import Op
@@ -24,7 +25,6 @@ from pullback.declare.samples import Maker, Sample, layouts
 from pullback.ops.comparison import where
 from pullback.ops.complex_numbers import conjugated
 from pullback.ops.movement import broadcast_to, diagonal, moveaxis
-from pullback.ops.subscripts import canonical, contract, from_sublists, join, label_lengths, split, unused_letters
 
 
 def adjoint(x: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pullback.compiler.passes.formulas import FORMULAS, Formula
+from pullback.compiler.passes.pairs import can_be_paired, pair
 from pullback.graph.ir import Node, Program, Value
 from pullback.graph.operators import find_operator
 from pullback.graph.rewrite import Replacements, keep_remarks, outline
@@ -220,7 +221,7 @@ _EXPANSIONS: dict[str, Callable[[_Writer, Node], Value | tuple[Value, ...]]] = {
     "mean": _mean, "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp, "clip": _clip,
     "_softmax_nll": _softmax_nll, "_normalize": _normalize, "_normalize_rms": _normalize_rms, "_linear": _linear,
     "_attention": _attention, "var": _variance, "std": _variance, "max_with_indices": _with_indices,
-    "min_with_indices": _with_indices,
+    "min_with_indices": _with_indices, "einsum": pair, "_einsum_two": pair,
     **dict.fromkeys(FORMULAS, _by_formula),
 }  # fmt: skip
 
@@ -264,6 +265,8 @@ def _is_plain(node: Node) -> bool:
         return type(node.operands[0]) is Value and any(x is not None for x in bounds)
     if node.op == "_attention" and math.prod(x.type.shape[-2] for x in node.inputs[:2]) > _LARGEST_MASK:
         return False
+    if node.op in ("einsum", "_einsum_two"):
+        return can_be_paired(node)
     if node.op in FORMULAS:
         return all(x.type.shape == node.results[0].type.shape for x in node.inputs[:1])
     if node.op in _DENSE:

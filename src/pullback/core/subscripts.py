@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -255,9 +255,19 @@ def plan_path(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> tupl
     return tuple(map(tuple, np.einsum_path(subscripts, *stand_ins, optimize=optimize)[0][1:]))
 
 
-@lru_cache(maxsize=1024)
-def plan_steps(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[tuple[int, int, Pair], ...]:
-    """All contractions of three or more operands, in order: which two values, and their plan.
+class Step(NamedTuple):
+    """One contraction of a path: which two values, their terms and shapes, and the term of the result."""
+
+    first: int
+    second: int
+    left: str
+    right: str
+    output: str
+    shapes: tuple[Shape, Shape]
+
+
+def order_pairs(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> list[Step]:
+    """All contractions of three or more operands, in order.
 
     Values are counted as they come, the operands first and then the result of each step.
     """
@@ -275,16 +285,28 @@ def plan_steps(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> tup
             (left, left_shape), (right, right_shape) = values[first], values[second]
             rest = "".join([output, *(values[value][0] for value in (*chosen[k:], *pending))])
             is_last = k == len(chosen) and not pending
-            term = output if is_last else "".join(label for label in dict.fromkeys(left + right) if label in rest)
-            pair = plan_pair(left, right, term, left_shape, right_shape)
+            term = output if is_last else _kept(left, right, rest)
             own = label_lengths((left, right), (left_shape, right_shape))
-            steps.append((first, second, pair))
+            steps.append(Step(first, second, left, right, term, (left_shape, right_shape)))
             first = len(values)
             values.append((term, tuple(own[label] for label in term)))
         pending.append(first)
     if len(pending) != 1 or values[pending[0]][0] != output:
         raise ValueError(f"einsum: the path {optimize!r} does not contract all {len(terms)} operands")
-    return tuple(steps)
+    return steps
+
+
+def _kept(left: str, right: str, wanted: str) -> str:
+    """The labels of a pair that are still wanted, in the order in which a product of matrices has them."""
+    labels = [label for label in dict.fromkeys(left + right) if label in wanted]
+    return "".join(sorted(labels, key=lambda label: (label not in left or label not in right, label not in left)))
+
+
+@lru_cache(maxsize=1024)
+def plan_steps(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[tuple[int, int, Pair], ...]:
+    """The same with the plan of each contraction."""
+    steps = order_pairs(subscripts, shapes, optimize)
+    return tuple((s.first, s.second, plan_pair(s.left, s.right, s.output, *s.shapes)) for s in steps)
 
 
 def contract(subscripts: str, xs: Sequence[Array], optimize: Any = True) -> Array:
