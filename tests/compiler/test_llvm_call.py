@@ -237,6 +237,8 @@ def test_a_compiled_function_shows_its_graph_its_kernels_and_its_code():
     assert {kernel["graph"] for kernel in kernels} == {"forward", "backward"}
     assert ("tanh", "sum") in [kernel["operators"] for kernel in kernels]
     assert all(kernel["nanoseconds"] > 0 and "measured" not in kernel for kernel in kernels)
+    product = next(kernel for kernel in kernels if kernel["operators"] == ("gemm",))
+    assert product["flops"] == 2 * 20 * 10 * 12 and product["bytes"] == 8 * (20 * 10 + 10 * 12 + 20 * 12)
     assert f.llvm_ir().startswith("; forward") and "; backward" in f.llvm_ir()
     assert "_run" in f.assembly()
 
@@ -247,6 +249,14 @@ def test_kernels_are_measured_on_demand():
     (kernel,) = f.kernels(measure=True)
     assert kernel["operators"] == ("sin", "exp")
     assert 1_000 < kernel["measured"] < 100_000_000  # twenty thousand sines are neither free nor slow
+
+
+def test_a_loop_moves_and_does_what_its_body_does_so_often():
+    f = pb.compile(lambda x: pb.lax.scan(lambda c, _: (pb.sin(c), None), x, length=7)[0], backend="llvm")
+    f(pb.ones(30))
+    loop, body = f.kernels()
+    assert loop["operators"] == ("scan",) and loop["flops"] == 7 * body["flops"] == 7 * 30
+    assert loop["bytes"] == 7 * body["bytes"] == 7 * 2 * 8 * 30
 
 
 def test_explain_names_what_is_left_to_numpy_and_why():

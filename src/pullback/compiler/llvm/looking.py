@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from pullback.compiler.llvm.blas import Product
 from pullback.compiler.llvm.build import Launch
 from pullback.compiler.llvm.commands import Call
-from pullback.compiler.llvm.driver import Command, Plan, all_commands, summary, work_of
+from pullback.compiler.llvm.driver import Command, FlowCall, Plan, all_commands, summary, work_of
 from pullback.compiler.llvm.lowering import is_lowered
 from pullback.compiler.llvm.measuring import measured
 from pullback.compiler.llvm.schedule import Settings
-from pullback.compiler.llvm.text import kind_of
+from pullback.compiler.llvm.text import kind_of, width_of
 from pullback.compiler.llvm.tile_runs import Tiled
 from pullback.compiler.planning import is_dense
 from pullback.graph.ir import Node, Program
@@ -38,13 +40,43 @@ def kernels_of(plan: Plan, settings: Settings, measure: bool) -> list[dict[str, 
 def _described(command: Command) -> dict[str, Any]:
     if isinstance(command, Call):
         product = command.product
-        return {"operators": (product.function,), "loops": (product.rows, product.columns, product.terms),
-                "flops": 2 * product.size}  # fmt: skip
+        named = {"operators": (product.function,), "loops": (product.rows, product.columns, product.terms)}
+    elif isinstance(command, Launch):
+        named = {"operators": command.nodes, "loops": command.kernel.lengths}
+    elif isinstance(command, Tiled):
+        named = {"operators": ("tiles",), "loops": (command.rows, command.tile)}
+    else:
+        named = {"operators": (command.flow.op,), "loops": (command.flow.length,)}
+    return {**named, **_amounts(command)}
+
+
+def _amounts(command: Command) -> dict[str, int | None]:
+    """Bytes that a command moves and operations that it does; None where it depends on values how often."""
     if isinstance(command, Launch):
-        return {"operators": command.nodes, "loops": command.kernel.lengths, **summary(command.kernel)}
-    if isinstance(command, Tiled):
-        return {"operators": ("tiles",), "loops": (command.rows, command.tile)}
-    return {"operators": (command.flow.op,), "loops": (command.flow.length,)}
+        return {**summary(command.kernel)}
+    if isinstance(command, Call):
+        return {"bytes": _moved(command.product), "flops": 2 * command.product.size}
+    if isinstance(command, FlowCall):
+        times = command.flow.length if command.flow.op == "scan" else None
+        parts = [part for plan in command.plans for part in plan.commands]
+    else:
+        times, parts = 1, [part.command for part in command.parts]
+    return {key: _total([_amounts(part)[key] for part in parts], times) for key in ("bytes", "flops")}
+
+
+def _total(amounts: list[int | None], times: int | None) -> int | None:
+    known = [amount for amount in amounts if amount is not None]
+    return None if times is None or len(known) < len(amounts) else times * sum(known)
+
+
+def _moved(product: Product) -> int:
+    """Bytes of both operands and of the result; what all products of a batch share counts once."""
+    left, right, out = (
+        math.prod(axis.length for axis in product.batch if step(axis))
+        for step in (lambda axis: axis.left, lambda axis: axis.right, lambda axis: axis.out)
+    )
+    rows, columns, terms = product.rows, product.columns, product.terms
+    return width_of(product.kind) * (left * rows * terms + right * terms * columns + out * rows * columns)
 
 
 def foreign_nodes(program: Program) -> list[tuple[str, str]]:
