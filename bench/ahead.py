@@ -1,8 +1,8 @@
 """What does compiling ahead of time bring, with NumPy alone, and what does a compiled call cost?
 
 Three small problems, gradient included: eager code, the same function compiled and differentiated by `backward()`, and
-its `grad_and_value` compiled as a whole. Then a call of a compiled sum of two arrays next to the sum itself, and how
-long the trace of a function of a thousand operators takes.
+its `grad_and_value` compiled as a whole. Then what a call costs (`bench/ahead_calls.py`), and how long the trace of a
+function of a thousand operators takes.
 """
 
 import importlib
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from bench.ahead_calls import calls
 from bench.runner import Options, Report, format_seconds, print_table, time_in_turns
 
 AIM_OF_GRADIENTS = 0.5
-AIM_OF_A_CALL = 5e-6
 AIM_OF_A_TRACE = 50e-3
 
 _random = np.random.default_rng(7)
@@ -117,17 +117,22 @@ def main(options: Options) -> None:
             aim = "" if who == "eager" else f"<= {AIM_OF_GRADIENTS:.2f}"
             rows.append([name, who, format_seconds(seconds), f"{seconds / best['eager']:.2f}", aim])
     print_table("gradients of small problems, NumPy backend", ["problem", "how", "best", "of eager", "aim"], rows)
-    x, y = pb.ones(8), pb.ones(8)
-    add = pb.compile(lambda a, b: a + b)
-    add(x, y)
-    calls = {"np.add": lambda: np.add(x._data, y._data), "eager x + y": lambda: x + y, "compiled": lambda: add(x, y)}
-    best = {who: min(times) for who, times in time_in_turns(calls, options).items()}
-    report.findings["call"] = best
-    rows = [[who, format_seconds(seconds), "<= 5 µs" if who == "compiled" else ""] for who, seconds in best.items()]
-    print_table("a call with two arrays of 8 elements", ["who", "best", "aim"], rows)
+    _print_calls(pb, report, options)
     seconds = report.findings["trace"] = trace_of_a_thousand(pb)
     print_table("the trace of 1000 operators", ["best", "aim"], [[format_seconds(seconds), "<= 50 ms"]])
     report.write()
+
+
+def _print_calls(pb: Any, report: Report, options: Options) -> None:
+    known = {name: call for name, call in calls(pb).items() if options.only in name}
+    samples = time_in_turns({name: run for name, (run, _) in known.items()}, options)
+    best = report.findings["call"] = {name: min(times) for name, times in samples.items()}
+    rows = [[name, format_seconds(best[name]), _aim(best[name], aim)] for name, (_, aim) in known.items()]
+    print_table("a call with arrays of 8 elements, native", ["how", "best", "aim"], rows)
+
+
+def _aim(seconds: float, aim: float | None) -> str:
+    return "" if aim is None else f"{'<=' if seconds <= aim else '> '} {aim * 1e6:.0f} us"
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """How long does a new process take to its first gradient? Import, trace, compile and run, of a small network.
 
 Each measurement is a process of its own, and the clock is the parent's, so starting the interpreter is in it, for
-everybody alike. The processes take turns and the median counts. Bytecode is cached, as it is of what is installed: the
-first process of each, which is not counted, writes it. Pullback is measured with an empty disk cache and with what
-earlier processes left there.
+everybody alike. The processes take turns and the median counts. Bytecode is cached next to the source, as it is of what
+is installed: the first process of each, which is not counted, writes it. Pullback is measured with an empty disk cache
+and with what earlier processes left there.
 """
 
 import json
@@ -100,10 +100,10 @@ def cache_of(kind: str, filled: str) -> Iterator[str]:
         yield filled if kind == FILLED_CACHE else ""
 
 
-def first_gradient(program: str, argument: str, cache: str, bytecode: str) -> tuple[float, float, float]:
+def first_gradient(program: str, argument: str, cache: str) -> tuple[float, float, float]:
     """Seconds outside and inside of a new process, and a number that stands for the gradient."""
     command = [sys.executable, "-c", COMMON + program + LAST, argument, cache]
-    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": ""}
     start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, env=variables)
     outside = time.perf_counter() - start
@@ -113,7 +113,7 @@ def first_gradient(program: str, argument: str, cache: str, bytecode: str) -> tu
     return outside, inside, gradient
 
 
-def measure(options: Options, filled: str, bytecode: str) -> dict[str, list[tuple[float, float, float]]]:
+def measure(options: Options, filled: str) -> dict[str, list[tuple[float, float, float]]]:
     """All samples of those who can run; a first process fills caches, the system's and ours, and is not counted."""
     runs = {}
     for name, program, argument, kind in CONTESTANTS:
@@ -121,7 +121,7 @@ def measure(options: Options, filled: str, bytecode: str) -> dict[str, list[tupl
             continue
         try:
             with cache_of(kind, filled) as cache:
-                first_gradient(program, argument, cache, bytecode)
+                first_gradient(program, argument, cache)
             runs[name] = (program, argument, kind)
         except RuntimeError as error:
             print(f"without {name}: {error}")
@@ -129,7 +129,7 @@ def measure(options: Options, filled: str, bytecode: str) -> dict[str, list[tupl
     for _ in range(2 if options.quick else 9):
         for name, (program, argument, kind) in runs.items():
             with cache_of(kind, filled) as cache:
-                samples[name].append(first_gradient(program, argument, cache, bytecode))
+                samples[name].append(first_gradient(program, argument, cache))
     return samples
 
 
@@ -154,8 +154,8 @@ def goal_of(name: str, seconds: float, jax: float | None) -> str:
 def main(options: Options) -> None:
     """Measure in turns, print and store."""
     report = Report("cold")
-    with tempfile.TemporaryDirectory() as filled, tempfile.TemporaryDirectory() as bytecode:
-        samples = measure(options, filled, bytecode)
+    with tempfile.TemporaryDirectory() as filled:
+        samples = measure(options, filled)
     check(samples)
     outside = {name: statistics.median(run[0] for run in runs) for name, runs in samples.items()}
     inside = {name: statistics.median(run[1] for run in runs) for name, runs in samples.items()}

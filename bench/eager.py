@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import frameworks
+from bench import frameworks, plain_numpy
 from bench.frameworks import Arrays
 from bench.runner import Options, Report, Workload, format_seconds, measure, print_rows, print_table, time_in_turns
 
@@ -350,6 +350,8 @@ def main(options: Options) -> None:
             report.add_rows(key, rows)
     if options.only in "native":
         report.findings["native"] = native_seconds(adapters, options)
+    if options.only == "numpy":  # which takes minutes
+        report.findings["numpy"] = plain_numpy.all_findings(adapters["pullback"].namespace, options)
     if options.only in "breakdown":
         report.findings["breakdown"] = break_down(adapters, options)
     report.write()

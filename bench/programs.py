@@ -37,6 +37,7 @@ class Program:
     unrolled: bool = False
     tolerance: float = 1e-8
     remarks: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # contestants, with the way, that would take minutes
 
     def arrays(self) -> Arrays:
         """The operands, the same for everybody."""

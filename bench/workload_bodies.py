@@ -17,7 +17,7 @@ GOAL = 0.25
 STEP, SOFTENING = 1e-3, 1e-2
 
 # (bodies, steps)
-SIZES = ((5, 20), (5, 1000), (100, 100))
+SIZES = ((5, 20), (5, 1000), (100, 100), (100, 1000))
 # A plain loop of 1000 steps takes `jax.jit` minutes to compile.
 LONGEST_LOOP = {"jax": 100, "torch": 1000, "autograd": 20, "pullback": 1000}
 

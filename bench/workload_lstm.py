@@ -19,9 +19,10 @@ GOAL = 0.12
 
 # (layers, steps). A plain loop is a program of `steps` times as many operators for those who compile. The time that
 # `jax.jit` needs for it grows 2.7-fold with every doubling, to minutes for 64 steps, so it meets `scan` only.
-# Pullback finds the loop again, but takes 40 microseconds for each operator to trace it: a minute for 4096 steps.
+# Pullback finds the loop again. Its first call for 4096 steps takes about a minute, since 1.3 million operators are
+# traced; then it is as fast as `scan`.
 SIZES = ((2, 64), (2, 1024), (4, 4096))
-LONGEST_LOOP = {"jax": 0, "torch": 4096, "autograd": 64, "pullback": 1024}
+LONGEST_LOOP = {"jax": 0, "torch": 4096, "autograd": 64, "pullback": 4096}
 
 
 def sigmoid_of(m: Any) -> Callable[[Any], Any]:
@@ -104,8 +105,11 @@ def programs() -> list[Program]:
     for layers, steps in SIZES:
         versions, remarks = loops(scan, dict.fromkeys(LONGEST_LOOP, loop), LONGEST_LOOP, steps)
         name = f"LSTM, {layers} layers, {steps} steps"
+        # The NumPy backend needs more than two minutes to write and compile the source of the longest loop.
+        left_out = ("pullback numpy loop",) if steps > 1024 else ()
         program = Program(
-            name, versions, operands(layers, steps), (0, 1), GOAL, small=steps == 64, unrolled=True, remarks=remarks
-        )
+            name, versions, operands(layers, steps), (0, 1), GOAL, small=steps == 64, unrolled=True, remarks=remarks,
+            left_out=left_out,
+        )  # fmt: skip
         found.append(program)
     return found

@@ -19,6 +19,7 @@ from bench import (
     workload_bodies,
     workload_bundle,
     workload_functions,
+    workload_images,
     workload_layers,
     workload_lstm,
     workload_mixture,
@@ -30,8 +31,8 @@ from bench.programs import Program
 from bench.runner import Options, Report, format_seconds, print_table, time_in_turns
 
 SUBJECTS = (
-    workload_functions, workload_networks, workload_layers, workload_mixture, workload_bundle, workload_lstm,
-    workload_bodies,
+    workload_functions, workload_networks, workload_images, workload_layers, workload_mixture, workload_bundle,
+    workload_lstm, workload_bodies,
 )  # fmt: skip
 ONCE = 1.0  # seconds: who needs longer for a call is timed with that one call
 
@@ -78,6 +79,8 @@ def enter_all(program: Program, frameworks: Iterable[Any]) -> tuple[list[Entry],
     entered, failed = [], {}
     for framework in frameworks:
         for way in program.versions.get(framework.framework, {}):
+            if f"{framework.name} {way}" in program.left_out:
+                continue
             try:
                 entered.append(enter(program, framework, way))
             except Exception as error:  # whatever it is, it is told, and the others are measured

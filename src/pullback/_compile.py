@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 from collections.abc import Callable
 from typing import Any
 
-from pullback import aot
+from pullback import aot, compiler
+from pullback.aot import _sinks
 from pullback.aot._capture import Options
 from pullback.aot._compilers import Compilers
 from pullback.aot._disk_cache import OBJECTS, cache_dir, key_of, load, store
 from pullback.aot._function import CompiledFunction
-from pullback.aot._stored_partition import is_storable
+from pullback.aot._storable import is_storable
 from pullback.compiler import numpy_source, object_cache
 from pullback.compiler.native import compile_native, left_to_numpy, read_native, write_native
-from pullback.compiler.numpy_source.stored import read_record, write_record
-from pullback.compiler.passes.recompute import recompute
 from pullback.graph.graph import Graph
 
 __all__ = ["compile", "export_source"]
+
+_sinks.makers.append(lambda *given: compiler.sinks_function(*given))  # loaded when it is called
 
 
 def compile(
@@ -73,6 +73,8 @@ def _default_backend() -> str:
 
 @functools.cache
 def _has_llvmlite() -> bool:
+    import importlib.util  # which those who name their backend do not need
+
     return importlib.util.find_spec("llvmlite") is not None
 
 
@@ -86,7 +88,7 @@ class _Native:
 
     def __call__(self, graph: Graph, types: Any) -> Any:
         folder = cache_dir()
-        object_cache.set_folder(None if folder is None else folder / OBJECTS)
+        object_cache.set_folder(None if folder is None else os.path.join(folder, OBJECTS))
         if folder is None or not is_storable(graph):
             return self._made(graph, types)
         key = key_of("native", graph.to_text(), str(self.fastmath))
@@ -105,7 +107,8 @@ class _Native:
 
     def narrow_loops(self, graph: Graph) -> Graph:
         """A joint graph whose loops keep less of every step."""
-        return recompute(graph)
+        narrowed: Graph = compiler.recompute(graph)
+        return narrowed
 
     def left_to_numpy(self, graph: Graph) -> list[tuple[str, str]]:
         """The operators that are called as their NumPy kernels, and why."""
@@ -117,9 +120,9 @@ def compile_numpy(graph: Graph, types: Any) -> Any:
     if cache_dir() is None or not is_storable(graph):
         return numpy_source.compile_numpy(graph)
     key = key_of("numpy source", graph.to_text())
-    found = read_record(load(key))
+    found = numpy_source.read_record(load(key))
     if found is None:
-        found, record = write_record(graph)
+        found, record = numpy_source.write_record(graph)
         if record is not None:
             store(key, record)
     return found

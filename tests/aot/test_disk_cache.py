@@ -12,8 +12,9 @@ import pytest
 import pullback as pb
 from pullback import aot
 from pullback._compile import compile, compile_numpy
-from pullback.aot import _compilers, _disk_cache, _stored_partition
-from pullback.compiler.numpy_source import function, stored
+from pullback.aot import _disk_cache, _later, _stored_partition
+from pullback.compiler import numpy_source
+from pullback.compiler.numpy_source import function
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 def work(monkeypatch):
     """Counts what the cache is there to avoid."""
     done = {"written": 0, "split": 0}
-    write, partition = function.FunctionWriter.write, _compilers.partition
+    write, partition = function.FunctionWriter.write, _later.partition
 
     def counting_write(self, *args, **kwargs):
         done["written"] += 1
@@ -41,7 +42,7 @@ def work(monkeypatch):
         return partition(*args, **kwargs)
 
     monkeypatch.setattr(function.FunctionWriter, "write", counting_write)
-    monkeypatch.setattr(_compilers, "partition", counting_partition)
+    monkeypatch.setattr(_later, "partition", counting_partition)
     return done
 
 
@@ -190,7 +191,7 @@ def test_the_cache_is_off_unless_it_was_asked_for(tmp_path, monkeypatch):
     assert _disk_cache.load("0" * 64) is None
     aot.clear_cache()
     monkeypatch.setenv(_disk_cache.VARIABLE, str(tmp_path / "named"))
-    assert _disk_cache.cache_dir() == tmp_path / "named"
+    assert _disk_cache.cache_dir() == str(tmp_path / "named")
     _disk_cache.store("0" * 64, {"a": 1})
     assert _disk_cache.load("0" * 64) == {"a": 1}
     aot.set_cache_dir(None)
@@ -278,8 +279,8 @@ def test_constants_of_any_kind_are_read_as_they_were(folder):
     for constant in constants:
         shape = (3, 4) if constant.size else (0, 4)
         graph = aot.trace(lambda x, c=constant: pb.abs(x * c), pb.ones(shape)).graph
-        built, record = stored.write_record(graph)
-        again = stored.read_record(json.loads(json.dumps(record)))
+        built, record = numpy_source.write_record(graph)
+        again = numpy_source.read_record(json.loads(json.dumps(record)))
         x = np.full(shape, 3.0)
         np.testing.assert_array_equal(again.flat(x)[0], graph.eval(x)[0])
         assert again.source == built.source

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import pullback as pb
@@ -480,3 +481,18 @@ def test_a_call_that_saves_nothing_can_be_differentiated_again():
     y.backward()
     y.backward()
     assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.parametrize("zero", [0, 0.0])
+def test_a_gradient_through_a_factor_of_zero_is_nan_where_it_was_infinite(backend, zero):
+    if backend == "llvm":
+        pytest.importorskip("llvmlite", reason="native code needs llvmlite")
+    pull = lambda x, g: pb.func.vjp(lambda x: x * zero, x)[1](g)[0]
+    push = lambda x, t: pb.func.jvp(lambda x: x * zero, (x,), (t,))[1]
+    x, g = pb.tensor([1.0, 2.0, 3.0]), pb.tensor([np.inf, np.nan, 1.0])
+    with np.errstate(invalid="ignore"):
+        for function in (pull, push):
+            wanted = function(x, g).numpy()
+            np.testing.assert_array_equal(wanted, [np.nan, np.nan, 0.0])
+            np.testing.assert_array_equal(pb.compile(function, backend=backend)(x, g).numpy(), wanted)

@@ -189,8 +189,66 @@ def test_a_long_program_without_loops_is_a_few_functions_that_call_few_kernels()
     assert reroll(joint.graph) is joint.graph
     native = compile_native(joint.graph, strict=True)
     text = native.llvm_ir()
-    assert text.count("define internal void @NAME_part") > 1
+    assert "@NAME_list" in text
     assert text.count("define internal void @NAME_k") < 20
     given = [array(2, 4), *weights, np.array(1.0)]
     for mine, theirs in zip(native(list(given)), joint.graph.eval(*given), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
+
+
+def nested(x, w, steps):
+    for _ in range(steps):
+        h = x
+        for _ in range(20):
+            h = pb.tanh(h * w + 0.1)
+        x = x + h * 0.1
+    return (x * x).sum()
+
+
+def different_at_both_ends(x, w, steps):
+    for k in range(steps):
+        if k == 0:
+            x = pb.exp(x * 0.1)
+        x = pb.tanh(x * w) + x
+        if k == steps - 1:
+            x = x / (1 + x * x)
+    return x.sum()
+
+
+def different_each_seventh_time(x, w, steps):
+    for k in range(7 * steps):
+        x = pb.tanh(x * w) + 0.1 * x
+        if k % 7 == 6:
+            x = x - x.mean()
+    return x.sum()
+
+
+@pytest.mark.parametrize("function", [nested, different_at_both_ends, different_each_seventh_time])
+def test_the_size_of_a_rolled_graph_does_not_depend_on_the_number_of_steps(function):
+    x, w = (pb.tensor(array(3, seed=seed), requires_grad=True) for seed in (0, 1))
+    graphs = [reroll(pb.aot.joint_graph(lambda x, w: function(x, w, steps), x, w).graph) for steps in (30, 60)]  # noqa: B023
+    scans = [[node.attrs["length"] for node in graph.nodes if node.op == "scan"] for graph in graphs]
+    assert len(scans[0]) == len(scans[1]) > 1
+    assert len(graphs[0].nodes) == len(graphs[1].nodes)
+    given = [array(3), array(3, seed=1), np.array(1.0)]
+    straight = pb.aot.joint_graph(lambda x, w: function(x, w, 30), x, w).graph
+    for mine, theirs in zip(graphs[0].eval(*given), straight.eval(*given), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.skipif(not HAS_LLVM, reason="needs llvmlite")
+def test_what_a_rolled_loop_keeps_lies_in_one_block_though_steps_stand_beside_it():
+    from pullback.compiler.llvm.bodies import native_items
+    from pullback.compiler.llvm.compiled import PASSES
+
+    compiled = pb.compile(pb.func.grad_and_value(lstm, (0, 1)), backend="llvm", fallback="raise")
+    compiled(*PROGRAMS["lstm"][1])
+    program = compiled.graph()
+    for each in PASSES[: [each.__name__ for each in PASSES].index("segmented")]:
+        program = each(program)
+    first = next(node for node in program.nodes if node.op == "scan")
+    accesses, _ = native_items(program)
+    kept = first.results[first.attrs["carried"] :]
+    blocks = [accesses.root_of(value) for value in kept]
+    assert len(kept) > 8
+    assert max(map(blocks.count, blocks)) >= len(kept) - 1

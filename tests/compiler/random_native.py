@@ -20,11 +20,13 @@ from pullback.graph.printing import bodies_of
 from pullback.graph.types import array_type, type_of
 from tests.compiler.graphs import Builder
 
-DTYPES = [np.float64, np.float64, np.float64, np.float32, np.int64, np.int32, np.bool_]
+DTYPES = [*[np.float64] * 6, *[np.float32, np.int64, np.int32, np.bool_] * 2, np.complex128, np.complex128,
+          np.complex64]  # fmt: skip
 UNARY = ["exp", "tanh", "sin", "negative", "square", "abs", "sigmoid", "relu", "floor", "isfinite", "cos", "log1p",
-         "softplus", "_sign", "sqrt"]  # fmt: skip
+         "softplus", "_sign", "sqrt", "conj"]  # fmt: skip
 BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "less", "greater_equal", "not_equal", "divide",
-          "fmax", "logaddexp", "atan2", "bitwise_and", "logical_or"]  # fmt: skip
+          "fmax", "logaddexp", "atan2", "bitwise_and", "logical_or", "heaviside", "xlogy",
+          "remainder", "complex"]  # fmt: skip
 
 
 class Generator:
@@ -40,7 +42,8 @@ class Generator:
         kinds = [self.unary, self.unary, self.binary, self.binary, self.binary, self.number, self.reduce, self.reduce,
                  self.view, self.view, self.where, self.cast, self.place, self.update, self.join, self.product,
                  self.normalise, self.foreign, self.broadcast, self.gather, self.scatter, self.batches,
-                 self.along]  # fmt: skip
+                 self.along, self.moved,
+                 self.decompose, self.transform]  # fmt: skip
         if depth:
             kinds += [self.scan, self.scan, self.while_loop, self.cond]
         for _ in range(200):
@@ -77,6 +80,8 @@ class Generator:
         if dtype.kind == "f" and random.random() < 0.2 and values.size:
             values.flat[random.integers(values.size, size=3)] = random.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], 3)
         whole = (values > 0) if dtype.kind == "b" else values.astype(dtype)
+        if dtype.kind == "c":
+            whole = (whole + 1j * random.normal(size=wide)).astype(dtype)
         how = random.integers(4)
         if how == 0:
             return whole[(*(slice(None, None, 2) for _ in shape), ...)]
@@ -195,7 +200,7 @@ class Generator:
 
     def product(self):
         x = self.pick()
-        if x.type.dtype.kind != "f" or not 1 <= x.type.ndim <= 2:
+        if x.type.dtype.kind not in "fc" or not 1 <= x.type.ndim <= 2:
             raise ValueError
         if self.random.random() < 0.5 and x.type.ndim == 2:
             return self.b("matmul", x, self.b("permute_dims", x, axes=(1, 0)))
@@ -253,7 +258,7 @@ class Generator:
 
     def batches(self):
         x = self.pick()
-        if x.type.dtype.kind != "f" or x.type.ndim < 2:
+        if x.type.dtype.kind not in "fc" or x.type.ndim < 2:
             raise ValueError
         axes = tuple(range(x.type.ndim))
         y = self.b("permute_dims", x, axes=(*axes[:-2], axes[-1], axes[-2]))
@@ -273,6 +278,81 @@ class Generator:
             return self.b(str(self.random.choice(["argmax", "argmin"])), x, axis=axis, keepdims=False)
         reverse = bool(self.random.integers(2))
         return self.b("cumsum", x, axis=axis, dtype=None, reverse=reverse)
+
+    def moved(self):
+        """Elements elsewhere, or few of them combined."""
+        x, choice = self.pick(), self.random.integers(5)
+        axis = int(self.random.integers(x.type.ndim))
+        if choice == 0:
+            return self.b("_roll", x, shift=(int(self.random.integers(-9, 9)),), axis=(axis,))
+        if choice == 1:
+            widths = tuple(tuple(int(n) for n in self.random.integers(-1, 3, 2)) for _ in x.type.shape)
+            return self.b("_pad", x, 0, widths=widths)
+        if choice == 2:
+            by, fill = int(self.random.choice([-1, 1])), int(self.random.integers(2))
+            return self.b("_shift", x, axis=axis, by=by, fill=fill)
+        if choice == 3:
+            shape = (*x.type.shape[:-1], x.type.shape[-1], x.type.shape[-1] + 1)
+            return self.b("_from_diagonal", x, shape=shape, offset=1, axis1=x.type.ndim - 1, axis2=x.type.ndim)
+        order = float(self.random.choice([1, 2, 3, np.inf, -np.inf]))
+        return self.b("_linalg_vector_norm", x, axis=self.axes(x), keepdims=bool(self.random.integers(2)), ord=order)
+
+    # Functions of others, which native code calls.
+
+    def solid(self):
+        """Positive definite matrices that are far from singular."""
+        fitting = [v for v in self.pool if v.type.dtype.kind == "f" and v.type.ndim > 1 and v.type.shape[-2] <= 8]
+        x = fitting[self.random.integers(len(fitting))]
+        small = self.b("tanh", x)
+        square = self.b("matmul", small, self.turned(small))
+        return self.b("add", square, self.b.constant(read_only(2 * np.eye(x.type.shape[-2], dtype=x.type.dtype))))
+
+    def turned(self, x):
+        axes = tuple(range(x.type.ndim))
+        return self.b("permute_dims", x, axes=(*axes[:-2], axes[-1], axes[-2]))
+
+    def decompose(self):
+        """A decomposition; where it leaves a sign open, what is made of its parts."""
+        a, choice = self.solid(), self.random.integers(9)
+        if choice == 0:
+            w, v = self.b("_linalg_eigh", a, triangle=str(self.random.choice(["L", "U"])), checked=False)
+            scaled = self.b("multiply", v, self.b("expand_dims", w, axis=(w.type.ndim - 1,)))
+            return self.b("matmul", scaled, self.turned(v))
+        if choice == 1:
+            u, s, vh, _ = self.b("_linalg_svd", a, full=bool(self.random.integers(2)), checked=False)
+            return self.b("matmul", self.b("multiply", u, self.b("expand_dims", s, axis=(s.type.ndim - 1,))), vh)
+        if choice == 2:
+            q, r, _ = self.b("_linalg_qr", self.pick(), complete=False)
+            return self.b("abs", r) if self.random.integers(2) else self.b("matmul", q, r)
+        if choice == 3:
+            pivots, lower, upper = self.b("_linalg_lu", a)
+            order = self.b("_linalg_permutation", pivots, rows=a.type.shape[-1], dtype=a.type.dtype)
+            return self.b("matmul", order, lower) if self.random.integers(2) else upper
+        if choice == 4:
+            return self.b("_linalg_slogdet", a)[1]
+        if choice == 5:
+            alike = [v for v in self.pool if v.type.ndim >= 2 and v.type.dtype == a.type.dtype
+                     and v.type.shape[-2] == a.type.shape[-1]]  # fmt: skip
+            b = alike[self.random.integers(len(alike))]
+            if self.random.integers(2):
+                return self.b("_linalg_solve", a, b, singular=str(self.random.choice(["raise", "nan"])))
+            upper, unit = (bool(self.random.integers(2)) for _ in range(2))
+            return self.b("_linalg_solve_triangular", a, b, upper=upper, unit=unit, singular="raise")
+        if choice == 6:
+            return self.b("_linalg_inv", a, singular="raise")
+        return self.b(["_linalg_cholesky", "_linalg_det"][choice - 7], a)
+
+    def transform(self):
+        """A spectrum, doubled, and back; what is doubled has no rounding errors, which would show where it is 0."""
+        x = self.pick()
+        axes = tuple(int(k) for k in self.random.permutation(x.type.ndim)[: self.random.integers(1, 3)])
+        lengths = tuple(int(self.random.integers(1, 9)) for _ in axes)
+        norm = str(self.random.choice(["backward", "ortho", "forward"]))
+        if x.type.dtype.kind == "c":
+            inverse = bool(self.random.integers(2))
+            return self.b("_fft_c2c", x, axes=axes, lengths=lengths, norm=norm, inverse=inverse)
+        half = self.b("_fft_r2c", x, axes=axes, lengths=lengths, norm=norm)
+        return self.b("_fft_c2r", self.b("add", half, half), axes=axes, lengths=lengths, norm=norm)
 
     # Control flow.
 
@@ -367,14 +447,14 @@ def all_nodes(program):
 def has_singles(program):
     """Is anything computed in single precision?"""
     values = [*program.inputs, *(value for node in all_nodes(program) for value in node.results)]
-    return any(value.type.dtype == np.float32 for value in values)
+    return any(value.type.dtype in (np.float32, np.complex64) for value in values)
 
 
 def agrees(out, wanted, loose):
     """Is a result near what evaluation gives, compared with the largest of its elements?"""
     if out.dtype != wanted.dtype or out.shape != wanted.shape:
         return False
-    if wanted.dtype.kind not in "f":
+    if wanted.dtype.kind not in "fc":
         return bool(np.mean(out != wanted) <= 0.0) if wanted.size else True
     with np.errstate(all="ignore"):
         finite = wanted[np.isfinite(wanted)]
@@ -389,14 +469,17 @@ def is_stable(b, loose):
     If it does not, nothing can be compared: of 0.0 and -0.0 either may be the larger.
     """
     values = [b.arrays[v] for v in b.program.outputs]
-    if any(x.size and not np.all(np.abs(x[np.isfinite(x)]) < 1e12) for x in values if x.dtype.kind == "f"):
+    if any(x.size and not np.all(np.abs(x[np.isfinite(x)]) < 1e12) for x in values if x.dtype.kind in "fc"):
         return False
     arrays = [b.arrays[v] for v in b.program.inputs]
     for change in (lambda x: x * x.dtype.type(1 + 4 * np.finfo(x.dtype).eps), lambda x: np.where(x == 0, -x, x)):
-        moved = [np.asarray(change(x)) if x.dtype.kind == "f" else x for x in arrays]
+        moved = [np.asarray(change(x)) if x.dtype.kind in "fc" else x for x in arrays]
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            again = evaluate(b.program, moved)
+            try:
+                again = evaluate(b.program, moved)
+            except np.linalg.LinAlgError:
+                return False
         if not all(agrees(np.asarray(x), y, loose) for x, y in zip(again, values, strict=True)):
             return False
     return True
@@ -411,7 +494,7 @@ def check(seed, effort, largest=14):
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = compiled.flat(*arrays) if seed % 2 else compiled(list(arrays))
-    untouched = all(np.array_equal(x, y, equal_nan=x.dtype.kind == "f") for x, y in zip(arrays, before, strict=True))
+    untouched = all(np.array_equal(x, y, equal_nan=x.dtype.kind in "fc") for x, y in zip(arrays, before, strict=True))
     loose = 2e-3 if has_singles(b.program) else 1e-9
     pairs = list(zip(results, b.expected(), strict=True))
     if not all(type_of(x) == type_of(y) for x, y in pairs):

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 from pullback.compiler import threads
-from pullback.compiler.llvm import blas, blas_blocks, compile_llvm
+from pullback.compiler.llvm import blas_blocks, blas_guard, blas_library, compile_llvm
 from tests.compiler import native
 from tests.compiler.graphs import Builder
 
@@ -121,9 +121,9 @@ def test_large_products_are_cut_into_blocks_whatever_the_number_of_threads(shape
 
 
 def test_the_threads_of_blas_are_as_many_after_a_call_as_before():
-    if not blas_blocks.can_guard():
+    if not blas_guard.can_guard():
         pytest.skip("this BLAS can not be told how many threads to use")
-    count = ctypes.CFUNCTYPE(ctypes.c_int)(blas.addresses()[blas.GET_THREADS])
+    count = ctypes.CFUNCTYPE(ctypes.c_int)(blas_library.addresses()[blas_library.GET_THREADS])
     before = count()
     b = Builder(RANDOM.normal(size=(120, 90)), RANDOM.normal(size=(90, 80)))
     b.output(b("matmul", *b.inputs))

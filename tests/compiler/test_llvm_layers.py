@@ -92,3 +92,49 @@ def test_numbers_made_of_constants_are_constants():
     traced = trace(pb.func.grad(lambda x: pb.tanh(x).mean()), pb.tensor(RANDOM.normal(size=(50, 3))))
     made = compile_llvm(traced.graph)
     assert [kernel["loops"] for kernel in made.kernels()] == [(150,)]
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"padding": 1}, {"padding": (2, 0), "dilation": (1, 2)}, {"groups": 2, "padding": 1}, {"padding": 3},
+])  # fmt: skip
+def test_convolutions(options):
+    """The gradients by the image and by the weights."""
+    shape = (4, 4 // options.get("groups", 1), 3, 2)
+    image, weight = RANDOM.normal(size=(2, 4, 9, 8)), RANDOM.normal(size=shape)
+    check(lambda x, w: (pb.nn.conv2d(x, w, **options) ** 3).sum(), image, weight)
+    check(lambda w, x: (pb.nn.conv2d(x, w, **options) ** 3).sum(), weight, image)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_convolutions_with_strides_along_a_line_and_in_space(stride):
+    line, space = RANDOM.normal(size=(3, 2, 10)), RANDOM.normal(size=(1, 2, 5, 4, 6))
+    check(lambda w, x: (pb.nn.conv1d(x, w, stride=stride) ** 2).sum(), RANDOM.normal(size=(5, 2, 3)), line)
+    check(lambda w, x: (pb.nn.conv3d(x, w, stride=stride) ** 2).sum(), RANDOM.normal(size=(3, 2, 2, 2, 2)), space)
+
+
+@pytest.mark.parametrize("window, options", [(2, {}), ((3, 2), {"stride": (1, 2)}), (3, {"stride": 2, "dilation": 2})])
+def test_max_pooling(window, options):
+    check(lambda x: (pb.nn.max_pool2d(x, window, **options) ** 2).sum(), RANDOM.normal(size=(2, 3, 9, 8)))
+
+
+def test_the_first_of_equal_elements_and_of_nans_is_the_largest():
+    image = pb.tensor(np.array([[[[0.0, -0.0, 1.0, np.nan], [-0.0, 0.0, np.nan, 1.0]]]]))
+    pool = lambda x: pb.nn.max_pool2d(x, 2, return_indices=True)
+    for out, wanted in zip(pb.compile(pool, backend="llvm")(image), pool(image), strict=True):
+        assert out.numpy().tobytes() == wanted.numpy().tobytes()
+
+
+def test_norms_and_what_moves_elements():
+    x = RANDOM.normal(size=(6, 3))
+    for order in (1, 2, 3, np.inf):
+        check(lambda x, order=order: pb.linalg.norm(x, order, axis=0).sum(), x)
+    check(lambda x: (pb.roll(x, (2, -1), (0, 1)) * pb.sin(x)).sum(), x)
+    check(lambda x: (pb.cross(x, pb.roll(x, 1, 0)) ** 2).sum(), x)
+    check(lambda x: (pb.pad(x, ((1, 2), (0, 3))) ** 3).sum(), x)
+    check(lambda x: (pb.diag(x[:, 0], 1) @ pb.diag(x[:, 1], -1)).sum(), x)
+
+
+def test_formulas_with_logarithms():
+    x, y = RANDOM.uniform(0.1, 0.9, (2, 40))
+    check(lambda x, y: (pb.special.xlogy(x, y) + pb.special.xlog1py(y, x) + pb.special.logit(x)).sum(), x, y)
+    check(lambda x, y: pb.nn.binary_cross_entropy(x, y), x, y)

@@ -38,7 +38,7 @@ def test_native_is_evaluated(op):
 
 def size_of_terms(op, arrays):
     """What is added up may be larger than the sum."""
-    if op.family != "reduction" and op.name != "matmul":
+    if op.family != "reduction" and not op.name.startswith(("matmul", "_convolution")):
         return None
     return max((float(np.abs(x).sum()) for x in arrays if x.dtype.kind in "fc" and x.size), default=None)
 

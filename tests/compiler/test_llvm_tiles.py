@@ -9,7 +9,7 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
 from pullback.compiler import threads
-from pullback.compiler.llvm import compile_llvm, tile_runs, tiles
+from pullback.compiler.llvm import compile_llvm, tile_parts, tile_runs, tiles
 from tests.compiler.graphs import Builder
 
 RANDOM = np.random.default_rng(29)
@@ -37,7 +37,7 @@ def network(rows, dtype=np.float64, width=96):
 
 
 def tiles_in(made):
-    return [c for each in made.segments for c in each.plan.commands if isinstance(c, tile_runs.Tiled)]
+    return [c for each in made.segments for c in each.plan.commands if isinstance(c, tile_parts.Tiled)]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

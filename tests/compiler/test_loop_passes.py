@@ -11,11 +11,9 @@ import pullback as pb
 from pullback.compiler.llvm import compile_llvm
 from pullback.compiler.llvm.driver import FlowCall, all_commands
 from pullback.compiler.llvm.planes import in_planes
-from pullback.compiler.passes.assemble import assemble
 from pullback.compiler.passes.recompute import recompute
 from pullback.compiler.passes.slice_sums import slice_sums
 from pullback.graph.graph import Graph
-from pullback.graph.interpret import evaluate
 from tests.aot.control_programs import nodes_of
 from tests.compiler.graphs import Builder
 
@@ -87,38 +85,6 @@ def test_what_is_kept_lies_together():
     assert block.type.shape[0] == 9 and {where.root for where in first.results[1:]} == {block}
     assert sum(where.root is block for where in second.operands) == len(first.results) - 1
     agree(graph, graph)
-
-
-def test_disjoint_slices_are_written_side_by_side():
-    rows = [np.arange(3.0) + k for k in range(3)]
-    b = Builder(*rows, np.ones((4, 3)))
-    inner = [b("_place_slice", x, index=(k, ...), shape=(4, 3)) for k, x in enumerate(b.inputs[:3])]
-    total = b("add", b("add", b("add", inner[0], inner[1]), b.inputs[3]), inner[2])
-    graph = b.output(total)
-    changed = assemble(graph)
-    assert [node.op for node in changed.nodes].count("update") == 3
-    np.testing.assert_array_equal(compile_llvm(changed, effort=0).flat(*rows, np.ones((4, 3)))[0], b.expected()[0])
-    np.testing.assert_array_equal(compile_llvm(graph, effort=0).flat(*rows, np.ones((4, 3)))[0], b.expected()[0])
-
-
-def test_slices_that_overlap_are_added():
-    rows = [np.arange(6.0).reshape(2, 3) + k for k in range(3)]
-    b = Builder(*rows)
-    places = [b("_place_slice", x, index=(slice(k, k + 2), ...), shape=(4, 3)) for k, x in enumerate(b.inputs)]
-    graph = b.output(b("add", b("add", places[0], places[1]), places[2]))
-    assert assemble(graph).nodes == graph.nodes
-    np.testing.assert_array_equal(compile_llvm(graph, effort=0).flat(*rows)[0], b.expected()[0])
-
-
-def test_sums_of_very_many_slices():
-    """Found by a body of 800 operators: the parts of a sum were looked for by recursion."""
-    b = Builder(np.arange(2.0))
-    total = b("_place_slice", b.inputs[0], index=(slice(0, 2),), shape=(4000,))
-    for k in range(1, 2000):
-        total = b("add", total, b("_place_slice", b.inputs[0], index=(slice(2 * k, 2 * k + 2),), shape=(4000,)))
-    graph = assemble(b.output(total))
-    assert sum(node.op == "update" for node in graph.nodes) == 2000
-    np.testing.assert_array_equal(evaluate(graph, [np.arange(2.0)])[0], b.expected()[0])
 
 
 def test_points_lie_in_planes():

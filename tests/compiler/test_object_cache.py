@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
 import subprocess
 import sys
@@ -16,11 +17,12 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 import pullback as pb
 from pullback.aot import _disk_cache
 from pullback.compiler import object_cache
-from pullback.compiler.llvm import compile_llvm, compiled, jit
+from pullback.compiler.llvm import compile_llvm, compiled, engine, jit
 from pullback.core import kept_files
 from tests.compiler.graphs import Builder
 
 RANDOM = np.random.default_rng(5)
+CAN_LINK = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 @pytest.fixture
@@ -34,8 +36,8 @@ def folder(tmp_path, monkeypatch):
 def runs(monkeypatch):
     """Counts how often LLVM runs, in a process that has forgotten its modules."""
     done = []
-    compiled = jit._compiled
-    monkeypatch.setattr(jit, "_compiled", lambda *args: done.append(1) or compiled(*args))
+    compiled = engine.compiled
+    monkeypatch.setattr(engine, "compiled", lambda *args: done.append(1) or compiled(*args))
     return done
 
 
@@ -47,7 +49,7 @@ def program(factor):
 
 def forget(monkeypatch):
     """Let the process look for modules on disk again. Names of functions are in the code, so it runs under them."""
-    monkeypatch.setattr(jit, "_known", set())
+    monkeypatch.setattr(jit, "_known", {})
 
 
 # Files.
@@ -157,10 +159,15 @@ def test_good_code_on_disk_is_taken_at_once(folder, monkeypatch):
 def test_the_name_depends_on_text_effort_processor_and_versions(monkeypatch):
     names = {jit._name("text", 0), jit._name("text", 2), jit._name("other text", 2)}
     target = jit.target_key()
-    assert jit.llvmlite.__version__ in target and jit.llvm.get_host_cpu_name() in target
-    monkeypatch.setattr(jit, "target_key", lambda: target.replace("+avx2", "-avx2") + " other")
+    assert jit.llvmlite.__version__ in target and (jit._processor() or engine.processor()) in target
+    monkeypatch.setattr(jit, "target_key", lambda: target + " other")
     names.add(jit._name("text", 2))
     assert len(names) == 4
+
+
+def test_without_a_description_of_the_processor_llvm_is_asked(monkeypatch):
+    monkeypatch.setattr(jit, "_processor", lambda: "")
+    assert engine.processor() in jit.target_key.__wrapped__()
 
 
 def test_options_are_part_of_the_name(folder):
@@ -184,19 +191,16 @@ def test_clear_cache_removes_object_code(tmp_path, monkeypatch):
 
 
 PROGRAM = """
-import numpy as np, pullback as pb
-from pullback.compiler.llvm import jit
-runs = []
-compiled = jit._compiled
-jit._compiled = lambda *args: runs.append(1) or compiled(*args)
+import sys, numpy as np, pullback as pb
 f = pb.compile(lambda x: (pb.tanh(x) * 2).sum(), backend="llvm")
 x = pb.tensor(np.linspace(0, 1, 17), requires_grad=True)
 f(x).backward()
-print(float(f(x).detach()), float(x.grad.sum()), len(runs))
+print(float(f(x).detach()), float(x.grad.sum()), "llvmlite.binding" in sys.modules)
 """
 
 
-def test_a_second_process_does_not_run_llvm(tmp_path):
+@pytest.mark.skipif(not CAN_LINK, reason="objects are linked by LLVM here")
+def test_a_second_process_does_not_load_llvm(tmp_path):
     variables = {**os.environ, "PULLBACK_CACHE_DIR": str(tmp_path / "cache")}
     outputs = []
     for _ in range(2):
@@ -204,7 +208,7 @@ def test_a_second_process_does_not_run_llvm(tmp_path):
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout.split())
     (*values, first), (*again, second) = outputs
-    assert values == again and int(first) > 0 and int(second) == 0
+    assert values == again and (first, second) == ("True", "False")
 
 
 # Records of whole functions.
@@ -278,4 +282,4 @@ def test_short_ways_use_what_was_read(cache):
         call = pb.compile(f, fallback="raise", backend="llvm")
         call(x, y)
         np.testing.assert_array_equal(call(x, y).numpy(), x * y + 0.6875)
-        assert "r is MISS" in call._calls[0].source
+        assert "return forward(" in call._calls[0].source

@@ -641,12 +641,12 @@ def test_169_two_threads_share_one_compilation():
 def test_170_another_process_finds_what_was_compiled(tmp_path):
     source = """
         import pullback as pb
-        from pullback.aot import _compilers
+        from pullback.aot import _later
         from pullback.compiler.numpy_source import function
         written, splits = [], []
-        write, partition = function.FunctionWriter.write, _compilers.partition
+        write, partition = function.FunctionWriter.write, _later.partition
         function.FunctionWriter.write = lambda self, *args: written.append(1) or write(self, *args)
-        _compilers.partition = lambda *args, **kwargs: splits.append(1) or partition(*args, **kwargs)
+        _later.partition = lambda *args, **kwargs: splits.append(1) or partition(*args, **kwargs)
         f = pb.compile(lambda x, y: (pb.sin(x) * y + 1).sum(), fallback="raise", backend="numpy")
         x, y = pb.tensor([1.0, 2.0], requires_grad=True), pb.tensor([3.0, 4.0])
         loss = f(x, y)

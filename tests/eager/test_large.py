@@ -21,7 +21,7 @@ from pullback.declare.samples import Maker
 from pullback.eager import large, native
 from tests.ops.declared import registry
 
-LENGTH = native.LEAST_CHEAP + 5
+LENGTH = (1 << 16) + 5
 OPS = [op for op in registry.values() if op.fast_rules is not None]
 FLOATS = (np.float32, np.float64)
 
@@ -259,8 +259,8 @@ print("llvmlite" in sys.modules)
 
 def test_llvmlite_is_imported_only_when_it_pays():
     assert run(_PROGRAM.format(size=100_000, times=2)) == "False"
-    assert run(_PROGRAM.format(size=1_000_000, times=25)) == "True"
-    assert run(_PROGRAM.format(size=1_000_000, times=25), PULLBACK_NATIVE_EAGER="0") == "False"
+    assert run(_PROGRAM.format(size=1_000_000, times=40)) == "True"
+    assert run(_PROGRAM.format(size=1_000_000, times=40), PULLBACK_NATIVE_EAGER="0") == "False"
 
 
 def test_many_threads_of_python():
@@ -282,3 +282,29 @@ def test_many_threads_of_python():
     for worker in workers:
         worker.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_choices_are_numpys(dtype):
+    """`where` and `clip`: arrays, numbers, and what native code leaves to NumPy."""
+    rng = np.random.default_rng(8)
+    x, y = (rng.standard_normal(LENGTH).astype(dtype) for _ in range(2))
+    x[::7], x[3::11], x[5::13] = np.nan, -0.0, np.inf
+    mask = x > y
+    rows, column = x[: 256 * 256].reshape(256, 256), y[:256]
+    for _ in range(2):  # the second time with native code
+        for chosen, args in [
+            (np.where, (mask, x, y)), (np.where, (mask, x, 0)), (np.where, (mask, 0.5, y)),
+            (np.where, (mask[: 256 * 256].reshape(256, 256), rows, column)), (np.where, (mask[::2], x[::2], y[::2])),
+            (np.where, (mask, x, y.astype(np.float64))), (np.where, (mask.astype(np.int8), x, y)),
+            (np.clip, (x, -0.5, 0.5)), (np.clip, (x, y, 1)), (np.clip, (x, None, 0.5)), (np.clip, (rows, 0.0, column)),
+            (np.clip, (x, 0.5, np.nan)), (np.clip, (x, 1.0, -1.0)),
+        ]:  # fmt: skip
+            given = [pb.tensor(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
+            found, expected = getattr(pb, chosen.__name__)(*given).numpy(), chosen(*args)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    assert registry["where"].native.__name__ == registry["clip"].native.__name__ == "compute"
+    large.set_native_eager(False)
+    assert registry["where"].native is None

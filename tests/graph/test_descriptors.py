@@ -3,6 +3,7 @@
 import pytest
 
 from pullback.errors import InternalError
+from pullback.graph.descriptor_text import parse_descriptor
 from pullback.graph.descriptors import (
     BufferAOTInput,
     CapturedAOTInput,
@@ -25,7 +26,6 @@ from pullback.graph.descriptors import (
     buffers,
     grad_of,
     params,
-    parse_descriptor,
     tangent_of,
 )
 from tests.graph.building import Builder

@@ -8,11 +8,14 @@ import numpy as np
 
 from pullback.declare.op import registry
 from pullback.ops import LATER
+from pullback.ops.later import FUNCTIONS
 
 __all__ = ["has_rule", "is_floating", "random_like", "registry", "tolerance"]
 
 for family in (*LATER, "random"):
     importlib.import_module(f"pullback.{family}")
+for family in FUNCTIONS:
+    importlib.import_module(f"pullback.ops.{family}")
 
 
 def is_floating(x):

@@ -24,13 +24,13 @@ Pieces of a split are views like any other here, since eager code may write to t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from pullback.aot._input_analysis import Steps, layout_in, relative, same_place
 from pullback.aot._metadata import OutputAliasInfo, OutputType
 from pullback.aot._trace import Primal, Trace
 from pullback.autograd._variable import edge_of, grad_fn, requires_grad
+from pullback.core.records import replace
 from pullback.errors import FunctionalizationError
 from pullback.payloads.traced import TracedArray
 from pullback.tensors.tensor import Tensor, is_inference, shared_counter, version_of
@@ -51,7 +51,9 @@ class Outputs:
     def __init__(self, trace: Trace, leaves: list[Any]) -> None:
         self.leaves = leaves
         self.inputs = list(trace.numbered())
+        self._index_inputs()
         self.bases: list[Tensor] = []  # intermediates that are returned because outputs are views of them
+        self.numbers: dict[int, int] = {}  # of these, by id
         self.introduced_by: list[int] = []
         self.first: dict[int, int] = {}  # id of a tensor: its first position
         self.on: dict[int, list[int]] = {}  # id of a storage: first positions of the outputs on it
@@ -67,6 +69,16 @@ class Outputs:
         self.infos: list[OutputAliasInfo] = []
         for position, leaf in enumerate(leaves):
             self.infos.append(self._info(position, leaf))
+
+    def _index_inputs(self) -> None:
+        """Tables of the inputs, by what each output is compared with: there may be thousands of both."""
+        self.slots: dict[int, int] = {}  # by id of the tensor
+        self.counted: dict[int, int] = {}  # by id of the version counter: the first input that has it
+        self.inputs_on: dict[int, list[tuple[int, Primal]]] = {}  # by id of the storage that it has now
+        for slot, primal in self.inputs:
+            self.slots.setdefault(id(primal.tensor), slot)
+            self.counted.setdefault(id(shared_counter(primal.tensor)), slot)
+            self.inputs_on.setdefault(id(primal.tensor._data.storage), []).append((slot, primal))
 
     def _info(self, position: int, leaf: Any) -> OutputAliasInfo:
         if not isinstance(leaf, Tensor):
@@ -118,16 +130,16 @@ class Outputs:
             view_steps=() if info is None or (at is None and not is_of_input) else info.steps,
             view_of_memory=is_of_input,
             version=version_of(leaf),
-            counter_of=next((k for k, p in self.inputs if p.tensor._counter is shared_counter(leaf)), None),
+            counter_of=self.counted.get(id(shared_counter(leaf))),
             counter=self.counters.setdefault(id(shared_counter(leaf)), len(self.counters)),
             inference=is_inference(leaf),
             retains_grad=leaf._meta is not None and leaf._meta.retains_grad,
         )
 
     def _kind(self, position: int, leaf: Tensor, connected: bool) -> Kind:
-        for slot, primal in self.inputs:
-            if primal.tensor is leaf:
-                return OutputType.is_input, slot, None
+        given = self.slots.get(id(leaf))
+        if given is not None:
+            return OutputType.is_input, given, None
         found = None if leaf._data.storage.frozen else self._input_behind(leaf)
         if leaf._data.storage.frozen and leaf._data.storage.slot is not None:
             raise FunctionalizationError(
@@ -157,7 +169,7 @@ class Outputs:
             counts = each[1].tensor._counter is leaf._counter
             return has_history, is_beginning, was_beginning, is_root, counts, len(base.steps) if is_beginning else 0
 
-        found = [each for each in self.inputs if each[1].tensor._data.storage is payload.storage]
+        found = self.inputs_on.get(id(payload.storage), [])
         if payload.storage.slot is None:  # memory made here that an input was given: views of that input know it
             found = [each for each in found if root_tensor(each[1].tensor) is root]
         return max(found, key=nearness) if found else None
@@ -182,12 +194,12 @@ class Outputs:
         at = self.first.get(id(base))
         if at is not None:
             return OutputType.alias_of_intermediate_base_is_user_output, at, base
-        for number, known in enumerate(self.bases):
-            if known is base:
-                return OutputType.alias_of_intermediate, number, base
+        number = self.numbers.setdefault(id(base), len(self.bases))
+        if number < len(self.bases):
+            return OutputType.alias_of_intermediate, number, base
         self.bases.append(base)
         self.introduced_by.append(position)
-        return OutputType.alias_of_intermediate_save_as_output, len(self.bases) - 1, base
+        return OutputType.alias_of_intermediate_save_as_output, number, base
 
 
 def root_tensor(tensor: Tensor) -> Tensor:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pullback.aot._any_call import capture
 from pullback.aot._capture import Capture, Options
 from pullback.aot._compilers import Compiler, Compilers
 from pullback.aot._explain import Explanation
@@ -21,15 +21,15 @@ from pullback.aot._partition import partition as split
 from pullback.aot._runtime import input_of
 from pullback.aot._signature import Signature, signature_of
 from pullback.aot._wrappers import arrays_of
-from pullback.aot._wrappers_capture import capture
 from pullback.core.axes import normalize_shape
 from pullback.core.pytree import unflatten
+from pullback.core.records import Record
 from pullback.graph.descriptors import PlainAOTOutput
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD
 from pullback.tensors.tensor import Tensor
 
-_CAPTURE_OPTIONS = tuple(Options.__dataclass_fields__)
+_CAPTURE_OPTIONS = Options.fields
 
 
 def spec(shape: Any, dtype: Any = float, requires_grad: bool = False, leaf: bool = True) -> ArraySpec:
@@ -41,8 +41,7 @@ def spec(shape: Any, dtype: Any = float, requires_grad: bool = False, leaf: bool
     return ArraySpec(normalize_shape(shape), np.dtype(dtype), requires_grad, leaf)
 
 
-@dataclass
-class Traced:
+class Traced(Record):
     """The forward graph of a function."""
 
     graph: Graph
@@ -72,8 +71,7 @@ class Traced:
         return unflatten(self.out_tree, outs), mutated
 
 
-@dataclass
-class Joint:
+class Joint(Record):
     """Forward and backward of a function in one graph."""
 
     graph: Graph

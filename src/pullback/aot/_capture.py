@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pullback.aot._analysis import Outputs
@@ -35,6 +34,7 @@ from pullback.aot._trials import BeginAgain, Trials
 from pullback.aot._wrappers import check_plain, is_wrapped
 from pullback.autograd._variable import grad_fn, is_leaf, requires_grad
 from pullback.core.pytree import flatten, unflatten
+from pullback.core.records import Record, field, replace
 from pullback.core.state import change_grad, current
 from pullback.declare.op import registry
 from pullback.errors import AliasError, AutogradError, TraceError
@@ -56,8 +56,7 @@ from pullback.tensors.tensor import Leaf, Tensor
 from pullback.tensors.views import view_of
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Record, frozen=True):
     """What a capture can be told."""
 
     keep_input_mutations: bool = True
@@ -75,8 +74,7 @@ class Options:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}")
 
 
-@dataclass
-class GraphInput:
+class GraphInput(Record):
     """One array that the compiled graph takes: where it comes from, and what happens to it."""
 
     desc: Any
@@ -98,8 +96,7 @@ class GraphInput:
         return is_same_leaf and type_of(memory_of(root)) == self.type and same_steps(steps, self.steps)
 
 
-@dataclass
-class Capture:
+class Capture(Record):
     """What is known of one captured call."""
 
     graph: Graph
@@ -356,8 +353,8 @@ class Maker:
         """The last value of an input. It must not be read from memory that another store has changed before."""
         is_moved = self.infos[id(primal)].mutates_metadata and not self.infos[id(primal)].mutates_storage_metadata
         value = primal.tensor._data.value if is_moved else primal.storage.base
-        others = {id(other) for other in self.trace.graph.inputs} - {id(primal.value)}
-        return self._copied(value) if id(root_of(value)) in others else value
+        root = root_of(value)
+        return self._copied(value) if root.node is None and root is not primal.value else value
 
     def _copied(self, value: Value) -> Value:
         order = "C" if value.type.strides is None else "K"
@@ -383,16 +380,17 @@ class Maker:
 
     def _graph_input(self, primal: Primal) -> GraphInput:
         is_base = isinstance(primal.desc, (SyntheticBaseAOTInput, ViewBaseAOTInput))
-        members = [slot for slot, member in self.trace.members.items() if member.storage is primal.storage]
+        given = self.trace.members.items() if is_base else ()
+        members = [slot for slot, member in given if member.storage is primal.storage]
         return GraphInput(
             desc=primal.desc,
             slot=primal.slots[0] if isinstance(primal.desc, PlainAOTInput) else None,
             capture=primal.original if isinstance(primal.desc, CapturedAOTInput) else None,
-            members=tuple(members) if is_base else (),
+            members=tuple(members),
             info=self.infos[id(primal)],
             wants_grad=primal.edge[0] is not None,
             type=primal.value.type,
-            steps={slot: self.trace.members[slot].payload.steps for slot in members} if is_base else {},
+            steps={slot: self.trace.members[slot].payload.steps for slot in members},
         )
 
     # Backward.

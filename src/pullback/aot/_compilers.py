@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pullback.aot._partition import Partition, partition
-from pullback.aot._stored_partition import stored_partition
+from pullback.aot import _later
 from pullback.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from pullback.aot._partition import Partition
 
 # Compiles a graph: called with the graph and the types of its inputs, returns a function of one list that it owns.
 Compiler = Callable[[Graph, list[Any]], Callable[[list[Any]], Sequence[Any]]]
@@ -50,7 +52,10 @@ class Compilers:
             "method": self.partitioner, "memory_budget": self.memory_budget, "static_inputs": static,
             "recompute_is_free": self.recompute_is_free,
         }  # fmt: skip
-        return stored_partition(graph, {"count": count, **settings}, lambda: partition(graph, count, **settings))
+        split: Partition = _later.stored_partition(
+            graph, {"count": count, **settings}, lambda: _later.partition(graph, count, **settings)
+        )
+        return split
 
 
 def flat(compiled: Any) -> Callable[..., Sequence[Any]]:

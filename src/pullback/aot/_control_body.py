@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from pullback.autograd._function_node import FunctionNode
 from pullback.autograd._node import Node
 from pullback.autograd._sparse import SparseGrad
 from pullback.autograd._variable import edge_of, requires_grad
+from pullback.core.records import Record
 from pullback.core.state import changed, current, next_stamp
 from pullback.declare.families import predicate
 from pullback.declare.op import Op, registry
@@ -45,8 +45,7 @@ detached = predicate("_detached", np.positive, ("x",), "it marks in graphs where
 detached.refuses("truth values have no sign", "bool")
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Record, frozen=True):
     """One input of a body: its shape and dtype, whether the tape follows it, and whether the body may write to it."""
 
     shape: tuple[int, ...]
@@ -154,8 +153,7 @@ class BodyTrace(Trace):
             yield
 
 
-@dataclass
-class TracedBody:
+class TracedBody(Record):
     """A body that ran once: its graph, the tensors that it took from outside, and its outputs with their history."""
 
     trace: BodyTrace
@@ -196,8 +194,7 @@ class TracedBody:
         return Joint(graph, len(self.outputs), roots)
 
 
-@dataclass(frozen=True)
-class Joint:
+class Joint(Record, frozen=True):
     """`[*inputs, *tangents] -> [*outputs, a gradient or None per input]`."""
 
     graph: Graph

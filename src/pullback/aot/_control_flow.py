@@ -14,9 +14,9 @@ operands are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pullback.core.records import Record, field
 from pullback.errors import TraceError
 from pullback.graph.graph import Graph
 from pullback.graph.ir import Program, Value
@@ -35,8 +35,7 @@ NO_LIMITS: Limits = frozenset()
 NO_GRAD = "no_grad"
 
 
-@dataclass(eq=False)
-class Cond:
+class Cond(Record, eq=False):
     """A choice between two graphs, which take and return the same."""
 
     true: Graph
@@ -62,8 +61,7 @@ class Cond:
         return (self.true, self.false)
 
 
-@dataclass(eq=False)
-class WhileLoop:
+class WhileLoop(Record, eq=False):
     """A loop of as many steps as its condition allows."""
 
     condition: Graph
@@ -89,8 +87,7 @@ class WhileLoop:
         return (self.condition, self.body)
 
 
-@dataclass(eq=False)
-class Scan:
+class Scan(Record, eq=False):
     """A loop over the slices of arrays."""
 
     body: Graph

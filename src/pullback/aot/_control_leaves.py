@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import optree
 
 from pullback.aot._wrappers import is_wrapped
+from pullback.core import pytree
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.spec import describe
 from pullback.core.state import current
@@ -59,7 +59,7 @@ class Tree:
 
 def paths(tree: Any, count: int) -> list[str]:
     """How to get from a tree to each of its leaves: `['h'][0]`."""
-    found = optree.tree_paths(tree, none_is_leaf=True, namespace="pullback")
+    found = pytree.paths(tree)
     return ["".join(f"[{key!r}]" for key in path) for path in found] if len(found) == count else [""] * count
 
 

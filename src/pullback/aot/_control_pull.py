@@ -11,7 +11,6 @@ A branch keeps nothing but its arguments: its gradient runs the forward part of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from pullback.aot._control_flow import (
 from pullback.aot._control_sums import Recipe, computed, without_sums
 from pullback.aot._masks import specialised
 from pullback.aot._partition import partition
+from pullback.core.records import Record, field
 from pullback.errors import AutogradError
 from pullback.graph.graph import Graph
 from pullback.graph.ir import Node, Value
@@ -104,8 +104,7 @@ def _branch_gradient(joint: Joint, defined: Sequence[bool], wanted: list[int], t
 # Scans ----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class ScanPull:
+class ScanPull(Record, eq=False):
     """A scan's body in two halves: one that also returns what the other needs, and the other."""
 
     forward: Graph  # returns carry, ys, and what is kept of a step
@@ -181,8 +180,7 @@ def with_kept(flow: Scan, pull: ScanPull) -> Scan:
     return pull.whole
 
 
-@dataclass(eq=False)
-class Reverse:
+class Reverse(Record, eq=False):
     """The scan of the gradients. The gradients of some constants are made of its results by `recipes`."""
 
     scan: Scan

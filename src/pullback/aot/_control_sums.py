@@ -10,9 +10,9 @@ Sums over values that are returned in this way, such as the gradient of a bias, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from pullback.core.records import Record
 from pullback.declare.op import registry
 from pullback.graph.graph import Graph
 from pullback.graph.ir import Node, Value
@@ -21,8 +21,7 @@ Recipe = tuple[Any, ...]
 YS, XS = "ys", "xs"  # where a factor is found: among what the loop returns, or among what it goes along
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(Record, frozen=True):
     """The body without the sums, and how they are made of what it returns. `recipes` has their places in the carry."""
 
     body: Graph

@@ -16,13 +16,11 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pullback.core.kept_files import is_private, keep, remove, shrink
+from pullback.core.kept_files import is_private, keep, make_private, remove, shrink
 
 VARIABLE = "PULLBACK_CACHE_DIR"
 MOST_BYTES = 64 << 20
@@ -43,17 +41,17 @@ def set_cache_dir(path: str | os.PathLike[str] | None) -> None:
     The directory is made if it is not there, readable for nobody else. Everything in it is executed: it must be yours.
     """
     global _chosen
-    _chosen = None if path is None else Path(path)
+    _chosen = None if path is None else os.fspath(path)
     if _chosen is not None:
-        _chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(_chosen)
 
 
-def cache_dir() -> Path | None:
+def cache_dir() -> str | None:
     """The directory of the cache; None if it is off."""
     if _chosen is not _UNSET:
         return _chosen
     named = os.environ.get(VARIABLE)
-    return Path(named) if named else None
+    return named or None
 
 
 def clear_cache() -> None:
@@ -61,7 +59,7 @@ def clear_cache() -> None:
     folder = cache_dir()
     if folder is not None:
         remove(folder, _SUFFIX)
-        remove(folder / OBJECTS, OBJECT_SUFFIX)
+        remove(os.path.join(folder, OBJECTS), OBJECT_SUFFIX)
 
 
 def key_of(kind: str, *parts: str) -> str:
@@ -86,19 +84,19 @@ def environment() -> tuple[str, ...]:
 
 
 def _package() -> str:
-    """This very version of Pullback, also while it is being worked on."""
-    return " ".join(sorted(_states(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")))
-
-
-def _states(folder: str, inside: str) -> Iterator[str]:
-    """Size and time of every file of source. There are hundreds, and the system tells of all in a folder at once."""
-    with os.scandir(folder) as found:
-        for each in found:
-            if each.name.endswith(".py"):
-                state = each.stat()
-                yield f"{inside}{each.name} {state.st_size} {state.st_mtime_ns}"
-            elif each.is_dir() and each.name != "__pycache__":
-                yield from _states(each.path, f"{inside}{each.name}/")
+    """This very version of Pullback, also while it is being worked on: size and time of every file of source. There are
+    hundreds, and the system tells of all in a folder at once."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    states, folders = [], [root]
+    for folder in folders:
+        with os.scandir(folder) as found:
+            for each in found:
+                if each.name.endswith(".py"):
+                    state = each.stat()
+                    states.append(f"{each.path[len(root) :]} {state.st_size} {state.st_mtime_ns}")
+                elif each.name != "__pycache__" and each.is_dir():
+                    folders.append(each.path)
+    return " ".join(sorted(states))
 
 
 # Reading and writing.
@@ -109,13 +107,14 @@ def load(key: str) -> Any:
     folder = cache_dir()
     if folder is None or not is_private(folder):
         return None
-    file = folder / f"{key}{_SUFFIX}"
+    path = os.path.join(folder, f"{key}{_SUFFIX}")
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            record = json.load(file)
         content = record["content"]
         if record["key"] != key or record["checksum"] != _checksum(content):
             return None
-        os.utime(file)  # it was used
+        os.utime(path)  # it was used
         return json.loads(content)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -10,11 +10,11 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pullback.aot import _later
 from pullback.aot._backward_effects import happens
 from pullback.aot._capture import Capture, GraphInput, Options
 from pullback.aot._compilers import Compilers, flat
@@ -22,9 +22,9 @@ from pullback.aot._draws import is_repeatable, nodes_in, sources_of
 from pullback.aot._fits import Fit
 from pullback.aot._masks import bits_of, sources_of_gradients, specialised, zeros
 from pullback.aot._metadata import OWN, MutationType
-from pullback.aot._partition import Partition
-from pullback.aot._private import with_private_copies
 from pullback.aot._stops import with_stops
+from pullback.core.collector import paused
+from pullback.core.records import replace
 from pullback.core.reports import reported
 from pullback.core.spec import spec_for
 from pullback.errors import HigherOrderError
@@ -33,6 +33,9 @@ from pullback.graph.descriptors import DummyAOTOutput
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD
 from pullback.graph.rewrite import shared
+
+if TYPE_CHECKING:
+    from pullback.aot._partition import Partition
 
 _MOST_MASKS = 8
 
@@ -57,7 +60,8 @@ class Entry:
         self.overwrites_inputs = any(
             info.mutation_type is not MutationType.NOT_MUTATED or info.version_bumps for info in infos
         )
-        self.has_short_way = False  # see _fast_call.py
+        # To find short ways for calls of this, see _fast_call.py: their sources and specs by id, or None for none.
+        self.attempts: list[tuple[Any, ...] | None] = []
         # The compiled backward for the gradient of the first output alone, once there is one, if nothing can go wrong
         # with it: nodes of calls from then on are fast.
         self.quick: Callable[..., Any] | None = None
@@ -107,7 +111,8 @@ class Entry:
             return
         with reported(f"partition of {len(graph.nodes)} nodes"):
             split = self.compilers.split(graph, captured.num_forward_outputs, self._static())
-        self.partition = split = with_private_copies(split, captured.inputs_read_later, captured.outputs_read_later)
+        split = _later.with_private_copies(split, captured.inputs_read_later, captured.outputs_read_later)
+        self.partition = split
         split.forward.name = "forward"
         split.backward.name = "backward"
         self.forward_graph = split.forward
@@ -138,7 +143,8 @@ class Entry:
             self.capture = replace(captured, graph=graph)
 
     def _compiled(self, compiler: Any, graph: Graph) -> Any:
-        compiled = compiler(graph, [value.type for value in graph.inputs])
+        with paused():
+            compiled = compiler(graph, [value.type for value in graph.inputs])
         self.compiled.append((graph.name, compiled))
         return compiled
 

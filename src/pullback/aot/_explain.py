@@ -14,13 +14,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import optree
-
 from pullback.aot._captured import name_of
 from pullback.aot._entry import Entry
 from pullback.aot._explain_text import page, table
 from pullback.aot._leaves import flatten_arguments
 from pullback.aot._metadata import MutationType
+from pullback.core import pytree
 from pullback.graph.cost import flops
 from pullback.graph.literals import type_text
 from pullback.graph.types import array_type, type_of
@@ -189,8 +188,7 @@ def _names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     except (TypeError, ValueError):
         parameters = []
     names = []
-    tree: Any = (args, kwargs)
-    for part, *path in optree.tree_paths(tree, none_is_leaf=True, namespace="pullback"):
+    for part, *path in pytree.paths((args, kwargs)):
         first, *rest = path
         if part == 0:
             known = first < len(parameters) and parameters[first].kind is not inspect.Parameter.VAR_POSITIONAL

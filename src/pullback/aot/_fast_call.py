@@ -19,84 +19,78 @@ compares the two.
 
 from __future__ import annotations
 
+from math import copysign
 from typing import Any
 
 import numpy as np
 
 from pullback.aot._captured import CapturedTensor
 from pullback.aot._draws import states_of
-from pullback.aot._node import CompiledBackward
-from pullback.aot._plain_calls import LITERALS, is_plain, is_plain_entry
-from pullback.autograd._accumulate import new_accumulator
+from pullback.aot._fast_results import ResultsWriter
+from pullback.aot._guards import leaf_key
+from pullback.aot._leaves import touching
+from pullback.aot._plain_calls import is_plain, is_plain_entry, is_usual
 from pullback.autograd._node import Node
-from pullback.autograd._variable import bump_version
-from pullback.core.pytree import unflatten
-from pullback.core.spec import spec_for
-from pullback.core.state import NORMAL, current, next_stamp
+from pullback.core.pytree import flatten
+from pullback.core.state import NORMAL, Modes, current
 from pullback.ops.creation import Defaults, get_default_dtype
 from pullback.tensors.tensor import Leaf, Tensor
-from pullback.tensors.versions import new_counter
 
 MISS: Any = object()
 
 _FEW = 4  # up to so many arguments are compared in pairs
 
 
-def fast_call(entry: Any, args: tuple[Any, ...], leaves: list[Any]) -> Any:
-    """A function of the positional arguments for calls like this one; None if such calls have no short way."""
-    modes = current()
-    if modes is not NORMAL and modes is not NORMAL.replace(grad=False):
-        return None
+def has_short_ways(modes: Modes) -> bool:
+    """Are there short ways for calls in these modes?"""
+    return modes is NORMAL or modes is NORMAL.replace(grad=False)
+
+
+def fast_call(entry: Any, args: tuple[Any, ...], leaves: list[Any], order: list[int] | None = None) -> Any:
+    """A function of the arguments for calls like this one, in the modes in force; None if such calls have no short way.
+    `order` has the positions of the arguments in the order of their leaves."""
     if not is_plain_entry(entry) or not all(is_plain(leaf) for leaf in leaves):
         return None
     writer = _Writer(entry, leaves)
-    return writer.compiled(args)
+    return writer.compiled(args, order)
 
 
-class _Writer:
-    """Writes the source of one short way. Arguments are called a0, a1, ... there, captured tensors c0, c1, ..., and
-    the array behind either has the same name with d_ in front."""
+class _Writer(ResultsWriter):
+    """Writes the source of one short way."""
 
     def __init__(self, entry: Any, leaves: list[Any]) -> None:
-        self.entry = entry
-        self.leaves = leaves
-        # A native function looks at arrays by itself, in a fraction of the time, and answers MISS.
+        super().__init__(entry, leaves)
         guarded = getattr(entry.compiled_forward, "guarded", None)
-        found = None if guarded is None else guarded(MISS)
-        self.guarded, self.places = (None, []) if found is None else found
-        self.scope: dict[str, Any] = {
-            "CompiledBackward": CompiledBackward, "Leaf": Leaf, "MISS": MISS, "Node": Node, "Tensor": Tensor,
-            "bump_version": bump_version, "current": current, "defaults": Defaults, "entry": entry,
-            "forward": self.guarded or entry.forward, "may_share_memory": np.may_share_memory, "modes": current(),
-            "ndarray": np.ndarray, "new_accumulator": new_accumulator, "new_counter": new_counter,
-            "next_stamp": next_stamp, "out_tree": entry.capture.out_tree, "real": get_default_dtype(),
-            "states_of": states_of, "tangent_specs": entry.tangent_specs, "unflatten": unflatten,
-        }  # fmt: skip
-        self.lines: list[str] = []
+        if guarded is not None and all(_array_of(leaf).flags.writeable for leaf in self.given):
+            found = guarded(MISS, (Tensor, "_data", self.new_tensors()))
+            if found is not None:
+                self.guarded, self.places = found
         self.steps: dict[Any, int] = {}  # on the ways to captured tensors, by place: several may have the same
         self.read: list[Any] = []  # the leaves that were met, in order
-        self.attached: list[tuple[str, int]] = []  # results with a history, and which output of the node they are
-        captured = iter(range(len(entry.fit.captured)))
-        self.names = [f"a{g.slot}" if g.slot is not None else f"c{next(captured)}" for g in entry.inputs]
-        self.given = [leaves[g.slot] if g.slot is not None else g.capture for g in entry.inputs]
+        self.scope.update({
+            "MISS": MISS, "Node": Node, "copysign": copysign, "current": current, "defaults": Defaults,
+            "flatten": flatten, "forward": self.guarded or entry.forward, "is_usual": is_usual, "leaf_key": leaf_key,
+            "may_share_memory": np.may_share_memory, "modes": current(), "ndarray": np.ndarray,
+            "real": get_default_dtype(), "states_of": states_of, "touching": touching,
+        })  # fmt: skip
 
-    def compiled(self, args: tuple[Any, ...]) -> Any:
+    def compiled(self, args: tuple[Any, ...], order: list[int] | None) -> Any:
         """The function."""
-        self._guards(args)
+        self._guards(args, order)
         if len(self.read) != len(self.leaves) or any(
             mine is not leaf for mine, leaf in zip(self.read, self.leaves, strict=True)
         ):
-            return None  # some container is not among those that are known here
+            return None  # these are not the leaves of these arguments
         if self.entry.draw_sources:
             self.lines.append("draws = states_of(entry.draw_sources)")
-        self.lines.append(f"r = forward({', '.join(f'd_{name}' for name in self.names)})")
-        if self.guarded is not None:
-            self._miss(["r is MISS"])
-        outputs = self._outputs()
-        if self.entry.is_training:
-            self._node()
-        self._count_writes()
-        self.lines.append(f"return {outputs}")
+        call = f"forward({', '.join(f'd_{name}' for name in self.names)})"
+        if self.guarded is None:
+            self.lines.append(f"r = {call}")
+        else:
+            self.lines += [f"r = {call}", "if r is MISS: return MISS"]
+        self.results()
+        if self.lines[-3:] == [f"r = {call}", "if r is MISS: return MISS", "return r"]:
+            self.lines[-3:] = [f"return {call}"]
         body = "\n    ".join(self.lines)
         source = f"def call(args):\n    {body}\n"
         exec(compile(source, "<pull of a compiled call>", "exec"), self.scope)
@@ -106,8 +100,8 @@ class _Writer:
 
     # Guards.
 
-    def _guards(self, args: tuple[Any, ...]) -> None:
-        self._sequence(args, "args")
+    def _guards(self, args: tuple[Any, ...], order: list[int] | None) -> None:
+        self._sequence(args, "args", order)
         for number, captured in enumerate(self.entry.fit.captured):
             self._captured(captured, f"c{number}")
         arrays = [f"a{k}" for k, leaf in enumerate(self.leaves) if isinstance(leaf, (Tensor, np.ndarray))]
@@ -121,19 +115,25 @@ class _Writer:
     def _keep_apart(self, names: list[str]) -> None:
         """What is written may share no memory with anything else."""
         written = [name for name, given in zip(self.names, self.entry.inputs, strict=True) if given.info.mutates_data]
-        pairs = {tuple(sorted((one, other))) for one in written for other in names if one != other}
-        if pairs:
+        if not written or len(names) < 2:
+            return
+        if len(written) <= _FEW:
+            pairs = {tuple(sorted((one, other))) for one in written for other in names if one != other}
             self._miss([f"may_share_memory(d_{one}, d_{other})" for one, other in sorted(pairs)])
+        else:
+            self.scope["written"] = {place for place, name in enumerate(names) if name in set(written)}
+            self._miss([f"next(touching(({', '.join(f'd_{name}' for name in names)}), written), None) is not None"])
 
-    def _sequence(self, values: Any, name: str) -> None:
-        """Take a tuple or list apart, and what is in it."""
+    def _sequence(self, values: Any, name: str, order: list[int] | None = None) -> None:
+        """Take a tuple or list apart, and what is in it, in this order."""
         wrong = [] if name == "args" else [f"type({name}) is not {type(values).__name__}"]
         self._miss([*wrong, f"len({name}) != {len(values)}"])
         if not values:
             return
         position = len(self.lines)
         self.lines.append("")
-        parts = [self._value(value, f"{name}_{k}") for k, value in enumerate(values)]
+        made = {k: self._value(values[k], f"{name}_{k}") for k in order or range(len(values))}
+        parts = [made[k] for k in range(len(values))]
         # The names are known only now: leaves are numbered through, in the order in which they are met.
         self.lines[position] = f"{', '.join(parts)}, = {name}"
 
@@ -149,10 +149,25 @@ class _Writer:
         """Guards of one value; returns what it is called."""
         if type(value) in (tuple, list):
             self._sequence(value, name)
-            return name
-        if type(value) is dict and all(type(key) is str for key in value):
+        elif type(value) is dict and all(type(key) is str for key in value):
             self._mapping(value, name)
-            return name
+        elif flatten(value)[1].is_leaf():
+            return self._leaf(value)
+        else:
+            self._tree_of(value, name)
+        return name
+
+    def _tree_of(self, value: Any, name: str) -> None:
+        """Take a container of another kind apart."""
+        leaves, self.scope[f"tree_{name}"] = flatten(value)
+        self.lines.append(f"parts_{name}, its_tree = flatten({name})")
+        self._miss([f"its_tree != tree_{name}"])
+        if leaves:
+            position = len(self.lines)
+            self.lines.append("")
+            self.lines[position] = f"{', '.join([self._leaf(leaf) for leaf in leaves])}, = parts_{name}"
+
+    def _leaf(self, value: Any) -> str:
         name = f"a{len(self.read)}"
         self.read.append(value)
         if type(value) is Tensor:
@@ -161,9 +176,22 @@ class _Writer:
             self._array(value, name)
         elif value is None:
             self._miss([f"{name} is not None"])
-        elif type(value) in (*LITERALS, float):
-            self._miss([f"type({name}) is not {type(value).__name__}", f"{name} != {value!r}"])
+        else:
+            self._literal(value, name)
         return name
+
+    def _literal(self, value: Any, name: str) -> None:
+        kind = self.scope[f"type_{name}"] = type(value)
+        if isinstance(value, (np.number, np.bool_)):
+            self.scope[f"value_{name}"] = value.tobytes()  # tells zeros apart, and two NaN are equal
+            self._miss([f"type({name}) is not type_{name}", f"{name}.tobytes() != value_{name}"])
+        elif kind in (int, bool, str) or (kind is float and value == value):
+            sign = [f"copysign(1, {name}) != {copysign(1, value)}"] if kind is float and value == 0 else []
+            self.scope[f"value_{name}"] = value
+            self._miss([f"type({name}) is not type_{name}", f"{name} != value_{name}", *sign])
+        else:
+            self.scope[f"key_{name}"] = leaf_key(value)
+            self._miss([f"leaf_key({name}) != key_{name}"])
 
     def _tensor(self, tensor: Tensor, name: str, wrong: list[str]) -> None:
         self.scope[f"spec_{name}"] = tensor._spec
@@ -172,20 +200,30 @@ class _Writer:
             else f"type({name}._node) is not Leaf" if type(tensor._node) is Leaf
             else f"not isinstance({name}._node, Node)"
         )  # fmt: skip
-        self._miss([*wrong, f"{name}._spec is not spec_{name}", f"{name}._extra is not None", kind])
+        extra = f"{name}._extra is not None"
+        if tensor._extra is not None:
+            extra = f"({extra} and not is_usual({name}))"
+        self._miss([*wrong, f"{name}._spec is not spec_{name}", extra, kind])
         self.lines.append(f"d_{name} = {name}._data")
-        if self.guarded is None:
-            self._miss([f"not d_{name}.flags.carray"])
+        self._layout(tensor._data, name, [])
 
     def _array(self, array: Any, name: str) -> None:
         self.scope[f"shape_{name}"], self.scope[f"dtype_{name}"] = array.shape, array.dtype
         self.lines.append(f"d_{name} = {name}")
-        if self.guarded is not None:
-            return
-        self._miss([
-            f"type({name}) is not ndarray", f"{name}.shape != shape_{name}", f"{name}.dtype is not dtype_{name}",
-            f"not {name}.flags.carray",
+        self._layout(array, name, [
+            f"type({name}) is not ndarray", f"{name}.shape != shape_{name}", f"{name}.dtype is not dtype_{name}"
         ])  # fmt: skip
+
+    def _layout(self, array: Any, name: str, wrong: list[str]) -> None:
+        """What a native function looks at by itself."""
+        if self.guarded is not None and name in self.names:
+            return
+        if array.flags.carray:
+            self._miss([*wrong, f"not d_{name}.flags.carray"])
+        else:
+            self.scope[f"strides_{name}"] = array.strides
+            is_writeable = f"d_{name}.flags.behaved is not {array.flags.behaved}"
+            self._miss([*wrong, f"d_{name}.strides != strides_{name}", is_writeable])
 
     def _captured(self, captured: CapturedTensor, name: str) -> None:
         self.scope[name] = captured.tensor
@@ -206,118 +244,6 @@ class _Writer:
     def _miss(self, conditions: list[str]) -> None:
         self.lines.append(f"if {' or '.join(conditions)}: return MISS")
 
-    # Results.
 
-    def _count_writes(self) -> None:
-        for name, leaf, given in zip(self.names, self.given, self.entry.inputs, strict=True):
-            if type(leaf) is Tensor:
-                self.lines += [f"bump_version({name}, d_{name})"] * given.info.version_bumps
-
-    def _outputs(self) -> str:
-        """Lines that make the tensors of the results; returns the expression of the whole result."""
-        names = []
-        for position, info in enumerate(self.entry.meta.output_info):
-            value = self.entry.capture.graph.outputs[self._first() + position]
-            name = f"t{position}"
-            self.scope[f"spec_{name}"] = spec_for(value.type.shape, value.type.dtype)
-            self.lines += [
-                f"{name} = Tensor()", f"{name}._data = {self._output(self._first() + position)}",
-                f"{name}._spec = spec_{name}",
-                f"{name}._node = {name}._counter = {name}._extra = {name}._meta = None",
-            ]  # fmt: skip
-            if info.requires_grad_for_backward:
-                self.attached.append((name, len(self.attached)))
-            names.append(name)
-        tree = self.entry.capture.out_tree
-        if tree.is_leaf():
-            return names[0]
-        if tree.type is tuple and all(child.is_leaf() for child in tree.children()):
-            return f"({', '.join(names)}{',' if names else ''})"
-        return f"unflatten(out_tree, [{', '.join(names)}])"
-
-    def _output(self, k: int) -> str:
-        """An output of the graph."""
-        if self.guarded is None:
-            return f"r[{k}]"
-        kind, number = self.places[k]
-        return f"r[{number}]" if kind == "result" else f"d_{self.names[number]}"
-
-    def _saved(self) -> str:
-        count = self.entry.capture.num_forward_outputs
-        if self.guarded is None:
-            return f"tuple(r[{count}:])"
-        return f"({_listed([self._output(count + k) for k in range(len(self.entry.saved))])})"
-
-    def _first(self) -> int:
-        entry = self.entry
-        return entry.capture.num_forward_outputs - len(entry.meta.output_info)
-
-    def _node(self) -> None:
-        entry = self.entry
-        behind = [self._edge(k) for k in range(len(entry.inputs))]
-        for name, leaf in zip(self.names, self.given, strict=True):
-            if type(leaf) is Tensor:
-                self.lines += [f"v_{name} = {name}._counter", f"v_{name} = 0 if v_{name} is None else v_{name}.value"]
-            else:
-                self.lines.append(f"v_{name} = 0")
-        keeps = entry.options.higher_order == "retrace"
-        self.lines += [
-            "node = CompiledBackward()", "node.entry = entry", f"node.next = ({_listed(behind)})",
-            "node.next_nr = node.rare = None", "node.output_specs = tangent_specs",
-            f"node.num_outputs = {len(entry.tangent_specs)}", "node.spec = tangent_specs[0]",
-            f"node.primals = {f'({_listed(self.names)})' if keeps else 'None'}",
-            f"node.versions = ({_listed([f'v_{name}' for name in self.names])})",
-            f"node.saved = {self._saved()}", "node.seq = next_stamp()",
-            "node.quick = quick = entry.quick", "node.is_fast = quick is not None",
-            f"node.goes_to_leaves = {self._goes_to_leaves()}",
-        ]  # fmt: skip
-        if entry.draw_sources:
-            self.lines.append("node.draws = draws")
-        for name, number in self.attached:
-            self.lines.append(f"{name}._node = node")
-            if number:
-                self.lines.append(f"{name}._nr = {number}")
-        self._watch()
-
-    def _edge(self, k: int) -> str:
-        """What the gradient of an input goes to."""
-        entry, name, leaf = self.entry, self.names[k], self.given[k]
-        if not entry.inputs[k].wants_grad or not entry.reaches[k]:
-            return "None"
-        if type(leaf._node) is not Leaf:
-            return f"{name}._node"
-        self.lines += [
-            f"n{k} = {name}._node.accumulator",
-            f"n{k} = None if n{k} is None else n{k}()",
-            f"if n{k} is None: n{k} = new_accumulator({name})",
-        ]
-        return f"n{k}"
-
-    def _goes_to_leaves(self) -> str:
-        """Do the gradients go to leaves, to each one? What is captured may also be given."""
-        edges = [k for k in range(len(self.names)) if self.entry.inputs[k].wants_grad and self.entry.reaches[k]]
-        if not all(type(self.given[k]._node) is Leaf for k in edges):
-            return "False"
-        given = [k for k in edges if self.entry.inputs[k].slot is not None]
-        captured = [k for k in edges if k not in given]
-        return " and ".join(["quick is not None", *(f"n{k} is not n{c}" for k in given for c in captured)])
-
-    def _watch(self) -> None:
-        """What is saved and may be written by others is compared with its version when it is read."""
-        watched = []
-        for position, saved in enumerate(self.entry.saved):
-            if not saved.is_checked:
-                continue
-            if saved.input_index is not None:
-                if type(self.given[saved.input_index]) is Tensor:
-                    name = self.names[saved.input_index]
-                    watched.append(f"({position}, {name}, None, v_{name})")
-            else:
-                name = f"t{saved.output_index - self._first()}"
-                self.lines.append(f"if {name}._counter is None: {name}._counter = new_counter()")
-                watched.append(f"({position}, None, {name}._counter, 0)")
-        self.lines.append(f"node.watched = ({_listed(watched)})")
-
-
-def _listed(parts: list[str]) -> str:
-    return "".join(f"{part}, " for part in parts)
+def _array_of(leaf: Any) -> Any:
+    return leaf._data if type(leaf) is Tensor else leaf

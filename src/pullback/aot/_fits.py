@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pullback.aot._capture import Capture
 from pullback.aot._captured import captured_tensors
+from pullback.aot._leaves import array_of, touching
 from pullback.graph.descriptors import PlainAOTInput, SyntheticBaseAOTInput
 from pullback.tensors.tensor import Tensor
-from pullback.tensors.versions import overlap
 from pullback.tensors.views import view_of
 
 
@@ -43,30 +43,20 @@ class Fit:
         return self._overlap(leaves)
 
     def _overlap(self, leaves: list[Any]) -> str | None:
-        for name, mine in self._written(leaves):
-            for slot, leaf in enumerate(leaves):
-                if leaf is not mine and _is_array(leaf) and _overlap(mine, leaf):
-                    return f"{name} and args[{slot}] overlap, and one of them is written"
-            for captured in self.captured:
-                if captured.tensor is not mine and _overlap(mine, captured.tensor):
-                    return f"{name} and {captured.name} overlap, and one of them is written"
-        for group in self.groups:
-            members = [leaves[slot] for slot in group]
-            others = [(slot, x) for slot, x in enumerate(leaves) if slot not in group and _is_array(x)]
-            for slot, leaf in others:
-                if any(_overlap(leaf, member) for member in members):
-                    return f"args[{slot}] overlaps arguments of which one is written"
+        known: list[tuple[str, Any]] = [(f"args[{slot}]", leaf) for slot, leaf in enumerate(leaves)]
+        known += [(captured.name, captured.tensor) for captured in self.captured]
+        known = [(name, leaf) for name, leaf in known if isinstance(array_of(leaf), np.ndarray)]
+        written = {id(leaves[slot]) for slot in self.written_slots} | set(map(id, self.written_captures))
+        members = {id(leaves[slot]): number for number, group in enumerate(self.groups) for slot in group}
+        asked = {at for at, (_, leaf) in enumerate(known) if id(leaf) in written or id(leaf) in members}
+        for at, other in touching([array_of(leaf) for _, leaf in known], asked):
+            mine, theirs = id(known[at][1]), id(known[other][1])
+            if mine != theirs and (mine not in members or members[mine] != members.get(theirs)):
+                return f"{known[at][0]} and {known[other][0]} overlap, and one of them is written"
         for base in self.bases:
             if not base.has_base_of(leaves):
                 return f"the arguments {', '.join(map(str, base.members))} do not overlap as they did"
         return None
-
-    def _written(self, leaves: list[Any]) -> Iterator[tuple[str, Any]]:
-        for slot in self.written_slots:
-            yield f"args[{slot}]", leaves[slot]
-        for captured in self.captured:
-            if any(captured.tensor is each for each in self.written_captures):
-                yield captured.name, captured.tensor
 
 
 def _slot_of(desc: Any) -> int:
@@ -79,16 +69,3 @@ def _slot_of(desc: Any) -> int:
 def _base_of(leaf: Any) -> Any:
     info = view_of(leaf) if isinstance(leaf, Tensor) else None
     return None if info is None else info.base
-
-
-def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, (Tensor, np.ndarray))
-
-
-def _overlap(first: Any, second: Any) -> bool:
-    mine, theirs = _memory(first), _memory(second)
-    return bool(np.may_share_memory(mine, theirs)) and overlap(mine, theirs)
-
-
-def _memory(leaf: Any) -> Any:
-    return leaf._data if isinstance(leaf, Tensor) else leaf

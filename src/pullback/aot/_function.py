@@ -14,25 +14,24 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pullback import aot
+from pullback.aot._any_call import capture, entry_for, has_wrappers, is_capturable, run
 from pullback.aot._capture import Capture, Options
 from pullback.aot._compilers import Compilers
 from pullback.aot._dynamic import DynamicTable
 from pullback.aot._entry import Entry
-from pullback.aot._fast_call import MISS, fast_call
+from pullback.aot._fast_call import MISS, fast_call, has_short_ways
 from pullback.aot._guards import call_key, difference, leaf_key
 from pullback.aot._inside import Inside
 from pullback.aot._leaves import flatten_arguments
 from pullback.aot._methods import BoundMethods
-from pullback.aot._wrappers_capture import capture, has_wrappers, is_capturable
-from pullback.aot._wrappers_entry import entry_for
-from pullback.aot._wrappers_runtime import run
+from pullback.aot._short_ways import ShortWays
 from pullback.core.collector import paused
+from pullback.core.records import replace
 from pullback.core.reports import reported
 from pullback.core.state import current, open_levels
 from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, TraceError
@@ -42,7 +41,7 @@ from pullback.tensors.tensor import Tensor
 PROCESS_LIMIT = 256
 """How many captures all functions together may have, not counting the first of each."""
 
-_MOST_SHORT_WAYS = 8  # each is tried in turn
+_MOST_ATTEMPTS = 3  # to find a short way for calls of one capture, which may differ in what is no part of their key
 
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
@@ -64,6 +63,8 @@ EAGER = _Eager()
 
 class CompiledFunction(Inside):
     """A function that is captured when it is called with a new kind of arguments, and otherwise runs compiled."""
+
+    __slots__ = ("_calls", "_hits")  # read at every call, and found sooner here than in a dictionary
 
     def __init__(
         self, function: Callable[..., Any], compilers: Compilers, options: Options, *, fallback: str = "raise",
@@ -94,9 +95,9 @@ class CompiledFunction(Inside):
 
     def _forget(self) -> None:
         self._entries: dict[Any, list[Any]] = {}
-        self._calls: tuple[Any, ...] = ()  # short ways, the newest first
-        # The same for calls with keyword arguments, by the number of the others and the names.
-        self._calls_by_names: dict[tuple[int, tuple[str, ...]], tuple[Any, ...]] = {}
+        self._calls: tuple[Any, ...] = ()  # short ways to be tried
+        # All of them, by the number of positional arguments and the names of the others in the order of the call.
+        self._ways: dict[tuple[Any, ...], ShortWays] = {(): ShortWays()}
         self._hits = 0
         self._misses = 0
         self._last_key: Any = None
@@ -115,13 +116,14 @@ class CompiledFunction(Inside):
                     self._hits += 1
                     return result
         else:
-            names = tuple(sorted(kwargs))
-            given = (*args, *[kwargs[name] for name in names])
-            for call in self._calls_by_names.get((len(args), names), ()):
-                result = call(given)
-                if result is not MISS:
-                    self._hits += 1
-                    return result
+            ways = self._ways.get((len(args), *kwargs))
+            if ways is not None:
+                given = (*args, *kwargs.values())
+                for call in ways.calls:
+                    result = call(given)
+                    if result is not MISS:
+                        self._hits += 1
+                        return result
         modes = current()
         if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
             return self._as_a_part(args, kwargs)
@@ -133,10 +135,10 @@ class CompiledFunction(Inside):
         entry = self._found(key, leaves)
         if entry is None:
             entry = self._compile(key, leaves, structure)
-            if entry is not EAGER:
-                self._shorten(entry, args, kwargs, leaves)
         elif entry is not EAGER:
             self._hits += 1
+        if entry is not EAGER and len(entry.attempts) < _MOST_ATTEMPTS:
+            self._shorten(entry, args, kwargs, leaves)
         return self.function(*args, **kwargs) if entry is EAGER else run(entry, leaves)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -169,20 +171,22 @@ class CompiledFunction(Inside):
         return None
 
     def _shorten(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
-        """Give calls like this one a short way, if there is one. Keyword arguments stand behind the others there."""
-        if entry.capture.flat is not None:
+        """Give calls like this one a short way, if there is one."""
+        if entry.capture.flat is not None or not has_short_ways(current()):
             return
-        names = tuple(sorted(kwargs))
-        call = fast_call(entry, (*args, *[kwargs[name] for name in names]), leaves)
+        given = (*args, *kwargs.values())
+        order = [*range(len(args)), *(len(args) + k for k in _sorted_positions(kwargs))]
+        call = fast_call(entry, given, leaves, order)
+        specs = [id(leaf._spec) for leaf in leaves if isinstance(leaf, Tensor)]
+        attempt = None if call is None else (call.source, *specs)
         with self._lock:
-            if call is None or entry.has_short_way:
-                return
-            entry.has_short_way = True
-            if not names:
-                self._calls = (call, *self._calls[: _MOST_SHORT_WAYS - 1])
-            else:
-                others = self._calls_by_names.get((len(args), names), ())
-                self._calls_by_names[len(args), names] = (call, *others[: _MOST_SHORT_WAYS - 1])
+            # A short way misses its own call where native code is made anew.
+            is_new = call is not None and attempt not in entry.attempts
+            entry.attempts.append(attempt)
+            if is_new:
+                ways = self._ways.setdefault((len(args), *kwargs) if kwargs else (), ShortWays())
+                ways.add(call, given)
+                self._calls = self._ways[()].calls
 
     # Compiling.
 
@@ -320,6 +324,12 @@ def compiled_gradients(
     are computed all the same."""
     own = replace(options, static_inputs=(), joint_pass=None, strict=False, dynamic=False)
     return CompiledFunction(function, compilers, own, fallback="eager")
+
+
+def _sorted_positions(kwargs: dict[str, Any]) -> list[int]:
+    """The positions of keyword arguments in the order of their leaves."""
+    names = list(kwargs)
+    return sorted(range(len(names)), key=names.__getitem__)
 
 
 def _recompiled() -> int:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
-import optree
 from numpy.lib.array_utils import byte_bounds
 
-from pullback.core.pytree import flatten
+from pullback.core.pytree import flatten, paths
 from pullback.errors import UnsupportedTypeError
 from pullback.tensors.tensor import Tensor
 from pullback.tensors.versions import overlap
+
+Array = np.ndarray[Any, Any]
 
 _STATIC = (
     int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, type(Ellipsis), enum.Enum, type,
@@ -52,8 +54,8 @@ def check_leaves(tree: Any, leaves: Sequence[Any], what: str) -> None:
     """Raise if a leaf is of a type that is neither an array nor a literal."""
     for position, leaf in enumerate(leaves):
         if not (is_leaf_type(leaf) or callable(leaf)):
-            paths = optree.tree_paths(tree, none_is_leaf=True, namespace="pullback")
-            path = "".join(f"[{key!r}]" for key in paths[position]) if position < len(paths) else f"[{position}]"
+            found = paths(tree)
+            path = "".join(f"[{key!r}]" for key in found[position]) if position < len(found) else f"[{position}]"
             raise UnsupportedTypeError(
                 f"{what}{path} is of type {type(leaf).__name__}, which a captured function can not have",
                 why="a graph has arrays, and literals that are part of it",
@@ -66,26 +68,30 @@ def flatten_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[li
     return flatten((args, kwargs)) if kwargs else flatten((args, {}))
 
 
-def array_of(leaf: Any) -> np.ndarray[Any, Any]:
+def array_of(leaf: Any) -> Array:
     """The memory behind an array leaf."""
     return leaf._data if isinstance(leaf, Tensor) else leaf
 
 
-def overlapping(arrays: dict[int, np.ndarray[Any, Any]]) -> list[tuple[int, ...]]:
+def overlapping(arrays: dict[int, Array]) -> list[tuple[int, ...]]:
     """Groups of slots whose arrays share memory, directly or through each other."""
-    spans = sorted((*byte_bounds(array), slot) for slot, array in arrays.items() if array.size)
-    groups: list[set[int]] = []
-    for position, (_, high, slot) in enumerate(spans):
-        for other_low, _, other in spans[position + 1 :]:
-            if other_low >= high:
+    slots = list(arrays)
+    group_of: dict[int, set[int]] = {}
+    for first, second in touching([arrays[slot] for slot in slots]):
+        merged = group_of.get(slots[first], {slots[first]}) | group_of.get(slots[second], {slots[second]})
+        group_of.update(dict.fromkeys(merged, merged))
+    return sorted({tuple(sorted(group)) for group in group_of.values()})
+
+
+def touching(arrays: Sequence[Array], asked: Collection[int] | None = None) -> Iterator[tuple[int, int]]:
+    """The pairs of positions whose arrays have an element in common, where one of the two is `asked` about if that is
+    given. There may be thousands: they are compared with their neighbours in memory, and owners of theirs with none."""
+    if all(array.flags.owndata for array in arrays) and len(set(map(id, arrays))) == len(arrays):
+        return
+    spans = sorted((*byte_bounds(array), position) for position, array in enumerate(arrays) if array.size)
+    for place, (_, high, first) in enumerate(spans):
+        for low, _, second in islice(spans, place + 1, None):
+            if low >= high:
                 break
-            if overlap(arrays[slot], arrays[other]):
-                merged = {slot, other}
-                apart = []
-                for group in groups:
-                    if group & merged:
-                        merged |= group
-                    else:
-                        apart.append(group)
-                groups = [*apart, merged]
-    return sorted(tuple(sorted(group)) for group in groups)
+            if (asked is None or first in asked or second in asked) and overlap(arrays[first], arrays[second]):
+                yield first, second

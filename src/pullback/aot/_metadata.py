@@ -7,11 +7,11 @@ the function itself would have done. `str()` of it is a table.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from pullback.core.records import Record, field, replace
 from pullback.declare.steps import ViewStep
 
 # Where a view lies in memory: shape, strides in bytes, offset in bytes, dtype.
@@ -39,8 +39,7 @@ class MutationType(enum.Enum):
     MUTATED_OUT_GRAPH = 3  # the runtime, after the graph
 
 
-@dataclass(frozen=True)
-class InputAliasInfo:
+class InputAliasInfo(Record, frozen=True):
     """What the function does to one leaf of its arguments."""
 
     is_leaf: bool
@@ -79,8 +78,7 @@ class InputAliasInfo:
         return is_written or (self.mutates_storage_metadata and self.swapped_to is None)
 
 
-@dataclass(frozen=True)
-class OutputAliasInfo:
+class OutputAliasInfo(Record, frozen=True):
     """What one leaf of the results is."""
 
     output_type: OutputType
@@ -112,8 +110,7 @@ class OutputAliasInfo:
     literal: Any = None  # the result itself, where it is no array
 
 
-@dataclass(frozen=True)
-class MemoryFormatMeta:
+class MemoryFormatMeta(Record, frozen=True):
     """The layout in which a tangent is expected."""
 
     size: tuple[int, ...]
@@ -121,8 +118,7 @@ class MemoryFormatMeta:
     memory_format: str | None = None
 
 
-@dataclass
-class ViewAndMutationMeta:
+class ViewAndMutationMeta(Record):
     """Everything about one captured function that its graphs do not say."""
 
     input_info: list[InputAliasInfo]
@@ -280,7 +276,7 @@ OF_INTERMEDIATES = frozenset({
 
 def asdict_shallow(info: Any) -> dict[str, Any]:
     """The fields of a record."""
-    return {name: getattr(info, name) for name in info.__dataclass_fields__}
+    return {name: getattr(info, name) for name in info.fields}
 
 
 def _text(error: BaseException | None) -> str | None:

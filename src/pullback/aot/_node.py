@@ -25,15 +25,13 @@ class CompiledBackward(Node):
     could change them: inputs, outputs, and everything if there are hooks on saved values."""
 
     __slots__ = (
-        "draws", "entry", "goes_to_leaves", "is_fast", "next_nr", "num_outputs", "output_specs", "primals", "quick",
-        "saved", "versions", "watched", "written",
+        "draws", "entry", "goes_to_leaves", "is_fast", "next_nr", "primals", "saved", "versions", "watched", "written",
     )  # fmt: skip
 
     draws: Any  # where generators were when the call began; unset if it draws nothing
     entry: Any
-    output_specs: tuple[Spec | None, ...]
+    is_fast: bool  # `pull` may be called: the backward graph for the first output alone is there, and nothing unusual
     primals: tuple[Any, ...] | None  # the inputs themselves, for derivatives of the backward pass
-    quick: Any  # what `pull` calls: the backward graph for the first output alone; unset if it is not `is_fast`
     versions: tuple[int, ...]
     saved: tuple[Any, ...] | None
     written: tuple[tuple[Any, int], ...]  # inputs that the backward pass writes to, and how often; unset if none
@@ -46,8 +44,6 @@ class CompiledBackward(Node):
         node.entry = entry
         node.next = tuple([edge[0] for edge in edges])
         node.next_nr = tuple([edge[1] for edge in edges]) if any(edge[1] for edge in edges) else None
-        node.output_specs = entry.tangent_specs
-        node.num_outputs = len(entry.tangent_specs)
         node.spec = entry.tangent_specs[0]
         node.primals = primals
         node.note_versions()
@@ -64,7 +60,13 @@ class CompiledBackward(Node):
 
     @property
     def specs(self) -> tuple[Spec | None, ...]:
-        return self.output_specs
+        specs: tuple[Spec | None, ...] = self.entry.tangent_specs
+        return specs
+
+    @property
+    def num_outputs(self) -> int:  # type: ignore[override]
+        """How many outputs of the function have a history."""
+        return len(self.entry.tangent_specs)
 
     def name(self) -> str:
         return "CompiledBackward"
@@ -103,7 +105,7 @@ class CompiledBackward(Node):
         """`evaluate` and `release`, for the gradient of the first output alone and a node that saved only arrays."""
         entry = self.entry
         saved = self._checked_values(entry.first_alone)
-        gradients: tuple[Any, ...] = self.quick(*saved, entry.fitting_tangent(0, gradient))
+        gradients: tuple[Any, ...] = entry.quick(*saved, entry.fitting_tangent(0, gradient))
         if not keep:
             self.saved, self.watched = None if saved else saved, ()
             self.primals = None if self.primals is None else ()

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from pullback.aot._partition_account import donated, statistics
 from pullback.aot._partition_budget import within_budget
@@ -24,6 +23,7 @@ from pullback.aot._partition_extract import Carried, Halves, extract
 from pullback.aot._partition_joint import JointAnalysis, analyse
 from pullback.aot._partition_knapsack import SOLVERS
 from pullback.aot._partition_tags import Policy
+from pullback.core.records import Record, field
 from pullback.errors import PartitionError
 from pullback.graph.aliasing import root_of
 from pullback.graph.descriptors import Descriptor
@@ -33,8 +33,7 @@ from pullback.graph.ir import Node, Value
 METHODS = ("auto", "default", "min_cut")
 
 
-@dataclass(frozen=True)
-class SavedValue:
+class SavedValue(Record, frozen=True):
     """One array that forward hands to backward."""
 
     name: str  # 'args[0]' for an input, 'sin' for a result of sin, 'copy(args[0])' for a copy made before a write
@@ -51,8 +50,7 @@ class SavedValue:
     output_index: int | None  # the first output of forward that shares its memory
 
 
-@dataclass(frozen=True)
-class Partition:
+class Partition(Record, frozen=True):
     """The two halves of a joint graph. `recomputed` are nodes of `backward` that `forward` computes too."""
 
     forward: Graph

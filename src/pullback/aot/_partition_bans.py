@@ -6,11 +6,10 @@ cost time: each is a heuristic, and a memory budget switches them off one after 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pullback.aot._op_classes import is_denied, is_fusible, is_recomputable
 from pullback.aot._partition_joint import JointAnalysis, reads
 from pullback.aot._partition_tags import MUST_SAVE, PREFER_SAVE, is_recompute
+from pullback.core.records import Record
 from pullback.graph.ir import Node
 
 LONGEST_CHAIN = 100
@@ -20,8 +19,7 @@ REDUCTION_FACTOR = 4
 """A result so many times smaller than its operands is cheap to keep."""
 
 
-@dataclass(frozen=True)
-class BanRules:
+class BanRules(Record, frozen=True):
     """The rules that can be switched off. Without `only_listed`, only random and heavy operators are kept out."""
 
     preferred: bool = True

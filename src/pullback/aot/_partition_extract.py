@@ -18,11 +18,11 @@ else they need comes right before its first use, so that recomputed values live 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from pullback.aot._partition_joint import JointAnalysis, reads
+from pullback.core.records import Record
 from pullback.declare.op import registry
 from pullback.errors import PartitionError
 from pullback.graph.aliasing import root_of
@@ -33,8 +33,7 @@ from pullback.graph.rewrite import keep_remarks, keeps_its_place
 from pullback.graph.types import ArrayType, type_of
 
 
-@dataclass(frozen=True)
-class Carried:
+class Carried(Record, frozen=True):
     """One value on its way from forward to backward."""
 
     joint_value: Value
@@ -43,8 +42,7 @@ class Carried:
     is_checked: bool = False  # the caller can get at the memory, so a version check is needed
 
 
-@dataclass(frozen=True)
-class Halves:
+class Halves(Record, frozen=True):
     """The two graphs, what goes from one to the other, and the nodes of the joint graph that are in both."""
 
     forward: Graph
@@ -70,8 +68,7 @@ def extract(joint: JointAnalysis, saved: Iterable[Value]) -> Halves:
 # What goes across.
 
 
-@dataclass(frozen=True)
-class _Needs:
+class _Needs(Record, frozen=True):
     nodes: frozenset[Node]
     saved: list[Value]
 

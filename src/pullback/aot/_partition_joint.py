@@ -8,18 +8,17 @@ does. The rest may go to either half: `cos(x)` in the derivative of `sin(x)` nee
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from pullback.aot._partition_tags import Policy, resolve_tags
+from pullback.core.records import Record
 from pullback.graph.aliasing import root_of
 from pullback.graph.descriptors import InputMutationAOTOutput, SubclassGetAttrAOTInput, SubclassGetAttrAOTOutput
 from pullback.graph.ir import BACKWARD, FORWARD, Node, Program, Value
 from pullback.graph.rewrite import keeps_its_place
 
 
-@dataclass(frozen=True)
-class JointAnalysis:
+class JointAnalysis(Record, frozen=True):
     """A joint graph and what is known of its nodes and values."""
 
     program: Program

@@ -7,9 +7,8 @@ before gradients are computed, so a copy is saved.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pullback.aot._partition import Partition, SavedValue
+from pullback.core.records import replace
 from pullback.declare.op import registry
 from pullback.graph.ir import FORWARD
 

@@ -11,7 +11,7 @@ from pullback.aot._memory import strided_view
 from pullback.aot._metadata import OWN, OutputAliasInfo, OutputType, ViewAndMutationMeta
 from pullback.autograd._fields import detach, requires_grad_
 from pullback.autograd._variable import requires_grad
-from pullback.core.state import changed
+from pullback.core.state import changed, current
 from pullback.tensors.tensor import Tensor, alias, extra_of, shared_counter, version_of, wrap
 from pullback.tensors.versions import VersionCounter
 from pullback.tensors.views import CreationMeta, ViewInfo, view_of
@@ -164,8 +164,12 @@ def replayed(base: Tensor, info: OutputAliasInfo, steps: Any) -> Tensor:
     meta = CreationMeta[info.creation]
     is_custom, in_inference = meta in (CreationMeta.CUSTOM, CreationMeta.MULTI), meta is CreationMeta.INFERENCE
     in_grad_mode = info.requires_grad if is_custom else meta is not CreationMeta.NO_GRAD
-    with changed(grad=in_grad_mode, inference=in_inference, saved_hooks=()):
+    modes = current()
+    if modes.grad is in_grad_mode and modes.inference is in_inference and not modes.saved_hooks:
         view = _views_taken(base, info, steps)
+    else:
+        with changed(grad=in_grad_mode, inference=in_inference, saved_hooks=()):
+            view = _views_taken(base, info, steps)
     if (info.detached and not info.is_view) or (requires_grad(view) and not info.requires_grad):
         view = detach(view)  # of a view: it has no base
     if is_custom and (record := view_of(view)) is not None:

@@ -214,8 +214,7 @@ class Epilogue:
             node.saved = tuple([SavedVariable(wrap(array)) for array in arrays])
             return
         node.saved = tuple(arrays)
-        node.quick = self.entry.quick
-        node.is_fast = node.quick is not None and node.next_nr is None
+        node.is_fast = self.entry.quick is not None and node.next_nr is None
         node.watched = tuple(
             [
                 (position, *self._watched(record, outputs))

@@ -8,18 +8,17 @@ graph names them, parameters and buffers by the name that the function has for t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from pullback.aot._capture import Capture, GraphInput
 from pullback.aot._captured import name_of, ways_to
 from pullback.aot._metadata import MutationType
+from pullback.core.records import Record, field
 from pullback.graph.descriptors import GradAOTOutput, InputMutationAOTOutput, PlainAOTOutput
 from pullback.graph.graph import Graph
 
 
-@dataclass(frozen=True)
-class BackwardSignature:
+class BackwardSignature(Record, frozen=True):
     """What the gradients of a joint graph are the gradients of, and which output is the loss."""
 
     gradients_to_parameters: dict[str, str]
@@ -27,8 +26,7 @@ class BackwardSignature:
     loss_output: str | None
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Record, frozen=True):
     """What the inputs and outputs of a graph mean."""
 
     parameters: list[str]

@@ -7,9 +7,8 @@ operands that had no history get a `detach`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from pullback.aot._trace import Trace
+from pullback.core.records import Record, field
 from pullback.errors import HigherOrderError
 from pullback.graph.graph import Graph
 from pullback.graph.interpret import on_tensors
@@ -18,8 +17,7 @@ from pullback.graph.ir import Node, Value
 on_tensors["detach"] = lambda operands, attrs: [operands[0].detach()]
 
 
-@dataclass
-class Stops:
+class Stops(Record):
     """Operands without history, by node and position, and values whose memory was written behind the tape's back."""
 
     operands: dict[Node, tuple[int, ...]] = field(default_factory=dict)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from pullback.aot._disk_cache import cache_dir, key_of, load, store
 from pullback.aot._partition import Partition, SavedValue
+from pullback.aot._storable import is_storable
+from pullback.core.records import field
 from pullback.errors import AutogradError
 from pullback.graph.graph import Graph
-from pullback.graph.ir import BACKWARD, Program
-from pullback.graph.printing import bodies_of, opaque_in
 
 _FLAGS = ("name", "is_input", "is_output", "is_copy", "is_target", "is_checked", "is_donated", "input_index",
           "output_index")  # fmt: skip
 
 
-@dataclass(frozen=True)
-class StoredPartition(Partition):
+class StoredPartition(Partition, frozen=True):
     """A partition that was read. Its statistics were counted when it was made."""
 
     counted: dict[str, int] = field(default_factory=dict, repr=False)
@@ -28,21 +26,6 @@ class StoredPartition(Partition):
     def stats(self) -> dict[str, int]:
         """Bytes and operations."""
         return self.counted
-
-
-def is_storable(graph: Graph) -> bool:
-    """Does the text of a graph say everything about it? Custom operators are code of others, which may change, and
-    which gradients lead to effects of a backward pass is no part of the text."""
-    has_effects = any(node.tag == BACKWARD and (node.effect or node.op == "store") for node in graph.nodes)
-    return not has_effects and not opaque_in(graph) and not _has_custom_operators(graph)
-
-
-def _has_custom_operators(graph: Program) -> bool:
-    return any(
-        node.target.family == "custom" if node.target is not None
-        else any(_has_custom_operators(body) for body in bodies_of(node).values())
-        for node in graph.nodes
-    )  # fmt: skip
 
 
 def stored_partition(graph: Graph, settings: dict[str, Any], make: Callable[[], Partition]) -> Partition:

@@ -9,22 +9,20 @@ formulas. What differs in any other way, a Python loop over the axis for example
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from pullback.aot._dynamic import NotDynamic
 from pullback.aot._sizes import Guard, Numbers, Size
+from pullback.core.records import Record, replace
 from pullback.declare.op import Op
 from pullback.declare.steps import ViewStep
 from pullback.graph.graph import Graph
 from pullback.graph.ir import Node, Value
 from pullback.graph.literals import described
 from pullback.graph.types import ArrayType, array_type
-
-
-class NotDynamic(Exception):
-    """Captures for different sizes are different programs. The text says where they differ."""
 
 
 class Affine:
@@ -226,6 +224,8 @@ class _Solver:
             return self._record(_slice, things, ("start", "stop", "step"), where)
         if kind in described:
             return self._described(things, where)
+        if isinstance(first, Record):
+            return self._record(kind, things, first.fields, where)
         if is_dataclass(first):
             return self._record(kind, things, tuple(each.name for each in fields(first)), where)
         if isinstance(first, Graph):

@@ -304,6 +304,7 @@ class Trace(Recorder):
         for primal in (*self.primals, *self.members.values()):
             primal.original = None
         self.known.clear()
+        self._frames.clear()
         self.homes.clear()
         self.read_later.clear()
         self.written.clear()

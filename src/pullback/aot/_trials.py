@@ -7,9 +7,8 @@ Then the trace begins anew, with what has been found out so far.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from pullback.aot._trace import Trace
+from pullback.core.records import Record, field
 from pullback.errors import TraceError
 
 Mark = tuple[int, int]
@@ -19,8 +18,7 @@ class BeginAgain(BaseException):
     """A pass has left something behind: the trace begins again. Not an Exception, so that nobody catches it."""
 
 
-@dataclass
-class Trials:
+class Trials(Record):
     """What passes have found out about the roots of a trace, which are the same in every trace of the function."""
 
     errors: dict[int, BaseException] = field(default_factory=dict)  # by root, when it is differentiated alone

@@ -7,7 +7,6 @@ nobody returns is refused.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from pullback.aot._analysis import Outputs, root_tensor
@@ -16,6 +15,7 @@ from pullback.aot._metadata import InputAliasInfo, OutputAliasInfo, OutputType
 from pullback.aot._wrappers import arrays_of, is_wrapped, parts_of
 from pullback.aot._wrappers_trace import WrappedPrimal, WrapperTrace
 from pullback.autograd._variable import edge_of, grad_fn, requires_grad
+from pullback.core.records import replace
 from pullback.errors import AliasError, FunctionalizationError
 from pullback.payloads.traced import TracedArray, user_location
 from pullback.tensors.tensor import Tensor, is_inference, shared_counter, version_of

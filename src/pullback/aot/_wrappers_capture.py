@@ -12,10 +12,8 @@ the arrays that are the inputs and outputs of the graph, and is what is compiled
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from pullback.aot import _capture as plain
 from pullback.aot._capture import Capture, GraphInput, Maker, Options, run_traced
 from pullback.aot._input_analysis import layout_in
 from pullback.aot._leaves import check_leaves
@@ -23,23 +21,22 @@ from pullback.aot._metadata import OWN, InputAliasInfo, Layout, MutationType, Vi
 from pullback.aot._stops import Stops
 from pullback.aot._trace import WrittenAlias
 from pullback.aot._trials import BeginAgain, Trials
-from pullback.aot._wrappers import HasWrappers, arrays_of, is_array, is_wrapped, leaves_of, rebuilt
+from pullback.aot._wrappers import arrays_of, is_array, is_wrapped, leaves_of, rebuilt
 from pullback.aot._wrappers_analysis import WrappedOutputs, check_apart, wrapped_input_info
 from pullback.aot._wrappers_meta import PlainTensorMeta, SubclassMeta, described
 from pullback.aot._wrappers_trace import WrappedPrimal, WrapperTrace, attribute
 from pullback.core.pytree import unflatten
+from pullback.core.records import Record, replace
 from pullback.errors import TraceError
 from pullback.graph.aliasing import root_of
 from pullback.graph.descriptors import InputMutationAOTOutput, PlainAOTOutput
 from pullback.graph.ir import Value
 from pullback.payloads.traced import TracedArray
-from pullback.tensors.tensor import Tensor
 
 Finals = list[tuple[Value | None, Any]]
 
 
-@dataclass
-class Wrapping:
+class Wrapping(Record):
     """How the flat capture belongs to the outer one."""
 
     subclass: SubclassMeta
@@ -56,15 +53,10 @@ class Wrapping:
         return None if isinstance(meta, PlainTensorMeta) else meta.create(values)
 
 
-def capture(
+def capture_wrapped(
     function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True
 ) -> Capture:
-    """`_capture.capture`, for calls with and without wrappers."""
-    if not any(map(is_wrapped, leaves)):
-        try:
-            return plain.capture(function, leaves, in_tree, options, backward=backward)
-        except HasWrappers:
-            pass  # the function makes them by itself
+    """`_capture.capture`, for calls with wrappers."""
     check_leaves(unflatten(in_tree, leaves), leaves, "args")
     merged: tuple[tuple[int, ...], ...] = ()
     trials = Trials()
@@ -290,15 +282,3 @@ class WrapperMaker(Maker):
             payload = self.payloads.get(position)
             infos += [info] * (1 if payload is None else len(arrays_of(payload)))
         return infos
-
-
-def has_wrappers(leaves: list[Any]) -> bool:
-    """Is a tensor on a payload made of arrays among the arguments?"""
-    return any(map(is_wrapped, leaves))
-
-
-def is_capturable(leaf: Any) -> bool:
-    """Is this argument no tensor, a plain one, or one whose payload can be taken apart?"""
-    if not isinstance(leaf, Tensor) or is_array(leaf._data):
-        return True
-    return is_wrapped(leaf)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from pullback.aot._memory import memory_of, strided_view
 from pullback.aot._metadata import OWN
 from pullback.aot._wrappers import arrays_of, is_array, is_wrapped, is_wrapper, leaves_of
 from pullback.aot._wrappers_meta import PlainTensorMeta
+from pullback.core.records import replace
 from pullback.core.spec import spec_for, spec_of
 from pullback.errors import AOTError
 from pullback.tensors.versions import overlap
@@ -50,7 +50,7 @@ class FlatEntry(Entry):
 class WrappedEntry:
     """A compiled call. It has what `_runtime.py` asks of an `Entry`, for the tensors that the caller sees."""
 
-    has_short_way = False
+    attempts = ()  # there are no short ways
     quick = None  # its nodes are never fast
 
     def __init__(
@@ -202,14 +202,6 @@ class WrappedFit:
                         yield f"{name}.{'.'.join(path)}", part, True, is_written
             elif isinstance(array := memory_of(leaf), np.ndarray):
                 yield name, array, False, is_written
-
-
-def entry_for(
-    captured: Capture, compilers: Compilers, options: Options, function: Callable[..., Any] | None = None
-) -> Any:
-    """The compiled form of a capture."""
-    kind: Any = Entry if captured.flat is None else WrappedEntry
-    return kind(captured, compilers, options, function)
 
 
 def is_of_payload(given: GraphInput) -> bool:

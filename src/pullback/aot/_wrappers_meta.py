@@ -10,15 +10,14 @@ the gradients.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pullback.aot._metadata import MemoryFormatMeta
 from pullback.aot._wrappers import is_array, is_wrapper, parts_of, stride_of
+from pullback.core.records import Record, field, replace
 
 
-@dataclass(frozen=True)
-class PlainTensorMeta:
+class PlainTensorMeta(Record, frozen=True):
     """One array of the flat list."""
 
     unwrapped_idx: int
@@ -39,8 +38,7 @@ class PlainTensorMeta:
         return self
 
 
-@dataclass(frozen=True)
-class OpaqueMeta:
+class OpaqueMeta(Record, frozen=True):
     """A part that is no array. It is guarded by equality, and passed on as it is."""
 
     value: Any = None
@@ -60,8 +58,7 @@ class OpaqueMeta:
         return self
 
 
-@dataclass(frozen=True)
-class SubclassCreationMeta:
+class SubclassCreationMeta(Record, frozen=True):
     """A payload that is made of parts."""
 
     flat_tensor_start_idx: int
@@ -110,8 +107,7 @@ class SubclassCreationMeta:
         return f"a {self.original_subclass_type.__name__} with meta {self.meta!r}"
 
 
-@dataclass(frozen=True)
-class SubclassMeta:
+class SubclassMeta(Record, frozen=True):
     """What is known of the function between arrays that is compiled, where its arguments and results are payloads."""
 
     fw_metadata: Any

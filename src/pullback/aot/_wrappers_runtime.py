@@ -6,7 +6,6 @@ Everything between is `_runtime.py`, which does to tensors what the function wou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pullback.aot._draws import States, states_of
@@ -15,25 +14,23 @@ from pullback.aot._metadata import InputAliasInfo
 from pullback.aot._node import CompiledBackward
 from pullback.aot._run_again import check_can_run_again, gradients_of_function
 from pullback.aot._runtime import Epilogue, check_writes, input_of
-from pullback.aot._runtime import run as run_plain
 from pullback.aot._wrappers import arrays_of, is_wrapped
 from pullback.aot._wrappers_entry import WrappedEntry
+from pullback.core.records import replace
 from pullback.payloads.writing import assign
 from pullback.tensors.tensor import Tensor
 
 
-def run(entry: Any, leaves: list[Any]) -> Any:
+def run_wrapped(entry: Any, leaves: list[Any]) -> Any:
     """The result of a call that fits `entry`."""
-    if type(entry) is not WrappedEntry:
-        return run_plain(entry, leaves)
     given = [input_of(each, leaves) for each in entry.inputs]
     if entry.overwrites_inputs:
-        check_writes(entry, given)  # type: ignore[arg-type]
+        check_writes(entry, given)
         _check_parts(entry, given)
     arrays = [array for leaf in given for array in arrays_of(memory_of(leaf))]
     draws = states_of(entry.draw_sources) if entry.draw_sources else None
     results = entry.returned(entry.forward(*arrays), arrays)
-    return _WrappedEpilogue(entry, leaves, given, results, draws).finish()  # type: ignore[arg-type]
+    return _WrappedEpilogue(entry, leaves, given, results, draws).finish()
 
 
 def _check_parts(entry: WrappedEntry, given: list[Any]) -> None:

@@ -135,6 +135,11 @@ def accumulator_of(tensor: Tensor) -> AccumulateGrad:
     return new_accumulator(tensor) if node is None else node
 
 
+def accumulators_of(*tensors: Tensor) -> tuple[AccumulateGrad, ...]:
+    """The accumulators of several leaves."""
+    return tuple([accumulator_of(tensor) for tensor in tensors])
+
+
 def new_accumulator(tensor: Tensor) -> AccumulateGrad:
     """The accumulator of a leaf that had none a moment ago."""
     leaf = tensor._node
@@ -147,14 +152,18 @@ def new_accumulator(tensor: Tensor) -> AccumulateGrad:
     made = weakref.ref(node)
     _creation_lock.acquire()  # half the price of a `with`
     try:
-        reference = leaf.accumulator
-        known: AccumulateGrad | None = None if reference is None else reference()
-        if known is not None:
-            return known
-        leaf.accumulator = made
+        while True:
+            reference = leaf.accumulator
+            known: AccumulateGrad | None = None if reference is None else reference()
+            if known is not None:
+                return known
+            # Native code does not ask for the lock (`compiler/llvm/sinks.py`). CPython changes threads at calls and at
+            # jumps backward, so nobody comes between this question and the line behind it.
+            if leaf.accumulator is reference:
+                leaf.accumulator = made
+                return node
     finally:
         _creation_lock.release()
-    return node
 
 
 def is_differentiated(gradient: Any, existing: Any) -> bool:

@@ -19,7 +19,7 @@ from pullback.autograd._short_pass import goes_to_leaves, gradients_at_once, pas
 from pullback.autograd._sparse import SparseGrad
 from pullback.autograd._variable import edge_of, requires_grad
 from pullback.core.spec import Spec, describe
-from pullback.core.state import change_grad, current, open_levels
+from pullback.core.state import change_grad, current, open_levels, switch
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray
@@ -158,26 +158,55 @@ def _results(
 def distinct_results(captured: list[Any], create: bool, lent: Iterable[Any]) -> list[Any]:
     """Gradients as callers get them: distinct Tensors on their own memory, none of it `lent` by the caller."""
     results: list[Any] = []
-    seen: list[Any] = [g._data if type(g) is Tensor else g for g in lent]
+    owners: dict[int, Any] = {}
+    others: dict[int, Any] = {}
+    modes = current()
+    is_normal = modes is switch.normal or modes is switch.no_grad
+    for each in lent:
+        _notice(each._data if type(each) is Tensor else each, owners, others)
     for gradient in captured:
+        if type(gradient) is np.ndarray and not create and not others and id(gradient) not in owners:
+            flags = gradient.flags
+            if flags.owndata and flags.writeable:  # the usual one
+                owners[id(gradient)] = gradient
+                results.append(wrap(gradient) if is_normal else as_made_here(made_here(gradient)))
+                continue
         payload = gradient._data if isinstance(gradient, Tensor) else gradient
         if isinstance(gradient, SparseGrad):
             results.append(gradient.clone())
         elif create or (isinstance(gradient, Tensor) and gradient._extra is not None):
-            if _overlaps(payload, seen) or _borrows(gradient):
+            if _borrows(gradient) or _overlaps(payload, owners, others):
                 gradient = _recorded_copy(gradient)
                 payload = gradient._data
             results.append(gradient)
         else:
             if isinstance(payload, np.generic):
                 payload = np.asarray(payload)
-            if _overlaps(payload, seen) or _is_lent(payload):
+            if _is_lent(payload) or _overlaps(payload, owners, others):
                 payload = _copied(payload)
             if type(payload) is not np.ndarray:
                 payload = getattr(payload, "without_history", payload)
             results.append(as_made_here(made_here(payload)))
-        seen.append(payload)
+        _notice(payload, owners, others)
     return results
+
+
+def _notice(payload: Any, owners: dict[int, Any], others: dict[int, Any]) -> None:
+    """Remember where a payload lies: by id, the arrays that own their memory and everything else."""
+    array = payload if type(payload) is np.ndarray else _memory(payload)
+    (owners if isinstance(array, np.ndarray) and array.flags.owndata else others)[id(array)] = array
+
+
+def _overlaps(payload: Any, owners: dict[int, Any], others: dict[int, Any]) -> bool:
+    """Does a payload lie in memory that was noticed? Two owners are never compared: a thousand gradients are distinct
+    in a thousand steps."""
+    array = payload if type(payload) is np.ndarray else _memory(payload)
+    if id(array) in owners or id(array) in others:
+        return True
+    if not isinstance(array, np.ndarray) or (array.flags.owndata and not others):
+        return False
+    candidates = others.values() if array.flags.owndata else (*owners.values(), *others.values())
+    return any(isinstance(known, np.ndarray) and np.may_share_memory(array, known) for known in candidates)
 
 
 def _borrows(gradient: Tensor) -> bool:
@@ -215,20 +244,6 @@ def _recorded_copy(gradient: Tensor) -> Tensor:
         return gradient.clone()
     finally:
         change_grad(previous)
-
-
-def _overlaps(payload: Any, seen: list[Any]) -> bool:
-    array = _memory(payload)
-    is_own = isinstance(array, np.ndarray) and array.flags.owndata
-    for other in seen:
-        known = _memory(other)
-        if payload is other or array is known:
-            return True
-        if is_own and isinstance(known, np.ndarray) and known.flags.owndata:
-            continue  # two arrays that own their memory
-        if isinstance(array, np.ndarray) and isinstance(known, np.ndarray) and np.may_share_memory(array, known):
-            return True
-    return False
 
 
 def _missing(index: int, value: Any, create: bool, materialize: bool, allow_unused: bool) -> Any:
@@ -350,7 +365,7 @@ def _roots_and_gradients(
             spec = root._spec
             if gradient is None and spec.is_real and spec.size == 1:
                 edges.append((root._node, 0))
-                values.append(np.ones(spec.shape, spec.dtype))
+                values.append(_one_like(spec))
                 continue
             if type(gradient) is Tensor and gradient._spec is spec and gradient._extra is None:
                 edges.append((root._node, 0))
@@ -409,7 +424,7 @@ def _root_gradient(index: int, root: Any, edge: tuple[Node | None, int], spec: S
                 why="there is no canonical direction in the complex plane",
                 fix="differentiate its real part or absolute value, or pass the gradient of the output",
             )
-        return wrap(np.ones(spec.shape, spec.dtype))
+        return wrap(_one_like(spec))
     if not isinstance(gradient, (Tensor, np.ndarray, SparseGrad)):
         raise TypeError(f"gradients must be Tensors, ndarrays or None, got {type(gradient).__name__}")
     value = gradient if isinstance(gradient, SparseGrad) else as_constant(gradient)
@@ -428,6 +443,17 @@ def _root_gradient(index: int, root: Any, edge: tuple[Node | None, int], spec: S
             fix="convert the grad_output",
         )
     return value
+
+
+_ones: dict[Spec, Any] = {}
+
+
+def _one_like(spec: Spec) -> Any:
+    """A new array of one element, which is 1: `np.ones` takes ten times as long as a copy."""
+    found = _ones.get(spec)
+    if found is None:
+        found = _ones[spec] = np.ones(spec.shape, spec.dtype)
+    return found.copy()
 
 
 def tensor_backward(

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.compiler.numpy_source.updates import empty_like_type
 from pullback.graph.ir import Node, Value
-from pullback.graph.types import ArrayType
+from pullback.graph.types import ArrayType, empty_like_type
 
 Lengths = tuple[int, ...]
 
@@ -62,6 +61,10 @@ class Accesses:
 
     def __getitem__(self, value: Value) -> Access:
         return self.found[value]
+
+    def add(self, value: Value) -> None:
+        """A value in memory of its own that the program does not have."""
+        self.found[value] = Access(value, 0, value.type.byte_strides)
 
     def root_of(self, value: Value) -> Value:
         """The value in whose memory this one lies."""

@@ -32,8 +32,11 @@ COLUMNS_BLOCKED_FROM = 1 << 16
 """Elements from which on a reduction of leading axes is: its loops would jump through memory."""
 _LONGEST_COLUMN = 64
 _MOST_ITEMS = 512
+_MOST_STRANGERS = 8  # items that have nothing to do with others, and share loops only to save calls
+_MOST_READS = 128  # values that are read and not made in the loops
 _LOOK_BACK = 8
 _WINDOW = 1024  # items that may share loops; what each depends on is kept as bits, so the work is quadratic in these
+_AHEAD = 32  # items that are compared to find where a window may end
 _MOST_STAGES = 12
 
 
@@ -139,6 +142,9 @@ class Group:
     stage: dict[Value, int] = field(default_factory=dict)
     before: int = 0  # the groups that have to run before, as bits
     has_bounds: bool = False
+    reads: set[Value] = field(default_factory=set)  # what others make
+    strangers: int = 0  # items that read nothing of what others read or make
+    placed: list[tuple[Value, Any]] = field(default_factory=list)  # parts of arrays that its loops write as well
 
     outer_shape: tuple[int, ...] = ()  # the lengths of the axes that are not reduced, if some are
     is_blocked: bool = False  # the reduction is done in blocks
@@ -168,12 +174,26 @@ def needs_blocks(shape: tuple[int, ...], reduced: frozenset[int]) -> bool:
 def fuse(items: Sequence[Item]) -> list[Group]:
     """Groups of items in an order in which they can run. Items come in an order in which they could."""
     groups: list[Group] = []
-    for first in range(0, len(items), _WINDOW):
+    for window in _windows(items):
         fusion = _Fusion()
-        for item in items[first : first + _WINDOW]:
+        for item in window:
             fusion.place(item)
         groups += sorted(fusion.groups, key=lambda group: (group.before.bit_count(), group.number))
     return groups
+
+
+def _windows(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Items that may share loops. A window ends where the next one begins as it did, if there is such a place: so what
+    repeats itself is cut at the same places, and gives the same kernels."""
+    labels = [(item.node.op, item.shape) for item in items]
+    first = 0
+    while len(items) - first > _WINDOW:
+        beginning = labels[first : first + _AHEAD]
+        ends = range(first + _WINDOW, first + _WINDOW // 2, -1)
+        stop = next((end for end in ends if labels[end : end + _AHEAD] == beginning), first + _WINDOW)
+        yield items[first:stop]
+        first = stop
+    yield items[first:]
 
 
 class _Fusion:
@@ -187,7 +207,7 @@ class _Fusion:
         """Put an item into the best group that takes it, or into a new one."""
         for group in self._candidates(item):
             found = _fit(group, item)
-            if found is not None and self._is_acyclic(group, item):
+            if found is not None and _is_welcome(group, item) and self._is_acyclic(group, item):
                 self._join(group, item, *found)
                 return
         group = Group(len(self.groups), item.shape)
@@ -225,6 +245,8 @@ class _Fusion:
             for other in self.groups:
                 if other.before & bit:
                     other.before |= need
+        group.strangers += not _is_related(group, item)
+        group.reads.update([root for root in item.roots if root not in group.stage])
         group.items.append(item)
         group.is_outer[item.result], group.stage[item.result] = is_outer or item.reduced is not None, stage
         group.has_bounds |= _has_bounds(item)
@@ -232,6 +254,18 @@ class _Fusion:
             group.reduce(item.reduced)
             self.by_outer_shape[group.outer_shape].append(group)
         self.maker.update(dict.fromkeys(item.results, group))
+
+
+def _is_related(group: Group, item: Item) -> bool:
+    return any(root in group.reads or root in group.stage for root in item.roots)
+
+
+def _is_welcome(group: Group, item: Item) -> bool:
+    """Do the loops stay short enough with this item? A long program would otherwise become a few kernels with hundreds
+    of pointers each, no two of them alike, where shorter ones are compiled once and called often."""
+    if group.strangers >= _MOST_STRANGERS and not _is_related(group, item):
+        return False
+    return len(group.reads) < _MOST_READS or all(root in group.reads or root in group.stage for root in item.roots)
 
 
 def _fit(group: Group, item: Item) -> tuple[bool, int] | None:

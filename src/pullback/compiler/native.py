@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 
 from pullback import compiler
-from pullback.compiler.numpy_source import compile_numpy
+from pullback.compiler import numpy_source
 from pullback.core.reports import report
 from pullback.errors import AOTError
 from pullback.graph.ir import Program
@@ -37,14 +37,14 @@ def compile_native(
                 fix='install it with `pip install "pullback[compile]"`, or say backend="numpy"',
             ) from error
         _tell(graph, error)
-        return compile_numpy(graph)
+        return numpy_source.compile_numpy(graph)
     try:
         return compile_llvm(graph, example_types, **options)
     except Exception as error:
         if strict:
             raise
         _tell(graph, error)
-        return compile_numpy(graph)
+        return numpy_source.compile_numpy(graph)
 
 
 def read_native(record: Any, graph: Program, fastmath: bool) -> Any:

@@ -10,23 +10,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from pathlib import Path
 
 from pullback.core.kept_files import is_private, keep, shrink
 
 MOST_BYTES = 256 << 20
 """When files take more than this together, those that were used longest ago go."""
 _MAGIC = b"pullback object 1\n"
-_folder: Path | None = None
+_folder: str | os.PathLike[str] | None = None
 
 
 def set_folder(path: str | os.PathLike[str] | None) -> None:
     """Keep object code in this folder, or nowhere."""
     global _folder
-    _folder = None if path is None else Path(path)
+    _folder = path
 
 
-def folder() -> Path | None:
+def folder() -> str | os.PathLike[str] | None:
     """Where object code is kept; None if nowhere, or if the folder is not the user's own."""
     return _folder if _folder is not None and is_private(_folder) else None
 
@@ -34,7 +33,7 @@ def folder() -> Path | None:
 def has(name: str) -> bool:
     """Is there a file for a module? Whether it is whole shows when it is read."""
     where = folder()
-    return where is not None and (where / f"{name}.o").exists()
+    return where is not None and os.path.exists(_file(where, name))
 
 
 def read(name: str) -> bytes | None:
@@ -42,16 +41,17 @@ def read(name: str) -> bytes | None:
     where = folder()
     if where is None:
         return None
-    path = where / f"{name}.o"
+    path = _file(where, name)
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except OSError:
         return None
     head = len(_MAGIC) + 32
     code = data[head:]
     if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : head] != _digest(name, code):
         with contextlib.suppress(OSError):
-            path.unlink()
+            os.unlink(path)
         return None
     with contextlib.suppress(OSError):
         os.utime(path)
@@ -62,6 +62,10 @@ def write(name: str, code: bytes) -> None:
     """Keep the code of a module; if that fails, it is not kept."""
     if _folder is not None and keep(_folder, f"{name}.o", _MAGIC + _digest(name, code) + code):
         shrink(_folder, ".o", MOST_BYTES)
+
+
+def _file(folder: str | os.PathLike[str], name: str) -> str:
+    return os.path.join(folder, f"{name}.o")
 
 
 def _digest(name: str, code: bytes) -> bytes:

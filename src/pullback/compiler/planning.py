@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from pullback.core.records import Record, field
 from pullback.graph.ir import Node, Value
 from pullback.graph.types import ArrayType
 
@@ -40,8 +40,7 @@ class Traits(NamedTuple):
     writes_base: bool = False  # `update`: the first operand is changed where its memory is free
 
 
-@dataclass(eq=False)
-class Storage:
+class Storage(Record, eq=False):
     """A piece of memory with the values that lie in it; nodes from `start` to `stop` need it."""
 
     kind: str
@@ -66,8 +65,7 @@ class Storage:
         return found[::-1]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Record, frozen=True):
     """What was decided, and the storages it was decided from."""
 
     storage_of: Mapping[Value, Storage]

@@ -148,6 +148,13 @@ class Side:
         return x if x.shape == self.shape else x.reshape(self.shape)
 
 
+def _row_products(x: Array, y: Array) -> Array:
+    """The inner products of rows. BLAS is faster, but slow to begin."""
+    if x.shape[1] >= 64 and x.dtype.char in "fd" and x.dtype == y.dtype:
+        return np.vecdot(x, y)
+    return np.einsum("bc,bc->b", x, y)
+
+
 class Pair:
     """The plan of one contraction of two operands."""
 
@@ -170,7 +177,7 @@ class Pair:
         x, y = self.left(x), self.right(y)
         if self.kind == "product":
             return np.asarray(np.multiply(x, y))
-        out = np.asarray(np.matmul(x, y) if self.kind == "matmul" else np.einsum("bc,bc->b", x, y))
+        out = np.asarray(np.matmul(x, y) if self.kind == "matmul" else _row_products(x, y))
         if out.shape != self.shape:
             out = out.reshape(self.shape)
         return out.transpose(self.order) if self.order else out

@@ -21,23 +21,22 @@ _NUMBERS = (int, float, complex)
 def times_conjugate(g: Any, partial: Any) -> Any:
     """`g * conj(partial)`: the adjoint of multiplication by a partial derivative."""
     if type(partial) in _NUMBERS:
-        if partial == 1:
-            return g
-        if partial == 0:
-            return np.zeros(g.shape, g.dtype)
-        return -g if partial == -1 else g * partial.conjugate()
+        return times(g, partial.conjugate())
     return g * (partial.conj() if partial.dtype.kind == "c" else partial)
 
 
 def times(t: Any, partial: Any) -> Any:
-    """`t * partial`, without the multiplication where it is not needed."""
+    """`t * partial`, without the multiplication where it is not needed; 0 times infinity is NaN, as everywhere."""
     if type(partial) in _NUMBERS:
         if partial == 1:
             return t
-        if partial == 0:
-            return np.zeros(t.shape, t.dtype)
         return -t if partial == -1 else t * partial
     return t * partial
+
+
+def times_constant(t: Any, constant: Any) -> Any:
+    """`t` times a partial derivative that is declared: where that is 0, the result does not depend on the operand."""
+    return times(t, constant) if constant else np.zeros(t.shape, t.dtype)
 
 
 def pull(
@@ -74,7 +73,7 @@ def pull(
         if rule is None:
             raise InternalError(f"operator {op.name} has no reverse rule for operand {position}")
         if rule.constant is not None:
-            results[position] = times_conjugate(gradients[0], rule.constant)
+            results[position] = times_constant(gradients[0], rule.constant.conjugate())
             continue
         value = run_rule(rule, gradients, operand, operand_spec, output, params, needs, None, count)
         results[position] = times_conjugate(gradients[0], value) if rule.is_partial else value
@@ -100,7 +99,7 @@ def push(op: Op, operands: tuple[Any, ...], tangents: tuple[Any, ...], outputs: 
     terms: list[Any] = []
     if op.partials is not None:
         terms = [
-            times(tangent, run(rule))
+            times(tangent, run(rule)) if rule.constant is None else times_constant(tangent, rule.constant)
             for rule, tangent in zip(op.partials, tangents, strict=True)
             if tangent is not None
         ]

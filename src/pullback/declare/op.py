@@ -22,6 +22,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
+import numpy as np
+
 from pullback.core.spec import Spec
 from pullback.errors import InternalError
 
@@ -50,12 +52,13 @@ class Rule:
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             by_spec = frozenset(specs)
             self.plan = tuple([op.source_of(name, by_spec) for name in names])
-        self.reads_operands = self._keys_of(OPERAND)
-        self.reads_outputs = self._keys_of(OUTPUT)
-        self.reads_all_operands = bool(self._keys_of(OPERANDS))
-
-    def _keys_of(self, kind: int) -> tuple[int, ...]:
-        return tuple(sorted([key for source, key in self.plan if source == kind]))
+        read: dict[int, list[int]] = {OPERAND: [], OUTPUT: [], OPERANDS: []}
+        for source, key in self.plan:
+            if source in read:
+                read[source].append(key)
+        self.reads_operands = tuple(sorted(read[OPERAND]))
+        self.reads_outputs = tuple(sorted(read[OUTPUT]))
+        self.reads_all_operands = bool(read[OPERANDS])
 
 
 class Op:
@@ -108,6 +111,7 @@ class Op:
         self.may_copy = False  # a view that NumPy sometimes has to copy
         self.inplace_kernel: Callable[..., Any] | None = None
         self.has_inplace_twin = False
+        self.takes_numbers = False  # a Python number is given to the kernel as it is: it has short ways for some
         self.takes_payloads = False  # the kernel gets payloads of any kind as they are
         self.may_recompute = False  # of a custom operator: it says that running it again is cheap
         self.adapt_output: Callable[..., Any] | None = None
@@ -116,6 +120,8 @@ class Op:
         self.spec_rule: Callable[..., Any] | None = None
         self.batch_rule: Callable[..., Any] | None = None
         self.lower_rule: Any = None
+        self.loop_rule: Callable[..., Any] | None = None
+        self.ufunc = kernel if isinstance(kernel, np.ufunc) else None  # what the kernel calls for each element
         self.sample_rule: Callable[..., Any] | None = None
         self.refused: dict[str, str] = {}  # kinds of input that the op does not take, each with the reason
         self.door_rule: Callable[..., Any] | None = None
@@ -206,6 +212,11 @@ class Op:
     def lower(self, rule: Any) -> Any:
         """How the compiler emits the op."""
         self.lower_rule = rule
+        return rule
+
+    def loop(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """A list of `Loop`s of NumPy that compute the op with these parameters, one after the other."""
+        self.loop_rule = rule
         return rule
 
     def samples(self, rule: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ _SECOND = {"axis": "dim", "keepdims": "keepdim", "axes": "dims"}
 
 def with_second_spellings(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function, which takes its arguments under their second spellings too; giving both is a TypeError."""
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     added = {second: first for first, second in _SECOND.items() if first in known and second not in known}
     if not added or code.co_flags & inspect.CO_VARKEYWORDS:

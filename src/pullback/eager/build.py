@@ -19,18 +19,18 @@ from pullback.autograd._levels import live_levels
 from pullback.autograd._variable import bump_version, requires_grad
 from pullback.core.state import current, open_levels
 from pullback.declare.op import Op
-from pullback.eager.direct import direct, direct_pair
+from pullback.eager.direct import NUMBERS, direct, direct_pair
 from pullback.eager.fast import fast_function
 from pullback.eager.fast_forward import Duals
 from pullback.eager.fast_tokens import with_tokens
-from pullback.eager.inplace import check_writable, write
+from pullback.eager.inplace import check_writable, write, write_plain
 from pullback.eager.record import apply
 from pullback.errors import AutogradError
 from pullback.payloads.evaluate import evaluate
 from pullback.tensors.tensor import Tensor, as_constant
 
 _NUMBERS = (int, float, complex, bool)
-_OF_SUMS = {"axis", "dtype", "keepdims"}
+_OF_SUMS = {"axis", "correction", "dtype", "keepdims"}
 
 
 def build(op: Op) -> None:
@@ -103,7 +103,8 @@ def _public(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
             run is not None
             and out is None
             and len(operands) == count
-            and type(operands[0]) is type(operands[-1]) is Tensor
+            and type(operands[0]) is Tensor
+            and (type(operands[-1]) is Tensor or type(operands[-1]) in NUMBERS)
         ):
             return run(*operands, params)
         has_tensor = False
@@ -121,7 +122,7 @@ def _public(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
         return apply(op, operands, params)
 
     if run is not None and _has_plain_axes(op):
-        function = _reduction(run, function)
+        function = _reduction(op, run, function)
     if door is not None:
         functools.update_wrapper(function, door)
     else:
@@ -148,16 +149,18 @@ def _has_plain_axes(op: Op) -> bool:
     return op.family == "reduction" and len(op.operands) == 1 and {"axis", "keepdims"} <= set(op.params) <= _OF_SUMS
 
 
-def _reduction(run: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+def _reduction(op: Op, run: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, with a short way for what most calls of a reduction give. bench/eager.py::reduction_small"""
+    defaults = getattr(op.kernel, "__kwdefaults__", None) or {}
+    given = {name: value for name, value in defaults.items() if name not in ("axis", "dtype", "keepdims")}
 
     def reduce(x: Any, axis: Any = None, keepdims: Any = False, **others: Any) -> Any:
         if type(x) is Tensor and not others and type(keepdims) is bool:
             ndim = x._spec.ndim
             if axis is None:
-                return run(x, {"axis": tuple(range(ndim)), "keepdims": keepdims})
+                return run(x, {"axis": tuple(range(ndim)), "keepdims": keepdims, **given})
             if type(axis) is int and -ndim <= axis < ndim:
-                return run(x, {"axis": (axis % ndim,), "keepdims": keepdims})
+                return run(x, {"axis": (axis % ndim,), "keepdims": keepdims, **given})
         return function(x, axis, keepdims, **others)
 
     return reduce
@@ -205,7 +208,11 @@ def write_out(op: Op, operands: tuple[Any, ...], params: dict[str, Any], out: Te
 def inplace_twin(op: Op) -> Callable[..., Tensor]:
     """The method `name_` of an operator: writes the result into its first operand."""
 
+    quick = isinstance(op.kernel, np.ufunc) and op.inplace_kernel is None
+
     def twin(self: Tensor, *others: Any, **params: Any) -> Tensor:
+        if quick and not params and len(others) == 1 and write_plain(op, self, others[0]):
+            return self
         if op.door_rule is not None:
             operands, params = op.door_rule(self, *others, **params)
             others = operands[1:]

@@ -27,6 +27,7 @@ from pullback.tensors.views import CreationMeta, ViewInfo
 
 ndarray = np.ndarray
 DEFAULT = CreationMeta.DEFAULT
+NUMBERS = (float, int)
 
 
 def direct(op: Op) -> Callable[[Any, dict[str, Any]], Any]:
@@ -106,20 +107,25 @@ def direct(op: Op) -> Callable[[Any, dict[str, Any]], Any]:
 
 
 def direct_pair(op: Op) -> Callable[[Any, Any, dict[str, Any]], Any]:
-    """The same for an op of two tensors that is no view: products, above all."""
+    """The same for an op of two tensors that is no view: products, above all.
+
+    The second may be a number if nobody can ask for derivatives: comparisons with numbers are common.
+    """
     kernel, is_differentiable = op.kernel, op.is_differentiable
     Made: Any = UNSET
 
     def run(x: Any, y: Any, params: dict[str, Any]) -> Any:
         nonlocal Made
-        if (
-            type(x) is not Tensor
-            or type(y) is not Tensor
-            or current() is not switch.normal
-            or not (_is_plain(x) and _is_plain(y))
-        ):
+        if type(x) is not Tensor or current() is not switch.normal or not _is_plain(x):
             return apply(op, (x, y), params)
-        payload = kernel(x._data, y._data, **params)
+        if type(y) is Tensor:
+            if not _is_plain(y):
+                return apply(op, (x, y), params)
+            payload = kernel(x._data, y._data, **params)
+        elif is_differentiable or type(y) not in NUMBERS:
+            return apply(op, (x, y), params)
+        else:
+            payload = kernel(x._data, y, **params)
         if type(payload) is not ndarray:
             payload = np.asarray(payload)
         out = Tensor()

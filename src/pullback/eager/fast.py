@@ -12,7 +12,6 @@ cost tens of milliseconds. `python -c "import pullback; print(pullback.multiply.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
@@ -23,6 +22,7 @@ from pullback.autograd._accumulate import accumulator_of
 from pullback.core.spec import spec_for
 from pullback.core.state import current, next_stamp, switch
 from pullback.declare.op import Op
+from pullback.eager.formulas import indented
 from pullback.eager.large import kernel_meter, large_function, metered_pull
 from pullback.eager.nodes import FastNode, fast_node_classes, large_node_classes
 from pullback.tensors.tensor import Leaf, Tensor
@@ -250,13 +250,13 @@ def _code_of(function: Any) -> CodeType:
     return function.__code__
 
 
-# The first call makes the fast path, unless it is one of a trace, which has no use for it: most functions that are
-# compiled never run in another way.
+# The first call makes the fast path, unless it is one inside of a trace or a transform, which have no use for it: most
+# functions that are compiled or transformed never run in another way.
 
 
 def _unary_stub(x, /, out=None):
     modes = current()
-    if modes.trace is not None and type(x) is Tensor and out is None:
+    if (modes.trace is not None or modes.transforms) and type(x) is Tensor and out is None:
         return inside(x, modes) if modes.transforms else general(x)  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
     return call(x, out)  # type: ignore[name-defined]  # noqa: F821
@@ -264,7 +264,7 @@ def _unary_stub(x, /, out=None):
 
 def _binary_stub(x, y, /, out=None):
     modes = current()
-    if modes.trace is not None and out is None:
+    if (modes.trace is not None or modes.transforms) and out is None:
         return inside(x, y, modes) if modes.transforms else general(x, y)  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
     return call(x, y, out)  # type: ignore[name-defined]  # noqa: F821
@@ -291,10 +291,6 @@ def _node_classes(op: Op) -> tuple[type[FastNode], type[FastNode]]:
     return op.fast_nodes
 
 
-def _indented(text: str, depth: int) -> str:
-    return textwrap.indent(text.strip("\n"), "    " * depth)
-
-
 def _saves(op: Op, needed: dict[str, str]) -> str:
     """Source that fills the node's slots. `needed` maps operands that are tensors to the name of the node behind."""
     lines = ""
@@ -318,7 +314,7 @@ def _if_wanted(readers: list[str], needed: dict[str, str], save: str, otherwise:
     if set(readers) == set(needed):  # the node exists because one of them is wanted
         return save
     test = " or ".join(f"{needed[v]} is not None" for v in readers)
-    return f"\nif {test}:\n{_indented(save, 1)}\nelse:\n    {otherwise}\n"
+    return f"\nif {test}:\n{indented(save, 1)}\nelse:\n    {otherwise}\n"
 
 
 def _record(op: Op, tensors: tuple[str, ...]) -> str:
@@ -331,19 +327,20 @@ def _record(op: Op, tensors: tuple[str, ...]) -> str:
 
 def _unary_source(op: Op, keeps_arrays: bool) -> str:
     arrays = "if type(x) is ndarray and out is None:\n            return kernel(x)\n        " if keeps_arrays else ""
-    return _UNARY.format(arrays=arrays, result=_indented(_RESULT, 1), record=_indented(_record(op, ("x",)), 1))
+    return _UNARY.format(arrays=arrays, result=indented(_RESULT, 1), record=indented(_record(op, ("x",)), 1))
 
 
 def _binary_source(op: Op, keeps_arrays: bool) -> str:
+    number = "{v}_data = {v}" if op.takes_numbers else _NUMBER
     test = "if type(x) is ndarray and type(y) is ndarray:\n            return kernel(x, y)\n        "
     return _BINARY.format(
         arrays=test if keeps_arrays else "",
-        result_1=_indented(_RESULT, 1),
-        result_2=_indented(_RESULT, 2),
-        result_3=_indented(_RESULT, 3),
-        number_x=_indented(_NUMBER.format(v="x"), 1),
-        number_y=_indented(_NUMBER.format(v="y"), 2),
-        record_both=_indented(_record(op, ("x", "y")), 3),
-        record_x=_indented(_record(op, ("x",)), 2),
-        record_y=_indented(_record(op, ("y",)), 1),
+        result_1=indented(_RESULT, 1),
+        result_2=indented(_RESULT, 2),
+        result_3=indented(_RESULT, 3),
+        number_x=indented(number.format(v="x"), 1),
+        number_y=indented(number.format(v="y"), 2),
+        record_both=indented(_record(op, ("x", "y")), 3),
+        record_x=indented(_record(op, ("x",)), 2),
+        record_y=indented(_record(op, ("y",)), 1),
     )

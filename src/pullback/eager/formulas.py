@@ -6,7 +6,6 @@ first time. It means what `evaluate`, the engine's validation and `release` mean
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from pullback.autograd._input_metadata import fitted
 from pullback.autograd._node import Node, released_error
-from pullback.declare.derive import times_conjugate
+from pullback.declare.derive import times_conjugate, times_constant
 from pullback.declare.op import GRADIENT, NEEDS, OPERAND, OUTPUT, PARAM, SPEC, Op, Rule
 from pullback.errors import InternalError
 
@@ -41,7 +40,7 @@ def missing(node: Any, position: int) -> None:
 
 _SHARED: dict[str, Any] = {
     "RELEASED": RELEASED, "asarray": np.asarray, "fitted": fitted, "ndarray": np.ndarray, "released": released,
-    "missing": missing, "times_conjugate": times_conjugate, "zeros": np.zeros,
+    "missing": missing, "times_conjugate": times_conjugate, "times_constant": times_constant, "zeros": np.zeros,
 }  # fmt: skip
 
 _READ_OPERAND = """
@@ -132,7 +131,8 @@ def make_pull(
     """The formula of `op`.
 
     `fits` promises that gradients have the shapes and dtypes of their operands, `is_real` that no operand is complex.
-    `fused` has functions that do at once what rules do, by the operand whose gradient it is (eager/large.py).
+    `fused` has functions that do at once what rules do, by the operand whose gradient it is, and a product under
+    "times" (eager/native.py).
     """
     scope = dict(_SHARED, adapt=op.adapt_output)
     scope |= {f"fused_{v}": function for v, function in fused.items()}
@@ -152,15 +152,15 @@ def make_pull(
             if rule is op.joint:
                 formula += _ONE_OF_ONE.format(v=v)
         fit = (_AS_ARRAY if fits else _FIT).format(v=v)
-        terms += _TERM.format(v=v, reads=_indented(reads, 1), formula=formula, fit=_indented(fit, 1))
+        terms += _TERM.format(v=v, reads=indented(reads, 1), formula=formula, fit=indented(fit, 1))
     names = saved_names(rules)
     release = "".join(_RELEASE.format(v=v) for v in names if v != "out")
     release += _RELEASE_OUTPUT if "out" in names else ""
     source = _PULL.format(
         unpack_next="".join(f"behind_{v}, " for v in SLOTS[: len(rules)]),
         adapt="" if op.adapt_output is None else "    g = adapt(g, node.operand_specs[0], node.params)",
-        terms=_indented(terms, 1),
-        release=_indented(release or "pass", 2),
+        terms=indented(terms, 1),
+        release=indented(release or "pass", 2),
         results="".join(f"g_{v}, " for v in SLOTS[: len(rules)]),
     )
     exec(compile(source, f"<pull of {op.name}>", "exec"), scope)
@@ -186,7 +186,7 @@ def _formula(v: str, rule: Rule, is_real: bool) -> str:
     constant = rule.constant
     if constant is not None:
         if not is_real:
-            return f"times_conjugate(g, {constant!r})"
+            return f"times_constant(g, {constant.conjugate()!r})"
         return {1: "g", -1: "-g", 0: "zeros(g.shape, g.dtype)"}.get(constant, f"g * {constant!r}")
     arguments = ", ".join(_SPELLED[kind](key) for kind, key in rule.plan)
     if not rule.is_partial:
@@ -199,8 +199,15 @@ def _formula(v: str, rule: Rule, is_real: bool) -> str:
 
 
 def _fused_formula(v: str, rule: Rule) -> str:
-    """The call of a function of the gradient and of what the rule reads."""
-    return f"fused_{v}({', '.join(['g', *(_SPELLED[kind](key) for kind, key in rule.plan if kind != GRADIENT)])})"
+    """The call of a function of the gradient and of what the rule reads.
+
+    If that is one operand and a number, so is the partial derivative, and is found once and not for each element.
+    """
+    read = [_SPELLED[kind](key) for kind, key in rule.plan if kind != GRADIENT]
+    fused = f"fused_{v}({', '.join(['g', *read])})"
+    if not rule.is_partial or [kind for kind, _ in rule.plan] != [OPERAND]:
+        return fused
+    return f"{fused} if type({read[0]}) is ndarray and {read[0]}.ndim else fused_times(g, rule_{v}({read[0]}))"
 
 
 def spelled_rule(rule: Rule) -> Callable[..., Any]:
@@ -216,5 +223,7 @@ def spelled_rule(rule: Rule) -> Callable[..., Any]:
     return formula
 
 
-def _indented(text: str, depth: int) -> str:
-    return textwrap.indent(text.strip("\n"), "    " * depth)
+def indented(text: str, depth: int) -> str:
+    """Lines of source, further to the right. `textwrap` asks every line whether it is empty, and none of ours is."""
+    margin = "    " * depth
+    return margin + text.strip("\n").replace("\n", f"\n{margin}")

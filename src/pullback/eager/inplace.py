@@ -21,7 +21,7 @@ from pullback.autograd._variable import (
     set_history,
 )
 from pullback.core.spec import describe
-from pullback.core.state import Modes, current, observers, open_levels
+from pullback.core.state import Modes, current, observers, open_levels, switch
 from pullback.declare.op import Op
 from pullback.eager.forward import push_tangents
 from pullback.eager.record import make_node, save_outputs, tell_observers
@@ -50,6 +50,34 @@ def write(op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any
     else:
         _write(op, target, others, params, overwrites, modes)
     return target
+
+
+def write_plain(op: Op, target: Any, other: Any) -> bool:
+    """`write` for an op that is a ufunc on plain tensors, or a tensor and a number, of which nobody wants gradients.
+
+    Says whether it did. bench/plain_numpy.py::in place
+    """
+    modes = current()
+    if (
+        type(target) is not Tensor
+        or target._extra is not None
+        or ((target._node is not None or modes is not switch.normal) and modes is not switch.no_grad)
+    ):
+        return False
+    data = target._data
+    if type(other) is Tensor:
+        if other._extra is not None or other._spec is not target._spec:
+            return False
+        if other._node is not None and modes is switch.normal:
+            return False
+        other = other._data
+    elif type(other) is not float and type(other) is not int:
+        return False
+    if 0 in data.strides:
+        return False
+    (op.native or op.kernel)(data, other, out=data, casting="same_kind")
+    bump_version(target, data)
+    return True
 
 
 def _write(

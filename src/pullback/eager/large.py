@@ -25,9 +25,9 @@ from pullback.core.sums import sums
 from pullback.declare.op import Op, Rule
 from pullback.eager.formulas import make_pull
 
-IMPORT_SECONDS = 0.15
+IMPORT_SECONDS = 0.25
 """Estimated time spent in NumPy on large arrays after which llvmlite is imported: about what that takes."""
-COMPILE_SECONDS = 0.02
+COMPILE_SECONDS = 0.025
 """The same for compiling one operator."""
 
 
@@ -184,6 +184,32 @@ def large_kernel(op: Op, size: int) -> Callable[..., Any]:
     if meter.for_large == meter.metered[1]:
         meter.note(size)
     return op.native or op.kernel
+
+
+class ChoiceMeter(Meter):
+    """The kernel of an operator that has no fast path, which is called by way of `op.native`."""
+
+    def __init__(self, op: Op, truths: tuple[bool, ...]) -> None:
+        self.op, self.truths = op, truths
+        super().__init__(None, self._compute, _numpy_cost(op))
+
+    def _compute(self, *operands: Any) -> Any:
+        first = operands[0]
+        if type(first) is np.ndarray and first.size >= LARGE and operands[-1] is not None:
+            self.note(first.size)
+        return self.op.kernel(*operands)
+
+    def make(self) -> Any:
+        return eager.native.native_choice(self.op, self.truths)
+
+    def use(self, what: Any) -> None:
+        self.op.native = what
+
+
+def native_when_large(op: Op, truths: tuple[bool, ...]) -> None:
+    """Let an operator of several operands be native for large arrays; `truths` says which operands are truth values."""
+    with _lock:
+        ChoiceMeter(op, truths)
 
 
 # Functions for large arrays.

@@ -8,7 +8,8 @@ in rules and on the general path. The formula of a node becomes one native loop 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +20,6 @@ from pullback.declare.op import GRADIENT, Op, Rule
 from pullback.eager.formulas import make_pull, spelled_rule
 from pullback.eager.sketch import sketched
 
-LEAST_CHEAP = 1 << 16
-"""Elements from which on arithmetic is native; functions are from `LARGE` on."""
 _KINDS = ("f4", "f8")
 # Not these: NumPy has short ways of its own for most exponents.
 _LEFT_TO_NUMPY = frozenset({"pow"})
@@ -33,11 +32,13 @@ class Kernels(NamedTuple):
     large: Callable[..., Any]
 
 
-def native_formulas(function: Callable[..., Any], count: int) -> list[Any] | None:
-    """What a function of so many arrays computes, for each dtype that native code is made for; None if it has no
-    native form."""
-    programs = [sketched(function, [kind] * count) for kind in _KINDS]
-    found = [None if each is None else compiler.formula_of(each) for each in programs]
+def native_formulas(function: Callable[..., Any], kinds: Sequence[str]) -> list[Any] | None:
+    """What a function of arrays computes, for each dtype that native code is made for; None if it has no native form.
+
+    `kinds` has "b1" for each array of truth values, and anything else for the others.
+    """
+    programs = [sketched(function, ["b1" if each == "b1" else kind for each in kinds]) for kind in _KINDS]
+    found = [None if each is None else compiler.formula_of(compiler.expand(each)) for each in programs]
     return None if None in found else found
 
 
@@ -46,16 +47,28 @@ def native_kernels(op: Op, is_alone: bool = False) -> Kernels | None:
 
     A thread that is alone computes arithmetic no faster than NumPy does, so there only memory is used again.
     """
-    formulas = None if op.name in _LEFT_TO_NUMPY else native_formulas(op.call, len(op.operands))
+    formulas = None if op.name in _LEFT_TO_NUMPY else native_formulas(op.call, op.operands)
     if formulas is None:
         return None
     if isinstance(op.kernel, np.ufunc):
         if is_alone and not formulas[0].is_heavy:
             return Kernels(op.kernel, compiler.reusing(op.kernel))
-        twin = compiler.twin(op.kernel, formulas, LARGE if formulas[0].is_heavy else LEAST_CHEAP)
+        twin = compiler.twin(op.kernel, formulas, LARGE)
         return Kernels(twin, compiler.reusing(twin))
-    chosen = _by_size(op.kernel, compiler.reusing(compiler.formula_ufunc(op.name, formulas)))
+    native = compiler.reusing(compiler.formula_ufunc(op.name, formulas))
+    chosen = _by_size(op.kernel, native if len(formulas[0].steps) == 1 else _complaining(op.kernel, native))
     return Kernels(chosen, chosen)
+
+
+def _complaining(kernel: Callable[..., Any], native: Callable[..., Any]) -> Callable[..., Any]:
+    """What a formula of several steps computes, which raises no floating point exceptions. Where something is not
+    finite, NumPy computes it again, and complains as it does."""
+
+    def compute(*operands: Any) -> Any:
+        out = native(*operands)
+        return out if np.logical_and.reduce(np.isfinite(out), None) else kernel(*operands)
+
+    return compute
 
 
 def _by_size(kernel: Callable[..., Any], native: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,6 +85,46 @@ def _by_size(kernel: Callable[..., Any], native: Callable[..., Any]) -> Callable
     return compute
 
 
+def native_choice(op: Op, truths: tuple[bool, ...]) -> Callable[..., Any] | None:
+    """A kernel like that of an operator of several operands, native for large arrays of one shape, and numbers.
+
+    `truths` says which operands are truth values.
+    """
+    formulas = native_formulas(op.call, ["b1" if truth else "x" for truth in truths])
+    if formulas is None:
+        return None
+    kernel, native = op.kernel, compiler.reusing(compiler.formula_ufunc(op.name, formulas))
+
+    def compute(*operands: Any) -> Any:
+        first = operands[0]
+        if type(first) is np.ndarray and first.size >= LARGE:
+            given = _of_one_kind(operands, first.shape, truths)
+            if given is not None:
+                return native(*given)
+        return kernel(*operands)
+
+    return compute
+
+
+def _of_one_kind(operands: Sequence[Any], shape: tuple[int, ...], truths: tuple[bool, ...]) -> list[Any] | None:
+    """The operands as arrays, numbers too, if they have this shape and one dtype that native code is made for."""
+    dtypes = {x.dtype.char for x, truth in zip(operands, truths, strict=True) if type(x) is np.ndarray and not truth}
+    if len(dtypes) != 1 or not dtypes <= {"f", "d"}:
+        return None
+    (dtype,) = dtypes
+    given = []
+    for x, truth in zip(operands, truths, strict=True):
+        if type(x) is np.ndarray:
+            if x.shape != shape or (truth and x.dtype.char != "?"):
+                return None
+        elif truth or (type(x) is not float and type(x) is not int):
+            return None
+        else:
+            x = np.array(x, dtype)
+        given.append(x)
+    return given
+
+
 def native_pull(op: Op, rules: tuple[Rule, ...]) -> Callable[..., Any] | None:
     """The formula of an operator with native loops for the gradients whose rules can be written down."""
     if op.name in _LEFT_TO_NUMPY:
@@ -80,8 +133,18 @@ def native_pull(op: Op, rules: tuple[Rule, ...]) -> Callable[..., Any] | None:
     for position, rule in enumerate(rules):
         if rule.constant in (0, 1):
             continue
-        formulas = native_formulas(spelled_rule(rule), 1 + sum(kind != GRADIENT for kind, _ in rule.plan))
+        read = [str(key) for kind, key in rule.plan if kind != GRADIENT]
+        formulas = native_formulas(spelled_rule(rule), ["g", *read])
         if formulas is not None:
             native = compiler.formula_ufunc(f"gradient {position} of {op.name}", formulas)
             fused["xy"[position]] = compiler.reusing(native)
-    return make_pull(op, rules, fits=True, is_real=True, fused=fused) if fused else None
+    if not fused:
+        return None
+    return make_pull(op, rules, fits=True, is_real=True, fused=fused | {"times": _times()})
+
+
+@functools.cache
+def _times() -> Callable[..., Any]:
+    """Products of gradients with numbers."""
+    formulas = native_formulas(lambda g, y: g * y, ["g", "y"])
+    return compiler.reusing(compiler.twin(np.multiply, formulas, LARGE)) if formulas else np.multiply

@@ -139,5 +139,5 @@ _COUNTS: dict[str, Callable[[Node], int]] = {
     "matmul": _matmul, "einsum": _einsum, "_einsum_one": _einsum, "_einsum_two": _einsum, "_linear": _linear,
     "_convolution": _convolution, "_convolution_input": _convolution_input, "_convolution_weight": _convolution_weight,
     "_convolve": _convolve, "_attention": _attention, "_fft_c2c": _fourier, "_fft_r2c": _fourier, "_fft_c2r": _fourier,
-    "_argsort": _sorting,
+    "_argsort": _sorting, "_sort": _sorting,
 }  # fmt: skip

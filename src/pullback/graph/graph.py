@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pullback import graph as package
 from pullback.declare.op import Op
 from pullback.graph import interpret, rewrite
-from pullback.graph.canonical import canonical, digest
 from pullback.graph.invariants import hoist_invariants
 from pullback.graph.ir import Node, Program, Value
 from pullback.graph.loop_fusion import fuse_loops
-from pullback.graph.parsing import parse_program
-from pullback.graph.picture import to_dot, to_svg
 from pullback.graph.printing import opaque_in, program_text
 from pullback.graph.pruning import prune
 from pullback.graph.simplify import simplify
-from pullback.graph.source import to_python
 from pullback.graph.types import ArrayType
-from pullback.graph.verify import verify
 
 
 class Graph(Program):
@@ -58,7 +54,7 @@ class Graph(Program):
 
     def verify(self) -> Graph:
         """The graph itself, if it keeps all promises of `graph/verify.py`."""
-        verify(self)
+        package.verify.verify(self)
         return self
 
     def dce(self) -> Graph:
@@ -79,11 +75,11 @@ class Graph(Program):
 
     def canonical(self) -> Graph:
         """The graph that all have in common which differ only in the order of nodes and of commuting operands."""
-        return canonical(self)
+        return package.canonical.canonical(self)
 
     def hash(self) -> str:
         """A digest of the canonical text, the same in every process."""
-        return digest(self)
+        return package.canonical.digest(self)
 
     def copy(self) -> Graph:
         """The same graph, made of nodes of its own."""
@@ -108,22 +104,22 @@ class Graph(Program):
     @classmethod
     def from_text(cls, text: str) -> Graph:
         """The graph that `to_text` wrote."""
-        return parse_program(text, cls)
+        return package.parsing.parse_program(text, cls)
 
     def to_python(self) -> str:
         """Python that computes the same with the functions of `pb`; it takes and returns Tensors."""
-        return to_python(self)
+        return package.source.to_python(self)
 
     def to_dot(self) -> str:
         """A picture in the language of Graphviz."""
-        return to_dot(self)
+        return package.picture.to_dot(self)
 
     def to_svg(self) -> str:
         """A picture: inputs on top, forward nodes blue, backward nodes orange."""
-        return to_svg(self)
+        return package.picture.to_svg(self)
 
     def _repr_svg_(self) -> str:
-        return to_svg(self)
+        return package.picture.to_svg(self)
 
     def __str__(self) -> str:
         return program_text(self, is_complete=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from pullback.graph.descriptors import parse_prefix
+from pullback.graph.descriptor_text import parse_prefix
 from pullback.graph.ir import BACKWARD, FORWARD, Node, Program, Value
 from pullback.graph.operators import find_operator
 from pullback.graph.scanning import Scanner

@@ -8,9 +8,9 @@ text is the better picture.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from pullback.core.records import Record, field
 from pullback.graph.ir import BACKWARD, Program, Value
 from pullback.graph.literals import Writer, type_text
 from pullback.graph.printing import bodies_of, numbered
@@ -27,8 +27,7 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-@dataclass
-class Box:
+class Box(Record, eq=False):
     """One box of the picture."""
 
     title: str
@@ -44,9 +43,6 @@ class Box:
     def width(self) -> float:
         """As wide as what is written in it."""
         return max(len(self.title), len(self.remark)) * _LETTER + 18
-
-    def __hash__(self) -> int:
-        return id(self)
 
 
 def boxes_of(program: Program) -> list[Box]:

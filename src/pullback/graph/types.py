@@ -16,7 +16,7 @@ _MOST_INTERNED = 8192
 class ArrayType:
     """Shape, dtype and strides in bytes. `strides` is None for row-major order, which most values have."""
 
-    __slots__ = ("dtype", "shape", "strides")
+    __slots__ = ("_hash", "dtype", "shape", "strides")
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -28,6 +28,7 @@ class ArrayType:
         self.shape = shape
         self.dtype = dtype
         self.strides = strides
+        self._hash = hash((shape, dtype, strides))  # types are parts of the keys of most tables
 
     @property
     def ndim(self) -> int:
@@ -63,7 +64,10 @@ class ArrayType:
         )
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.strides))
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        return ArrayType, (self.shape, self.dtype, self.strides)  # a hash is that of one process
 
     def __repr__(self) -> str:
         return f"ArrayType({self.shape}, {self.dtype}, {self.strides})"
@@ -103,3 +107,14 @@ def array_type(
 def type_of(array: Any) -> ArrayType:
     """The type of an array."""
     return array_type(array.shape, array.dtype, None if array.flags.c_contiguous else array.strides)
+
+
+def empty_like_type(type: ArrayType) -> Any:
+    """An array of this type whose memory nobody ever touches."""
+    if not type.size:
+        return np.empty(type.shape, type.dtype)
+    strides = type.byte_strides
+    lowest = sum((length - 1) * stride for length, stride in zip(type.shape, strides, strict=True) if stride < 0)
+    highest = sum((length - 1) * stride for length, stride in zip(type.shape, strides, strict=True) if stride > 0)
+    memory = np.empty(highest - lowest + type.dtype.itemsize, np.uint8)
+    return np.ndarray(type.shape, type.dtype, memory, -lowest, strides)

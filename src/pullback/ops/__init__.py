@@ -20,23 +20,18 @@ from pullback.ops import (
     index_operators,
     indexing,
     inplace_views,
-    inspection,
     joining,
     keywords,
     loading,
     logarithms,
     movement,
     padding,
-    products,
     rearranging,
     reduction,
     reshaping,
     scan,
     scatter,
-    selection,
-    sorting,
     strided,
-    updates,
 )
 from pullback.ops.later import LATER, TOP_LEVEL
 from pullback.ops.methods import bind_methods
@@ -44,9 +39,8 @@ from pullback.ops.public import functions
 
 _MODULES = (
     array_members, casting, comparison, complex_numbers, contraction, creation, dlpack, dtypes, elementary,
-    elementwise, extremes, index_operators, indexing, inplace_views, inspection, joining, keywords, loading,
-    logarithms, movement, padding, products, rearranging, reduction, reshaping, scan, scatter, selection, sorting,
-    strided, updates,
+    elementwise, extremes, index_operators, indexing, inplace_views, joining, keywords, loading, logarithms, movement,
+    padding, rearranging, reduction, reshaping, scan, scatter, strided,
 )  # fmt: skip
 
 functions.learn()

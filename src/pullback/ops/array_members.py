@@ -1,4 +1,4 @@
-"""Members that tensors have because arrays have them: `flat`, `fill`, `searchsorted`, `x @= y`.
+"""Members that tensors have because arrays have them: `flat`, `fill`, `x @= y`.
 
 With them, twins of functions that are made of several operators: in place, or for `put` out of place.
 """
@@ -22,7 +22,6 @@ from pullback.ops.methods import is_operand
 from pullback.ops.plain import plain, tensor_from
 from pullback.ops.reshaping import ravel
 from pullback.ops.scatter import put, put_along_axis, take
-from pullback.ops.sorting import searchsorted
 from pullback.tensors.tensor import Tensor
 
 
@@ -77,13 +76,6 @@ def fill(self: Tensor, value: Any) -> None:
     self.fill_(value)
 
 
-def searchsorted_method(
-    self: Tensor, v: Any, side: str = "left", sorter: Any = None, *, right: bool | None = None
-) -> Any:
-    """Where the elements of `v` would have to be inserted into this sorted vector to keep it sorted."""
-    return searchsorted(self, tensor_from(v), side, sorter, right=right)
-
-
 def imatmul(self: Tensor, other: Any) -> Any:
     """`x @= y`: the product is written into `x`, so it must have the shape of `x`."""
     if not is_operand(other):
@@ -130,7 +122,6 @@ members: dict[str, Any] = {
     "fill": fill,
     "float_power_": _written(float_power),
     "flat": property(Flat, _assign_flat, doc="The elements in row-major order, to be read and written by position."),
-    "searchsorted": searchsorted_method,
     "unwrap_": _written(unwrap),
 }
 """Members of `Tensor`."""

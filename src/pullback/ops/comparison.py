@@ -17,8 +17,10 @@ from pullback.declare.families import binary, elementwise, predicate, unary
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample, integer_samples
 from pullback.eager.build import as_operand
+from pullback.eager.large import native_when_large
 
 _TRUTH = "its results are truth values"
+_NUMBERS = (int, float)
 _WHOLE = "it works on integers and truth values"
 
 
@@ -118,6 +120,9 @@ where = elementwise(
 )  # fmt: skip
 
 
+native_when_large(where, truths=(True, False, False))
+
+
 @where.vjp_of("condition")
 def where_vjp_condition(g):
     return None  # a condition given as numbers has no derivative
@@ -208,6 +213,8 @@ fmin = _extremum(
 
 
 def _clip(x: Any, min: Any, max: Any) -> Any:
+    if type(x) is np.ndarray and x.dtype.char in "fd" and type(min) in _NUMBERS and type(max) in _NUMBERS:
+        return x.clip(min, max)
     out = x if min is None else np.maximum(x, min)
     out = out if max is None else np.minimum(out, max)
     if np.asarray(out).dtype.kind == "c":
@@ -223,6 +230,9 @@ clip = elementwise(
     that gets it.
     """,
 )  # fmt: skip
+
+
+native_when_large(clip, truths=(False, False, False))
 
 
 @clip.door

@@ -25,6 +25,7 @@ from pullback.declare.samples import Maker, Sample, layouts
 from pullback.ops.comparison import where
 from pullback.ops.complex_numbers import conjugated
 from pullback.ops.movement import broadcast_to, diagonal, moveaxis
+from pullback.ops.plain import on_arrays
 
 
 def adjoint(x: Any) -> Any:
@@ -448,6 +449,7 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 @composite(arrays=2, aliases=("ger",))
+@on_arrays
 def outer(a: Any, b: Any, /) -> Any:
     """All products of an element of `a` with an element of `b`, both flattened: a matrix."""
     return _flat(a)[:, None] * _flat(b)

@@ -90,9 +90,16 @@ fmod = binary(
 )  # fmt: skip
 
 
+def _may_be_infinite(x: Any) -> bool:
+    """Is an element infinite or NaN? The extremes are found faster than all elements are looked at."""
+    if type(x) is not np.ndarray or not x.size:
+        return not np.isfinite(x).all()
+    return not (np.maximum.reduce(x, None) < math.inf and np.minimum.reduce(x, None) > -math.inf)
+
+
 def _floor_divide(x: Any, y: Any) -> Any:
     out = np.floor_divide(x, y)
-    if out.dtype.kind == "f":
+    if out.dtype.kind == "f" and (_may_be_infinite(x) or _may_be_infinite(y)):
         # NumPy has nan for inf // 2 and -1 for 1 // -inf; the array API standard has inf and -0.0.
         infinite = np.isinf(x) | np.isinf(y)
         if infinite.any():
@@ -139,6 +146,7 @@ pow = binary(
     """,
 )  # fmt: skip
 pow.inplace(operator.ipow)
+pow.takes_numbers = True  # a square is no power for NumPy
 pow.saved_aliases = {"exponent": "y"}
 
 

@@ -21,6 +21,7 @@ from pullback.declare.op import Op, Rule
 from pullback.declare.samples import Maker, Sample
 from pullback.ops.arguments import as_array
 from pullback.ops.comparison import isnan, where
+from pullback.ops.plain import is_constant
 from pullback.ops.reduction import sum
 
 # From this size on a gradient is written to the elements that get one.
@@ -28,8 +29,8 @@ _LARGE = 1 << 10
 
 
 def _extreme(name: str, ufunc: np.ufunc, doc: str) -> Op:
-    def kernel(x, *, axis):
-        return ufunc.reduce(x, axis=axis, keepdims=True)
+    def kernel(x, *, axis, keepdims=False):
+        return ufunc.reduce(x, axis, None, None, keepdims)  # type: ignore[call-arg]
 
     kernel.__doc__ = doc
     op: Op = reduction(kernel, name=name, distinct=True, empty=False, complex_domain=True)
@@ -124,11 +125,14 @@ min_with_indices = _with_indices(
 def _extreme_value(
     x: Any, axis: Any, keepdims: bool, dim: Any, keepdim: Any, over_axes: Op, with_indices: Op
 ) -> Any:
-    axis = merge_spellings("axis/dim", axis, dim)
+    if dim is not None:
+        axis = merge_spellings("axis/dim", axis, dim)
     keepdims = keepdims if keepdim is None else keepdim
+    if axis is None or is_constant(x):
+        return over_axes.function(x, axis, keepdims)  # nobody will ask which of equal elements it was
     if isinstance(axis, tuple) and len(axis) == 1:
         (axis,) = axis
-    if axis is None or isinstance(axis, (tuple, list)):
+    if isinstance(axis, (tuple, list)):
         return over_axes(x, axis, keepdims)
     return with_indices(x, axis, keepdims)[0]
 

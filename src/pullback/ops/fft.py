@@ -15,6 +15,7 @@ image is ignored by `c2r`, so its gradient is 0.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,6 +26,7 @@ from pullback.core.axes import merge_spellings, normalize_axis_index, normalize_
 from pullback.core.spec import Spec, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
+from pullback.declare.loops import Loop
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.ops.casting import copy
@@ -56,6 +58,36 @@ def r2c(x, *, axes, lengths, norm):
 def c2r(x, *, axes, lengths, norm):
     """The real numbers whose transform over `axes` has `x` as its first half along the last of them."""
     return np.fft.irfft(x, lengths[0], axes[0], norm) if len(axes) == 1 else np.fft.irfftn(x, lengths, axes, norm)
+
+
+def _rows(ufunc: str, axis: int, length: int, points: int, norm: str) -> Loop:
+    """Transforms along one axis: `length` is that of the result, and `points` are as many as the factor says."""
+    factor = {"backward": 1.0, "ortho": 1 / math.sqrt(points), "forward": 1 / points}[norm]
+    return Loop(ufunc, numbers=(factor,), axis=axis, length=length)
+
+
+def _complex_rows(axes: Any, lengths: Any, inverse: bool, norm: str) -> list[Loop]:
+    name, norm = ("fft.ifft", _OPPOSITE[norm]) if inverse else ("fft.fft", norm)
+    return [_rows(name, axis, length, length, norm) for axis, length in zip(axes, lengths, strict=True)]
+
+
+@c2c.loop
+def c2c_loops(*, axes: Any, lengths: Any, inverse: bool, norm: str) -> list[Loop]:
+    return _complex_rows(axes, lengths, inverse, norm)[::-1]
+
+
+@r2c.loop
+def r2c_loops(*, axes: Any, lengths: Any, norm: str) -> list[Loop]:
+    points = lengths[-1]
+    name = "fft.rfft_n_odd" if points % 2 else "fft.rfft_n_even"
+    first = _rows(name, axes[-1], _half(points), points, norm)
+    return [first, *_complex_rows(axes[:-1], lengths[:-1], False, norm)[::-1]]
+
+
+@c2r.loop
+def c2r_loops(*, axes: Any, lengths: Any, norm: str) -> list[Loop]:
+    last = _rows("fft.irfft", axes[-1], lengths[-1], lengths[-1], _OPPOSITE[norm])
+    return [*_complex_rows(axes[:-1], lengths[:-1], True, norm), last]
 
 
 def resized(x: Any, shape: tuple[int, ...]) -> Any:

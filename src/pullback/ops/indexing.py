@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.autograd._variable import bump_version
 from pullback.core.axes import normalize_axis_index
 from pullback.declare.composite import composite
 from pullback.eager.build import as_operand
@@ -28,6 +29,7 @@ from pullback.ops.index_operators import (
     positions,
 )
 from pullback.ops.movement import expand_dims
+from pullback.ops.plain import is_constant
 from pullback.payloads.batched import plain_array
 from pullback.tensors.tensor import Tensor, as_constant
 
@@ -184,6 +186,8 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         return
     value = as_operand(value)
     basic = as_basic(index)
+    if basic is not None and _write_plain(x, basic, value):
+        return
     if basic is not None:
         target = basic_view(x, index=basic)
         write(assign, target, (_without_leading_ones(value, target.ndim),), {})
@@ -198,6 +202,29 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         return
     value = _without_leading_ones(value, len(indexed_shape(x.shape, arrays, template)))
     write(index_put_arrays, x, (value, *arrays), {"template": template, "accumulate": False, "distinct": distinct})
+
+
+def _write_plain(x: Tensor, basic: Any, value: Any) -> bool:
+    """Write numbers of the same kind to a part of a plain tensor, if nobody can ask for gradients; says whether it did.
+
+    bench/plain_numpy.py::fill
+    """
+    if x._extra is not None or not is_constant(x) or x.dtype.kind != "f" or 0 in x._data.strides:
+        return False
+    part = x._data[basic]
+    if type(part) is not np.ndarray:
+        return False
+    if type(value) is Tensor:
+        if not is_constant(value) or value.dtype != x.dtype or value.shape != part.shape:
+            return False
+        value = value._data
+        if np.may_share_memory(part, value):  # NumPy does not get every overlap right
+            return False
+    elif type(value) is not float and type(value) is not int:
+        return False
+    part[...] = value
+    bump_version(x, part)
+    return True
 
 
 def _lone_mask(index: Any) -> Any:

@@ -10,9 +10,10 @@ from pullback.declare.composite import composite
 from pullback.ops.casting import astype
 from pullback.ops.comparison import clip, equal, where
 from pullback.ops.joining import concat
+from pullback.ops.order_operators import insertion_points
 from pullback.ops.plain import tensor_from
 from pullback.ops.scatter import take
-from pullback.ops.sorting import argsort, insertion_points
+from pullback.ops.sorting import argsort
 
 
 @composite(arrays=3)

@@ -183,7 +183,7 @@ def unpile_samples(make: Maker) -> Iterator[Sample]:
 
 def _tensors(arrays: Iterable[Any], name: str) -> list[Tensor]:
     """What is to be joined, as Tensors; promotion is left to the operator."""
-    tensors = [as_constant(as_operand(x)) for x in arrays]
+    tensors = [x if type(x) is Tensor else as_constant(as_operand(x)) for x in arrays]
     if not tensors:
         raise ValueError(f"{name}: there is nothing to join")
     return tensors
@@ -197,7 +197,7 @@ def concat(arrays: Iterable[Any], /, axis: int | None = 0, *, dim: int | None = 
         axis = dim
     if axis is None:
         tensors, axis = [ravel(x) for x in tensors], 0
-    if any(x.ndim == 0 for x in tensors):
+    if 0 in [x.ndim for x in tensors]:
         raise ValueError("concat: an array without axes can not be joined to others; use stack")
     return join(*tensors, axis=normalize_axis_index(axis, tensors[0].ndim))
 

@@ -36,6 +36,24 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
         "mask_indices", "mgrid", "ogrid", "range", "ravel_multi_index", "require", "tril_indices_from",
         "triu_indices_from", "unravel_index",
     ),
+    "inspection": (
+        "array2string", "array_repr", "array_str", "get_printoptions", "is_contiguous", "is_tensor", "isfortran",
+        "isscalar", "itemsize", "iterable", "may_share_memory", "nbytes", "ndim", "numel", "printoptions",
+        "set_printoptions", "shape", "shares_memory", "size", "stride", "strides",
+    ),
+    "products": (
+        "addbmm", "addmm", "addmv", "addr", "baddbmm", "bilinear", "cdist", "chain_matmul", "cosine_similarity", "dist",
+        "linear", "pairwise_distance", "pdist",
+    ),
+    "selection": (
+        "choose", "compress", "copyto", "copyto_copy", "delete", "extract", "fill_diagonal", "fill_diagonal_copy",
+        "insert", "piecewise", "place", "place_copy", "putmask", "putmask_copy", "resize", "select",
+    ),
+    "sorting": (
+        "argpartition", "argsort", "kthvalue", "median", "msort", "partition", "searchsorted", "sort",
+        "sort_with_indices", "topk", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    ),
+    "updates": ("index_reduce", "scatter_reduce"),
     "histograms": (
         "bincount", "bucketize", "digitize", "histc", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
     ),
@@ -64,15 +82,23 @@ METHODS: dict[str, tuple[str, ...]] = {
     "assembly": ("combinations",),
     "convolution": FUNCTIONS["convolution"],
     "histograms": FUNCTIONS["histograms"],
+    "inspection": ("is_contiguous", "numel", "stride"),
     "integration": FUNCTIONS["integration"],
     "interpolation": FUNCTIONS["interpolation"],
     "polynomial": tuple(name for name in FUNCTIONS["polynomial"] if name != "polyfit"),
+    "products": ("addbmm", "addmm", "addmv", "addr", "baddbmm", "cdist", "dist", "pdist"),
     "quantiles": FUNCTIONS["quantiles"],
     "random_discrete": ("bernoulli",),
     "random_fill": (
         "bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_", "uniform_",
     ),
+    "selection": ("choose", "compress", "delete", "fill_diagonal_", "insert", "piecewise"),
     "sets": tuple(name for name in FUNCTIONS["sets"] if name != "lexsort"),
+    "sorting": FUNCTIONS["sorting"],
     "statistics": FUNCTIONS["statistics"],
+    "updates": (
+        "addcdiv_", "addcmul_", "addmm_", "at", "index_reduce", "index_reduce_", "lerp_", "nan_to_num_", "put_",
+        "scatter_reduce", "scatter_reduce_",
+    ),
 }  # fmt: skip
-"""Modules of this package, and the methods that they give `Tensor`."""
+"""Modules of this package, and the methods and other members that they give `Tensor`."""

@@ -14,6 +14,7 @@ import numpy as np
 from pullback.core.spec import Spec, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import gufunc, primitive
+from pullback.declare.loops import NOT_POSITIVE, Loop
 from pullback.declare.samples import Maker, Sample
 from pullback.errors import AutogradError
 from pullback.ops.comparison import where
@@ -104,6 +105,11 @@ refused.batch(lambda x, *, function: refused(x, function=function))
 def lower_cholesky(a):
     """The lower triangular `out` with `out @ adjoint(out) == a`, from the lower triangle of `a`."""
     return np.linalg.cholesky(a)
+
+
+@lower_cholesky.loop
+def cholesky_loop() -> list[Loop]:
+    return [Loop("linalg.cholesky_lo", NOT_POSITIVE, in_double=True)]
 
 
 # Up to this size a general solver is faster than a recursion in Python, although it does more arithmetic.

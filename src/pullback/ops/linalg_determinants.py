@@ -14,6 +14,7 @@ import numpy as np
 from pullback.core.spec import Spec, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import gufunc
+from pullback.declare.loops import Loop
 from pullback.declare.samples import Maker, Sample
 from pullback.ops.comparison import where
 from pullback.ops.complex_numbers import conjugated
@@ -98,6 +99,11 @@ def det_op(a):
     return np.linalg.det(a)
 
 
+@det_op.loop
+def det_loop() -> list[Loop]:
+    return [Loop("linalg.det", in_double=True)]
+
+
 @det_op.vjp
 def det_vjp(g, a):
     return g[..., None, None] * conjugated(cofactors(a))
@@ -132,6 +138,11 @@ def det(x: Any, /) -> Any:
 def sign_and_log(a):
     """The sign of the determinant and the logarithm of its absolute value."""
     return tuple(np.asarray(part) for part in np.linalg.slogdet(a))
+
+
+@sign_and_log.loop
+def slogdet_loop() -> list[Loop]:
+    return [Loop("linalg.slogdet", in_double=True)]
 
 
 @sign_and_log.spec

@@ -17,6 +17,7 @@ import numpy as np
 from pullback.core.axes import normalize_axis_tuple
 from pullback.declare.composite import composite
 from pullback.declare.families import gufunc
+from pullback.declare.loops import SINGULAR, ZERO_ON_DIAGONAL, Loop
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.ops.comparison import where
 from pullback.ops.contraction import adjoint
@@ -75,6 +76,11 @@ def solve_matrices(a, b, *, singular):
             a, b = np.broadcast_to(a, (*batch, *a.shape[-2:])), np.broadcast_to(b, (*batch, *b.shape[-2:]))
             dtype = np.linalg.solve(np.eye(1, dtype=a.dtype), np.ones((1, 1), b.dtype)).dtype
             return one_by_one(np.linalg.solve, (a, b), np.full(b.shape, np.nan, dtype))
+
+
+@solve_matrices.loop
+def solve_loop(*, singular: str) -> list[Loop]:
+    return [Loop("linalg.solve", SINGULAR if singular == "raise" else "", in_double=True)]
 
 
 @solve_matrices.vjp
@@ -201,6 +207,11 @@ def inverse(a, *, singular):
             return one_by_one(np.linalg.inv, (a,), np.full(a.shape, np.nan, dtype))
 
 
+@inverse.loop
+def inverse_loop(*, singular: str) -> list[Loop]:
+    return [Loop("linalg.inv", SINGULAR if singular == "raise" else "", in_double=True)]
+
+
 @inverse.vjp
 def inverse_vjp(g, out):
     transposed = adjoint(out)
@@ -277,7 +288,7 @@ def solve_triangles(a, b, *, upper, unit, singular):
     """The matrices `x` with `triangle(a) @ x == b`; the other triangle of `a` is not read."""
     diagonals = np.diagonal(a, axis1=-2, axis2=-1)
     if singular == "raise" and not unit and not np.all(diagonals):
-        raise np.linalg.LinAlgError("solve_triangular: the matrix has a zero on its diagonal, so it is singular")
+        raise np.linalg.LinAlgError(ZERO_ON_DIAGONAL)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*batch, *b.shape[-2:]), solution_dtype(a, b))
     out[...] = b

@@ -15,6 +15,7 @@ import numpy as np
 from pullback.core.spec import Spec, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import gufunc
+from pullback.declare.loops import NO_EIGENVALUES, NO_SINGULAR_VALUES, Loop
 from pullback.declare.samples import Maker, Sample
 from pullback.ops.complex_numbers import conjugated
 from pullback.ops.contraction import adjoint
@@ -30,6 +31,11 @@ from pullback.ops.linalg_solvers import Array, check_matrix, check_square, solve
 def hermitian_eigen(a, *, triangle, checked):
     """Ascending eigenvalues and orthonormal eigenvectors, reading one triangle of `a`."""
     return tuple(np.linalg.eigh(a, UPLO=triangle))
+
+
+@hermitian_eigen.loop
+def eigh_loop(*, triangle: str, checked: bool) -> list[Loop]:
+    return [Loop("linalg.eigh_lo" if triangle == "L" else "linalg.eigh_up", NO_EIGENVALUES, in_double=True)]
 
 
 @hermitian_eigen.vjp
@@ -83,6 +89,12 @@ def eigh_samples(make: Maker) -> Iterator[Sample]:
 def hermitian_values(a, *, triangle):
     """Ascending eigenvalues, without the vectors; these are computed when a derivative asks for them."""
     return np.linalg.eigvalsh(a, UPLO=triangle)
+
+
+@hermitian_values.loop
+def eigvalsh_loop(*, triangle: str) -> list[Loop]:
+    name = "linalg.eigvalsh_lo" if triangle == "L" else "linalg.eigvalsh_up"
+    return [Loop(name, NO_EIGENVALUES, in_double=True)]
 
 
 @hermitian_values.vjp
@@ -261,6 +273,11 @@ def singular_system(a, *, full, checked):
     return u, s, vh[..., :rank, :].copy(), vh[..., rank:, :].copy()
 
 
+@singular_system.loop
+def svd_loop(*, full: bool, checked: bool) -> list[Loop]:
+    return [Loop("linalg.svd_f" if full else "linalg.svd_s", NO_SINGULAR_VALUES, in_double=True)]
+
+
 @singular_system.spec
 def svd_spec(a: Spec, *, full: bool, checked: bool = False) -> tuple[Spec, ...]:
     *batch, rows, columns = a.shape
@@ -370,6 +387,11 @@ def svd_samples(make: Maker) -> Iterator[Sample]:
 def singular_values(a):
     """Descending singular values, without the vectors; these are computed when a derivative asks for them."""
     return np.linalg.svd(a, compute_uv=False)
+
+
+@singular_values.loop
+def svdvals_loop() -> list[Loop]:
+    return [Loop("linalg.svd", NO_SINGULAR_VALUES, in_double=True)]
 
 
 @singular_values.spec

@@ -36,6 +36,7 @@ _REFLECTED = (
     "add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "divmod", "matmul", "and", "or", "xor", "lshift",
     "rshift",
 )  # fmt: skip
+_TABLES = ("members", "inplace_methods")  # what a module may list by itself
 
 
 class Later:
@@ -58,7 +59,7 @@ def bind_methods(modules: Iterable[Any]) -> None:
     """Give `Tensor` its methods, operators and in-place twins, and what modules list as `members`."""
     members: dict[str, Any] = {}
     for module in modules:
-        for table in ("members", "inplace_methods"):
+        for table in _TABLES:
             members.update(getattr(module, table, {}))
     for family, names in METHODS.items():
         members.update({name: Later(name, _loaded, family, name) for name in names})
@@ -100,9 +101,11 @@ def python_operators() -> dict[str, Later]:
 
 def _loaded(family: str, name: str) -> Callable[..., Any]:
     """A method of a family that is loaded when it is first used."""
-    methods = getattr(functions.load(family), "inplace_methods", {})
-    if name in methods:
-        return methods[name]
+    module = functions.load(family)
+    for table in _TABLES:
+        if name in getattr(module, table, {}):
+            member: Callable[..., Any] = getattr(module, table)[name]
+            return member
     declared = functions.declaration(name)
     return declared.function if isinstance(declared, Op) else _method_of(declared)
 

@@ -25,6 +25,7 @@ from pullback.ops.elementwise import exp, sigmoid, sqrt, tanh
 from pullback.ops.index_operators import basic_view
 from pullback.ops.nn_erf import fill_gelu_gradient, gelu_and_cdf
 from pullback.ops.pieces import are_contiguous, elementwise_in_pieces, fill_in_pieces
+from pullback.ops.plain import is_recorded
 from pullback.ops.random import random
 from pullback.ops.random_relaxed import gumbel_softmax
 from pullback.ops.reduction import softmax
@@ -236,7 +237,7 @@ def _plus(x: Any, y: Any) -> Any:
 @composite(name="nn.silu", aliases=("nn.swish",))
 def silu(x: Any) -> Any:
     """`x * sigmoid(x)`."""
-    return _small_silu(x) if x.size < _SMALL else _silu(x)[0]
+    return _small_silu(x) if x.size < _SMALL or not is_recorded(x) else _silu(x)[0]
 
 
 def _mish_slope(x: Any) -> Any:

@@ -213,8 +213,8 @@ def row_products(x: Any, y: Any, buffer: Any = None) -> Any:
 
 def are_contiguous(*operands: Any) -> bool:
     """Are all operands arrays of one shape whose elements lie one behind the other?"""
-    shape = np.shape(operands[0])
-    return all(type(x) is np.ndarray and x.shape == shape and x.flags.c_contiguous for x in operands)
+    first = operands[0]
+    return all(type(x) is np.ndarray and x.shape == first.shape and x.flags.c_contiguous for x in operands)
 
 
 def elementwise_in_pieces(function: Callable[..., Any], *operands: Any) -> Any:

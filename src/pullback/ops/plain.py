@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pullback.core.state import current
+from pullback.autograd._variable import requires_grad
+from pullback.core.state import current, open_levels, switch
 from pullback.eager.build import as_operand
 from pullback.eager.record import new_tensor
 from pullback.payloads.batched import each_example, parts_of, plain_array
@@ -32,6 +34,40 @@ def plain(name: str, x: Any) -> Any:
     if name in _SHAPED_BY_VALUES:
         raise refuse_dynamic_shape(name)
     raise refuse_values(x, f"{name}: an array of values")
+
+
+def is_constant(x: Any) -> bool:
+    """Is this a tensor on an array, in modes in which nobody can ask for a derivative of what is computed from it?"""
+    if type(x) is not Tensor or type(x._data) is not np.ndarray:
+        return False
+    extra, modes = x._extra, current()
+    if extra is not None and (open_levels or extra.inference or extra.deps is not None):
+        return False
+    return modes is switch.no_grad or (modes is switch.normal and not requires_grad(x))
+
+
+def on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, computed on plain arrays where all tensors among its arguments are constants.
+
+    For composites of several operators, which may return new memory only: each operator costs more on tensors.
+    """
+
+    @functools.wraps(function)
+    def chosen(*args: Any, **kwargs: Any) -> Any:
+        given = [x._data if is_constant(x) else x for x in args]
+        if type(given[0]) is not np.ndarray or any(isinstance(x, Tensor) for x in (*given, *kwargs.values())):
+            return function(*args, **kwargs)
+        out = function(*given, **kwargs)
+        if any(type(x) is np.ndarray and np.may_share_memory(out, x) for x in given):
+            return function(*args, **kwargs)
+        return new_tensor(np.asarray(out), current())
+
+    return chosen
+
+
+def is_recorded(x: Any) -> bool:
+    """Will what is computed from `x` be recorded for a gradient?"""
+    return isinstance(x, Tensor) and current().grad and requires_grad(x)
 
 
 def every_value(x: Any) -> Any:

@@ -92,6 +92,8 @@ def public_composite(item: Composite) -> Callable[..., Any]:
 
     @functools.wraps(inner)
     def function(*args: Any, **kwargs: Any) -> Any:
+        if arrays == 1 and args and type(args[0]) is Tensor:
+            return inner(*args, **kwargs)
         leading = [as_operand(x) for x in args[:arrays]]
         if leading and not any(isinstance(x, Tensor) for x in leading):
             leading[0] = as_constant(leading[0])

@@ -20,12 +20,13 @@ from pullback.ops.comparison import clip, equal, isnan, where
 from pullback.ops.elementwise import floor
 from pullback.ops.index_operators import basic_view
 from pullback.ops.movement import broadcast_to, expand_dims, moveaxis
-from pullback.ops.plain import every_value, tensor_from
+from pullback.ops.plain import every_value, on_arrays, tensor_from
 from pullback.ops.reduction import sum
 from pullback.ops.reshaping import reshape
 from pullback.ops.scan import cumsum
 from pullback.ops.scatter import gather_along
 from pullback.ops.sorting import sort, sort_with_indices
+from pullback.tensors.tensor import Tensor
 
 # The place, counted from 0, that belongs to the fraction q of n elements (Hyndman and Fan's numbers 4 to 9).
 _CONTINUOUS: dict[str, Callable[[Any, Any], Any]] = {
@@ -36,6 +37,15 @@ _CONTINUOUS: dict[str, Callable[[Any, Any], Any]] = {
     "median_unbiased": lambda q, n: q * (n + 1 / 3) - 2 / 3,
     "normal_unbiased": lambda q, n: q * (n + 0.25) - 0.625,
 }
+
+
+def _detached(x: Any) -> Any:
+    return x.detach() if isinstance(x, Tensor) else x
+
+
+def _as_operand(value: Any, x: Any) -> Any:
+    """An array if `x` is one, a Tensor otherwise."""
+    return np.asarray(value) if type(x) is np.ndarray else tensor_from(value)
 
 
 def _is_whole(place: Any) -> Any:
@@ -79,10 +89,10 @@ def _places(method: str, q: Any, n: Any) -> tuple[Any, Any]:
     """The lower neighbour's place and the weight of the upper one."""
     if method in _CONTINUOUS:
         place = clip(_CONTINUOUS[method](q, n), 0, n - 1)
-        low = clip(floor(place.detach()), 0, where(n > 1, n - 2, 0))
+        low = clip(floor(_detached(place)), 0, where(n > 1, n - 2, 0))
         return low, place - low
     if method in _DISCRETE:
-        return _discrete(method, q.detach(), n)
+        return _discrete(method, _detached(q), n)
     raise ValueError(f"quantile: there is no method {method!r}; there are {', '.join((*_CONTINUOUS, *_DISCRETE))}")
 
 
@@ -97,7 +107,7 @@ def _in_rows(x: Any, axes: tuple[int, ...]) -> Any:
 def _fractions(name: str, q: Any, x: Any, scale: float) -> Any:
     kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
     is_number = type(q) in (int, float)  # these give way to the dtype of the elements
-    q = tensor_from(q)
+    q = _as_operand(q, x)
     q = astype(q, kind if is_number or q.dtype.kind in "biu" else q.dtype, copy=False)
     q = q / scale if scale != 1 else q
     values = every_value(q)
@@ -121,7 +131,8 @@ def _quantile(
         raise ValueError(f"{name}: there is no quantile of nothing")
     flat = reshape(q, (-1,))
     if weights is not None:
-        out = _weighted(name, row, flat, _in_rows(_spread_weights(name, tensor_from(weights), x, axes), axes), method)
+        spread = _spread_weights(name, _as_operand(weights, x), x, axes)
+        out = _weighted(name, row, flat, _in_rows(spread, axes), method)
     else:
         out = _unweighted(row, flat, method, leave_out)
     out = moveaxis(out, -1, 0) if out.ndim > 1 else out
@@ -134,7 +145,7 @@ def _unweighted(row: Any, q: Any, method: str, leave_out: bool) -> Any:
     ordered = sort(row)
     length = row.shape[-1]
     has_nan = isnan(basic_view(ordered, index=(..., slice(length - 1, None))))
-    count = astype(tensor_from(float(length)), q.dtype)
+    count = astype(_as_operand(float(length), row), q.dtype)
     if leave_out:
         count = sum(~isnan(row), -1, True, dtype=q.dtype)  # NaN are sorted to the end, and not counted
     low, weight = _places(method, q, count)
@@ -145,7 +156,7 @@ def _unweighted(row: Any, q: Any, method: str, leave_out: bool) -> Any:
 
 def _at(ordered: Any, place: Any, count: Any) -> Any:
     """The elements at these places of every row, the ends for places beyond them."""
-    place = astype(clip(place.detach(), 0, where(count > 1, count - 1, 0)), np.int64)
+    place = astype(clip(_detached(place), 0, where(count > 1, count - 1, 0)), np.int64)
     shape = (*ordered.shape[:-1], place.shape[-1])
     return gather_along(ordered, broadcast_to(place, shape), ordered.ndim - 1)
 
@@ -179,15 +190,16 @@ def _weighted(name: str, row: Any, q: Any, weights: Any, method: str) -> Any:
     if (every_value(weights) < 0).any():
         raise ValueError(f"{name}: weights must not be negative")
     ordered, order = sort_with_indices(row)
-    running = cumsum(gather_along(weights.detach(), order, row.ndim - 1), -1)
+    running = cumsum(gather_along(_detached(weights), order, row.ndim - 1), -1)
     total = basic_view(running, index=(..., slice(row.shape[-1] - 1, None)))
-    reached = expand_dims(running / total, -2) >= expand_dims(q.detach(), -1)
+    reached = expand_dims(running / total, -2) >= expand_dims(_detached(q), -1)
     place = sum(~reached, -1, dtype=np.float64)
     missing = isnan(basic_view(ordered, index=(..., slice(row.shape[-1] - 1, None))))
-    return where(missing, math.nan, _at(ordered, place, tensor_from(float(row.shape[-1]))))
+    return where(missing, math.nan, _at(ordered, place, _as_operand(float(row.shape[-1]), row)))
 
 
 @composite
+@on_arrays
 def quantile(
     x: Any, q: Any, axis: Any = None, keepdims: bool = False, *, method: str = "linear",
     interpolation: str | None = None, weights: Any = None, dim: Any = None, keepdim: bool | None = None,
@@ -201,6 +213,7 @@ def quantile(
 
 
 @composite
+@on_arrays
 def percentile(
     x: Any, q: Any, axis: Any = None, keepdims: bool = False, *, method: str = "linear", weights: Any = None
 ) -> Any:

@@ -22,7 +22,7 @@ from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.ops.arguments import as_array, one_sequence
 from pullback.ops.movement import broadcast_to, swapaxes
-from pullback.ops.plain import plain
+from pullback.ops.plain import on_arrays, plain
 from pullback.ops.reshaping import ravel, reshape
 
 # Reversing.
@@ -117,6 +117,7 @@ def roll_samples(make: Maker) -> Iterator[Sample]:
 
 
 @composite
+@on_arrays
 def roll(x: Any, shift: Any, axis: Any = None, *, dims: Any = None) -> Any:
     """`x` with its elements moved by `shift` places along `axis`; without an axis, in row-major order."""
     axis = merge_spellings("roll: axis/dims", axis, dims)
@@ -128,6 +129,7 @@ def roll(x: Any, shift: Any, axis: Any = None, *, dims: Any = None) -> Any:
 
 
 @composite
+@on_arrays
 def tile(x: Any, *reps: Any) -> Any:
     """Copies of `x` side by side, `reps` of them along each axis."""
     counts = normalize_shape(one_sequence("tile", reps))

@@ -71,14 +71,14 @@ def mean_jvp(t_x, axis):
 
 
 @reduction(complex_domain=True, lower="mul")
-def prod(x, *, axis, dtype=None):
+def prod(x, *, axis, dtype=None, keepdims=False):
     """The product of the elements over `axis`. The gradient is exact whether or not some of them are 0."""
-    rows = as_rows(x, axis) if dtype is None and x.size > PIECE and x.dtype.char in "fd" else None
-    if rows is None:
-        return np.multiply.reduce(x, axis=axis, dtype=dtype, keepdims=True)
+    rows = as_rows(x, axis) if dtype is None and x.size > 8 * PIECE and x.dtype.char in "fd" else None
+    if rows is None or len(rows) == 1:
+        return np.multiply.reduce(x, axis, dtype, None, keepdims)  # type: ignore[call-overload]
     out = np.empty(len(rows), x.dtype)
     in_pieces(lambda start, stop: np.multiply.reduce(rows[start:stop], axis=1, out=out[start:stop]), *rows.shape)
-    return out.reshape(reduced_shape(x.shape, axis, True))
+    return out.reshape(reduced_shape(x.shape, axis, keepdims))
 
 
 def _products_of_others(x: Any, axis: tuple[int, ...]) -> Any:
@@ -174,21 +174,24 @@ def quotient_or_nan(total: Any, divisor: Any, is_void: Any) -> Any:
 
 
 @reduction(complex_domain=True)
-def all(x, *, axis):
+def all(x, *, axis, keepdims=False):
     """True if all elements over `axis` are nonzero."""
-    return np.logical_and.reduce(x, axis=axis, keepdims=True)
+    return np.logical_and.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
 
 
 @reduction(complex_domain=True)
-def any(x, *, axis):
+def any(x, *, axis, keepdims=False):
     """True if at least one element over `axis` is nonzero."""
-    return np.logical_or.reduce(x, axis=axis, keepdims=True)
+    return np.logical_or.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
 
 
 @reduction(complex_domain=True)
-def count_nonzero(x, *, axis):
+def count_nonzero(x, *, axis, keepdims=False):
     """How many elements over `axis` are nonzero."""
-    return np.add.reduce(x != 0, axis=axis, dtype=np.intp, keepdims=True)
+    if len(axis) == x.ndim:
+        count = np.asarray(np.count_nonzero(x))
+        return count.reshape((1,) * x.ndim) if keepdims else count
+    return np.add.reduce(x != 0, axis, np.intp, None, keepdims)  # type: ignore[call-overload]
 
 
 all.not_differentiable("its results are truth values")
@@ -211,12 +214,31 @@ def _over(value: Any, divisor: float) -> Any:
 
 
 @reduction(complex_domain=True, empty=False)
-def var(x, *, axis, correction=0):
+def var(x, *, axis, correction=0, keepdims=False):
     """The variance over `axis`: the sum of squared deviations divided by their number less `correction`.
 
     Value and gradient are NaN or infinite where the number is not larger than `correction`.
     """
-    return np.var(x, axis=axis, ddof=correction, keepdims=True)
+    divisor = _count(x.shape, axis) - correction
+    if x.dtype.char not in "fd" or divisor <= 0 or not x.ndim:
+        return np.var(x, axis=axis, ddof=correction, keepdims=keepdims)
+    rows = as_rows(x, axis) if x.size > 8 * PIECE else None
+    if rows is None or len(rows) == 1:
+        return _squared_deviations(x, axis, keepdims) / divisor
+    out = np.empty(len(rows), x.dtype)
+
+    def work(start: int, stop: int) -> None:
+        np.divide(_squared_deviations(rows[start:stop], (1,), False), divisor, out=out[start:stop])
+
+    in_pieces(work, *rows.shape)
+    return out.reshape(reduced_shape(x.shape, axis, keepdims))
+
+
+def _squared_deviations(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    """Their sum over `axis`, as NumPy computes it."""
+    means = np.add.reduce(x, axis, None, None, True) / _count(x.shape, axis)  # type: ignore[call-overload]
+    deviation = np.subtract(x, means, out=scratch_like(x, 0))
+    return np.add.reduce(np.square(deviation, out=deviation), axis, None, None, keepdims)  # type: ignore[call-overload]
 
 
 @var.vjp
@@ -233,9 +255,11 @@ def var_jvp(t_x, x, axis, correction):
 
 
 @reduction(complex_domain=True, empty=False)
-def std(x, *, axis, correction=0):
+def std(x, *, axis, correction=0, keepdims=False):
     """The standard deviation, the root of `var`. Its derivative is 0 where all elements are equal."""
-    return np.std(x, axis=axis, ddof=correction, keepdims=True)
+    if x.dtype.char not in "fd":
+        return np.std(x, axis=axis, ddof=correction, keepdims=keepdims)
+    return np.sqrt(var.kernel(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
 @std.vjp
@@ -284,6 +308,9 @@ def std_mean(x: Any, axis: Any = None, keepdims: bool = False, **spellings: Any)
 # Exponentials, scaled so that nothing overflows
 
 
+_SMALL = 1 << 12
+
+
 def _shifted(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
     """`x` minus its largest real part over `axis`, and that part; infinite parts are not subtracted."""
     if x.dtype.kind in "biu":
@@ -293,8 +320,9 @@ def _shifted(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def _peak(x: Any, axis: Any) -> Any:
-    peak = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-    return peak if np.isfinite(peak).all() else np.where(np.isfinite(peak), peak, 0)
+    peak = np.maximum.reduce(x, axis, None, None, True, -np.inf)  # type: ignore[call-overload]
+    finite = np.isfinite(peak)
+    return peak if np.logical_and.reduce(finite, None) else np.where(finite, peak, 0)
 
 
 def _rows(axis: tuple[int, ...], *arrays: Any) -> list[Any] | None:
@@ -305,6 +333,11 @@ def _rows(axis: tuple[int, ...], *arrays: Any) -> list[Any] | None:
             return None
     rows = [as_rows(x, axis) for x in arrays]
     return None if any_missing(rows) else rows
+
+
+def _many_rows(axis: tuple[int, ...], x: Any) -> list[Any] | None:
+    """The same for one array; None if it is small, and there is nothing to be gained by working in pieces."""
+    return None if x.ndim and x.size < _SMALL else _rows(axis, x)
 
 
 def any_missing(parts: list[Any]) -> bool:
@@ -318,7 +351,7 @@ def logsumexp(x, *, axis):
 
     The derivative is 0 where all elements are -inf; elements that are inf share the gradient.
     """
-    rows = _rows(axis, x)
+    rows = _many_rows(axis, x)
     if rows is not None:
         return _logsumexp_of_rows(rows[0]).reshape([1 if k in axis else n for k, n in enumerate(x.shape)])
     shifted, peak = _shifted(x, axis)
@@ -422,7 +455,7 @@ def _normalizing(op: Op) -> Op:
 @primitive
 def softmax(x, *, axis):
     """`exp(x)` divided by its sum over `axis`. Where all elements are -inf, values and gradients are NaN."""
-    rows = _rows(axis, x)
+    rows = _many_rows(axis, x)
     if rows is not None:
         return _softmax_of_rows(rows[0]).reshape(x.shape)
     powers, _ = _shifted(x, axis)
@@ -474,7 +507,7 @@ def softmax_jvp(t_x, out, axis):
 @primitive
 def log_softmax(x, *, axis):
     """`log(softmax(x))` over `axis`, computed without underflow."""
-    rows = _rows(axis, x)
+    rows = _many_rows(axis, x)
     if rows is not None:
         return _log_softmax_of_rows(rows[0]).reshape(x.shape)
     shifted, _ = _shifted(x, axis)

@@ -31,6 +31,7 @@ from pullback.ops.joining import concat
 from pullback.ops.movement import broadcast_to
 from pullback.ops.padding import pad_constant
 from pullback.ops.pieces import as_rows, empty_rows, in_pieces
+from pullback.ops.plain import on_arrays
 
 
 def _scan_axis(name: str, x: Any, axis: Any, dim: Any) -> tuple[Any, int]:
@@ -76,7 +77,7 @@ def _along(x: Any, axis: int, reverse: bool) -> Any:
 
 
 # From this many elements behind the scanned axis on, whole slices are added; below, NumPy's own scan is faster.
-_LONG_SLICE = 64
+_LONG_SLICE = 256
 
 
 def _scanned(ufunc: Any, x: Any, axis: int, dtype: Any, reverse: bool) -> Any:
@@ -462,6 +463,7 @@ def cummin(x: Any, axis: int = -1, *, dim: int | None = None) -> tuple[Any, Any]
 
 
 @composite
+@on_arrays
 def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along `axis`, taken `n` times, after joining `prepend` and `append` to the ends."""
     if n < 0:

@@ -20,7 +20,7 @@ from pullback.ops.joining import concat
 from pullback.ops.plain import computed, constant, plain, tensor_from
 from pullback.ops.reshaping import ravel
 from pullback.ops.scatter import take
-from pullback.ops.sorting import distinct, sort
+from pullback.ops.sorting import distinct, distinct_values, sort
 
 Array = np.ndarray[Any, Any]
 
@@ -94,6 +94,8 @@ def unique(
     where each appears first.
     """
     axis = merge_spellings("axis/dim", axis, dim)
+    if axis is None and not (return_index or return_inverse or return_counts):
+        return distinct_values(x, equal_nan)
     if axis is None:
         values, *found = distinct(x, equal_nan)
     else:

@@ -95,6 +95,7 @@ def row(
     """
     is_private = name.startswith("_")
     chosen = kernel or scipy_function(name, without_scipy)
+    ufunc = chosen if isinstance(chosen, np.ufunc) else None
     if len(operands) == 1 and not params:
         chosen = _in_pieces(chosen)
     op = elementwise(
@@ -108,6 +109,7 @@ def row(
     )  # fmt: skip
     # Kernels of SciPy promote in ways of their own, and the fast paths of elementwise operators expect NumPy's.
     op.family = "special"
+    op.ufunc = ufunc
     works = has_scipy() or without_scipy is not None
     domains = domain if isinstance(domain, list) else [domain] * len(operands)
     op.sample_rule = _samples(domains, params or {}, holomorphic) if works else _no_samples

@@ -183,6 +183,12 @@ class _Call:
                 operands.append(value)
         return evaluate(self.op, operands, self.params)
 
+    def ordered(self) -> Any:
+        """The numbers of the elements, in the order that the values are brought into."""
+        x, axis = self.values[0], self.params.get("axis", self.values[0].ndim - 1)
+        order = evaluate(registry["_argsort" if self.op.name == "_sort" else "_ranked_positions"], (x,), self.params)
+        return evaluate(registry["_gather"], (self.numbers[0], order), {"axis": axis, "distinct": True})
+
     def reduced(self) -> Any:
         axes, keepdims = self.params["axis"], self.params.get("keepdims", False)
         return self.along(self.numbers[0], axes if isinstance(axes, tuple) else (axes,), keepdims)
@@ -403,7 +409,8 @@ _KINDS: dict[Callable[[_Call], Any], tuple[str, ...]] = {
     ),
     _Call.collected: ("_overlap_add", "_add_strided", "_segment_sum", "_overlapped", "_index_add", "_gather_add"),
     _Call.reduced: ("max_with_indices", "min_with_indices"),
-    _Call.spread_along_axes: ("softmax", "log_softmax", "_fft_c2c", "_fft_r2c", "_fft_c2r"),
+    _Call.ordered: ("_sort", "_ranked_values"),
+    _Call.spread_along_axes: ("softmax", "log_softmax", "_partition", "_fft_c2c", "_fft_r2c", "_fft_c2r"),
     _Call.scanned: ("cumsum", "cumprod", "logcumsumexp", "_recurrence"),
     _Call.contracted: ("_einsum_one", "_einsum_two", "einsum"),
     _Call.multiplied: ("matmul",),

@@ -48,12 +48,13 @@ class Recorder:
         # In a backward pass from several roots: what is computed from the gradients that arrive.
         self.dependent: set[Value] | None = None
         self._constants: dict[int, tuple[Any, Value]] = {}
+        self._frames: dict[Any, tuple[str, int, str] | None] = {}  # deep frames of ours, with the user's place
 
     def add(self, target: Op | str, operands: list[Any], attrs: dict[str, Any], types: list[ArrayType]) -> Node:
         """Append a node, with what is known of the place it comes from."""
         node = self.graph.add(target, operands, attrs, types, self.tag)
         if self.tag is FORWARD:
-            node.place = user_place()
+            node.place = self._user_place()
             node.recompute = self.recompute
             node.region = self.region
         else:
@@ -63,6 +64,29 @@ class Recorder:
             if self.dependent is not None and not self.dependent.isdisjoint(node.inputs):
                 self.dependent.update(node.results)
         return node
+
+    def _user_place(self) -> tuple[str, int, str] | None:
+        """As `user_place`. Whoever called a frame that is still there stands where it stood, so the way up is gone once
+        for all nodes of a backward pass: it was a quarter of the time of a trace. Elsewhere frames are not kept, since
+        they would keep views alive that the user's program has let go of."""
+        if self.running_node() is None:
+            self._frames.clear()
+            return user_place()
+        frame: Any = sys._getframe(2)
+        known, passed = self._frames, []
+        while frame is not None:
+            if frame in known:
+                return known[frame]
+            code = frame.f_code
+            is_own = _own_files.get(code.co_filename)
+            if not (_is_own(code.co_filename) if is_own is None else is_own):
+                break
+            passed.append(frame)
+            frame = frame.f_back
+        place = _place(frame)
+        if len(passed) > _DEEP:
+            self._frames = dict.fromkeys(passed, place)
+        return place
 
     def before_write(self, storage: Any) -> None:
         """A storage is about to be written."""
@@ -138,19 +162,24 @@ def is_asked_by_user(depth: int) -> bool:
 def user_place() -> tuple[str, int, str] | None:
     """File, line and function of the innermost frame that is not Pullback's own."""
     frame: Any = sys._getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        name = code.co_filename
-        is_own = _own_files.get(name)
-        if is_own is None:
-            is_own = _own_files[name] = name.startswith((_PACKAGE, "<pull of ", "<fast path of "))
-        if not is_own:
-            return name, frame.f_lineno, code.co_qualname
+    while frame is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    return None
+    return _place(frame)
+
+
+def _place(frame: Any) -> tuple[str, int, str] | None:
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
+
+
+def _is_own(name: str) -> bool:
+    found = _own_files.get(name)
+    if found is None:
+        found = _own_files[name] = name.startswith((_PACKAGE, "<pull of ", "<fast path of "))
+    return found
 
 
 _own_files: dict[str, bool] = {}  # by name: is it Pullback's?
+_DEEP = 12  # frames; ways that are not longer are gone again
 
 
 def user_location() -> str:

@@ -27,11 +27,15 @@ _DYNAMIC = frozenset({"_nonzero"})
 
 def evaluate_traced(op: Op, operands: Any, params: dict[str, Any]) -> Any:
     """The results of `op` on operands of which at least one is traced."""
+    trace = None
     for x in operands:
         kind = type(x)
-        if kind is not TracedArray and kind not in _CONSTANTS and hasattr(kind, "evaluate_op"):
+        if kind is TracedArray:
+            trace = trace or x.storage.trace
+        elif kind not in _CONSTANTS and hasattr(kind, "evaluate_op"):
             return kind.evaluate_op(op, operands, params)  # made of traced arrays: a batch, a wrapper
-    trace = trace_of(operands)
+    if trace is None:
+        raise InternalError("none of the operands is traced")
     if not trace.is_open or current().trace is not trace:
         trace.check_open(op.name, next(x.last_value for x in operands if type(x) is TracedArray))
     if op.is_view:
@@ -103,14 +107,6 @@ def _effect_of(op: Op, params: dict[str, Any]) -> str | None:
     if definition.effect is not None and definition.effect[0] is not None:
         return definition.effect[0]
     return "random" if "nondeterministic" in definition.tags else None
-
-
-def trace_of(operands: Any) -> Recorder:
-    """The trace that the operands belong to."""
-    for x in operands:
-        if type(x) is TracedArray:
-            return x.storage.trace
-    raise InternalError("none of the operands is traced")
 
 
 def fresh(trace: Recorder, value: Value, shadow: Shadow) -> TracedArray:

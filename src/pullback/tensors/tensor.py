@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pullback.core.pytree import add_leaf_type
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
 from pullback.tensors.versions import VersionCounter, dated_counter, new_counter
@@ -175,6 +176,9 @@ class Tensor:
     def name(self) -> str | None:
         """Free text for diagnostics, given at construction."""
         return None if self._meta is None else self._meta.name
+
+
+add_leaf_type(Tensor)
 
 
 def wrap(payload: Any) -> Tensor:

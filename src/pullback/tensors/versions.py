@@ -109,7 +109,8 @@ class WrittenRegions:
         elif written.size == 0:
             pass
         elif written.flags.c_contiguous or written.flags.f_contiguous:
-            self._paint(*byte_bounds(written), version)
+            low = written.__array_interface__["data"][0]  # `byte_bounds` in a third of its time
+            self._paint(low, low + written.nbytes, version)
         else:
             self._strided.append((version, written))
             if len(self._strided) > self._limit:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from pullback.core.deferred import deferred as _deferred
 
 if TYPE_CHECKING:  # loaded when they are first asked for, below
+    from pullback.compiler.llvm import engine, pool
     from pullback.compiler.llvm.compiled import NativeGraph, compile_llvm, left_to_numpy
 
-_NAMES = ("NativeGraph", "compile_llvm", "left_to_numpy")
-__getattr__, __dir__ = _deferred(globals(), dict.fromkeys(_NAMES, "pullback.compiler.llvm.compiled"))
+_PLACES = dict.fromkeys(("NativeGraph", "compile_llvm", "left_to_numpy"), "pullback.compiler.llvm.compiled")
+_PLACES |= {name: f"pullback.compiler.llvm.{name}" for name in ("engine", "pool")}
+__getattr__, __dir__ = _deferred(globals(), _PLACES)
 
-__all__ = ["NativeGraph", "compile_llvm", "left_to_numpy"]
+__all__ = ["NativeGraph", "compile_llvm", "engine", "left_to_numpy", "pool"]

@@ -1,26 +1,15 @@
-"""Products of matrices by calling, by address, the BLAS that NumPy has loaded.
-
-NumPy's wheels bring an OpenBLAS whose names have a prefix and a suffix, and whose integers have 64 bits. Where it is
-not found, or has other names, products are left to NumPy.
-"""
+"""Products of matrices by calling, by address, the BLAS that NumPy has loaded (`blas_library`)."""
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import glob
 import math
-import os
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from pullback.compiler.access import Accesses
+from pullback.compiler.llvm.blas_library import addresses, symbol
 from pullback.compiler.llvm.text import in_register, kind_of, width_of
 from pullback.graph.ir import Node, Value
 
-_FUNCTIONS = ("gemm", "gemv", "dot")
-SET_THREADS, GET_THREADS = "pullback_openblas_set_num_threads", "pullback_openblas_get_num_threads"
 _ROWS, _AS_IS, _TRANSPOSED = 101, 111, 112
 
 
@@ -58,50 +47,6 @@ class Product(NamedTuple):
         return math.prod((self.rows, self.columns, self.terms, *(axis.length for axis in self.batch)))
 
 
-def symbol(function: str, kind: str) -> str:
-    """The name under which native code calls a function of BLAS."""
-    return f"pullback_cblas_{'d' if kind == 'f8' else 's'}{function}"
-
-
-@functools.cache
-def addresses() -> dict[str, int]:
-    """The address of every function, empty if one of those that compute is missing."""
-    for path in _libraries():
-        try:
-            library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD if hasattr(os, "RTLD_NOLOAD") else 0)
-        except OSError:
-            continue
-        found = _found_in(library)
-        if found:
-            return found
-    return {}
-
-
-def _libraries() -> list[str]:
-    folder = os.path.dirname(np.__file__)
-    return sorted(
-        glob.glob(os.path.join(folder, os.pardir, "numpy.libs", "*openblas64*"))
-        + glob.glob(os.path.join(folder, ".dylibs", "*openblas64*"))
-    )
-
-
-def _found_in(library: Any) -> dict[str, int]:
-    found = {}
-    for kind, letter in (("f8", "d"), ("f4", "s")):
-        for function in _FUNCTIONS:
-            try:
-                address = ctypes.cast(getattr(library, f"scipy_cblas_{letter}{function}64_"), ctypes.c_void_p).value
-            except AttributeError:
-                return {}
-            assert address is not None
-            found[symbol(function, kind)] = address
-    for name, function in ((SET_THREADS, "set"), (GET_THREADS, "get")):
-        of_threads = getattr(library, f"scipy_openblas_{function}_num_threads64_", None)
-        if of_threads is not None:
-            found[name] = ctypes.cast(of_threads, ctypes.c_void_p).value or 0
-    return found
-
-
 def product_of(node: Node, accesses: Accesses) -> Product | None:
     """A `matmul` as a call of BLAS, if its operands lie in memory as BLAS takes them."""
     if len(node.operands) != 2 or not all(type(x) is Value for x in node.operands) or not addresses():
@@ -131,14 +76,19 @@ def _matrix(value: Value, accesses: Accesses, is_left: bool, kind: str) -> Matri
             shape, strides = (1, *shape), (step * shape[0], step)
         else:
             shape, strides = (*shape, 1), (step, width)
-    if any(step % width or step <= 0 for step, length in zip(strides, shape, strict=True) if length > 1):
+    return matrix_of((shape[0], strides[0]), (shape[1], strides[1]), width)
+
+
+def matrix_of(down: tuple[int, int], along: tuple[int, int], width: int) -> Matrix | None:
+    """How a matrix lies in memory, given length and step of its rows and of its columns."""
+    (rows, down_step), (columns, step) = down, along
+    if any(s % width or s <= 0 for n, s in (down, along) if n > 1):
         return None
-    (rows, columns), (down, along) = shape, strides
-    leading = down // width if rows > 1 else columns
-    if (columns == 1 or along == width) and leading >= columns:
+    leading = down_step // width if rows > 1 else columns
+    if (columns == 1 or step == width) and leading >= columns:
         return Matrix(False, leading)
-    leading = along // width if columns > 1 else rows
-    if (rows == 1 or down == width) and leading >= rows:
+    leading = step // width if columns > 1 else rows
+    if (rows == 1 or down_step == width) and leading >= rows:
         return Matrix(True, leading)
     return None
 
@@ -164,15 +114,17 @@ def write_call(product: Product, left: str, right: str, out: str) -> tuple[list[
 
 
 def write_gemm(
-    product: Product, left: str, right: str, out: str, rows: str, columns: str, terms: str = "", before: str = "0.0"
-) -> tuple[str, dict[str, str]]:
-    """A product of two matrices, of which `rows` and `columns` are computed; `before` times what is there is added."""
+    product: Product, left: str, right: str, out: str, rows: str, columns: str, terms: str = "", before: str = "0.0",
+    leading: int = 0,
+) -> tuple[str, dict[str, str]]:  # fmt: skip
+    """A product of two matrices, of which `rows` and `columns` are computed; `before` times what is there is added.
+    The rows of the result are `leading` elements apart, or as far as they are long."""
     number, name = in_register(product.kind), symbol("gemm", product.kind)
     transposes = [_TRANSPOSED if m.is_transposed else _AS_IS for m in (product.left, product.right)]
     call = (
         f"call void @{name}(i32 {_ROWS}, i32 {transposes[0]}, i32 {transposes[1]}, i64 {rows}, "
         f"i64 {columns}, i64 {terms or product.terms}, {number} 1.0, ptr {left}, i64 {product.left.leading}, "
-        f"ptr {right}, i64 {product.right.leading}, {number} {before}, ptr {out}, i64 {product.columns})"
+        f"ptr {right}, i64 {product.right.leading}, {number} {before}, ptr {out}, i64 {leading or product.columns})"
     )
     types = f"i32, i32, i32, i64, i64, i64, {number}, ptr, i64, ptr, i64, {number}, ptr, i64"
     return call, {name: f"declare void @{name}({types})"}

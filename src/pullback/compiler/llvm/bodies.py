@@ -12,18 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pullback.compiler.access import Accesses, squeezed
+from pullback.compiler.access import Accesses
 from pullback.compiler.fusion import Element, Item, elements_of
-from pullback.compiler.llvm.items import element
+from pullback.compiler.llvm.items import copy_of
 from pullback.compiler.llvm.lowering import item_of
 from pullback.compiler.llvm.planes import in_planes
-from pullback.compiler.llvm.scalars import Rule
 from pullback.compiler.llvm.stacks import stacked_together
 from pullback.compiler.llvm.text import kind_of
 from pullback.compiler.passes.expand import expand
 from pullback.compiler.planning import is_dense
 from pullback.graph.ir import Node, Program, Value
-from pullback.graph.operators import find_operator
 from pullback.graph.rewrite import Replacements, dce, outline
 from pullback.graph.types import ArrayType, array_type
 
@@ -134,16 +132,6 @@ class _Operands:
         """Where the results lie."""
         found = [self.accesses[value] for value in self.node.results]
         return tuple([Element(access.root, "", access.offset, ()) for access in found])
-
-
-def copy_of(value: Value, wanted: ArrayType, accesses: Accesses) -> Item:
-    """An item that makes a copy in this layout."""
-    kind = kind_of(wanted.dtype)
-    assert kind is not None
-    node = Node(find_operator("copy"), "copy", (value,), {"order": "K"})
-    node.results = (Value(wanted, node),)
-    reads = (element(value, accesses, wanted.shape),)
-    return Item(node, node.result, squeezed(wanted.shape), reads, Rule("identity", (kind,), kind))
 
 
 # The kinds of control flow.

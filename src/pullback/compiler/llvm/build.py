@@ -10,6 +10,8 @@ import math
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pullback.compiler.access import own_strides
 from pullback.compiler.fusion import Element, Expression, Gathered, Group, Item, Position, elements_of
 from pullback.compiler.llvm.blocks import in_blocks
@@ -56,7 +58,10 @@ def _launch(kernel: Kernel, buffers: tuple[Any, ...], nodes: tuple[str, ...]) ->
     """A launch of a kernel that does not know where in its buffers it works, and has those alone that it needs."""
     used = sorted({ref.parameter for ref in kernel.references} - {NOWHERE} | {kernel.status} - {NOWHERE})
     places = {parameter: place for place, parameter in enumerate(used)} | {NOWHERE: NOWHERE}
-    offsets = {p: min((r.offset for r in kernel.references if r.parameter == p), default=0) for p in used}
+    offsets: dict[int, int] = {}
+    for ref in kernel.references:
+        if ref.parameter != NOWHERE:
+            offsets[ref.parameter] = min(ref.offset, offsets.get(ref.parameter, ref.offset))
     references = tuple([
         ref._replace(parameter=places[ref.parameter], offset=ref.offset - offsets.get(ref.parameter, 0))
         for ref in kernel.references
@@ -65,7 +70,7 @@ def _launch(kernel: Kernel, buffers: tuple[Any, ...], nodes: tuple[str, ...]) ->
         references=references, parameters=len(used), status=places[kernel.status],
         written=frozenset(places[p] for p in kernel.written if p in places),
     )  # fmt: skip
-    return Launch(kernel, tuple([buffers[p] for p in used]), tuple(offsets.values()), nodes)
+    return Launch(kernel, tuple([buffers[p] for p in used]), tuple([offsets.get(p, 0) for p in used]), nodes)
 
 
 def launches_of(group: Group, wanted: Collection[Value]) -> list[Launch]:
@@ -81,6 +86,8 @@ def launches_of(group: Group, wanted: Collection[Value]) -> list[Launch]:
     for item in group.items:
         if item.result in wanted:
             builder.write(item.result)
+    for value, part in group.placed:
+        builder.write_part(value, part)
     names = tuple([item.node.op for item in group.items])
     kernel, buffers = builder.finish()
     if not group.is_blocked:
@@ -141,6 +148,12 @@ class _Builder:
             strides = self._spread(strides)
         reference = self._refer(value, _kind(value), 0, strides, is_written=True)
         self.writes.append(Write(self.number[value], reference, stage, is_outer))
+
+    def write_part(self, value: Value, part: Part) -> None:
+        """Put a part of a value into its place. There is no reduction here."""
+        step = self._operand(part.source, _kind(value), True)
+        reference = self._refer(value, _kind(value), part.offset, part.strides, is_written=True)
+        self.writes.append(Write(step, reference, -1, True))
 
     def finish(self) -> tuple[Kernel, tuple[Any, ...]]:
         """The kernel and its buffers."""
@@ -251,7 +264,8 @@ class _Builder:
 
 
 def _kind(value: Value) -> str:
-    kind = kind_of(value.type.dtype)
+    """What loops write; complex numbers are written by their parts."""
+    kind = kind_of(np.dtype(value.type.dtype.char.lower()) if value.type.dtype.kind == "c" else value.type.dtype)
     assert kind is not None
     return kind
 

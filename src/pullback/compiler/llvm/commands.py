@@ -1,4 +1,4 @@
-"""`Call`: a product of matrices by BLAS, as a command of a plan. The others are `Launch` and loops of commands."""
+"""Commands of a plan that are calls of others' functions. The others are `Launch` and loops of commands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from pullback.compiler.fusion import Element
 from pullback.compiler.llvm.blas import Product
+from pullback.compiler.llvm.routines import Routine
 from pullback.graph.ir import Value
 
 
@@ -21,3 +22,16 @@ class Call(NamedTuple):
     def buffers(self) -> tuple[Any, ...]:
         """The buffers it reads and writes."""
         return (self.left.root, self.right.root, self.out)
+
+
+class RoutineCall(NamedTuple):
+    """A routine: where its operands are, with their offsets in bytes, and its results."""
+
+    routine: Routine
+    reads: tuple[Element, ...]
+    results: tuple[Value, ...]
+
+    @property
+    def buffers(self) -> tuple[Any, ...]:
+        """The buffers it reads and writes."""
+        return (*[read.root for read in self.reads], *self.results)

@@ -14,13 +14,15 @@ from pullback.compiler.llvm.flow_text import write_driver
 from pullback.compiler.llvm.looking import foreign_nodes, kernels_of
 from pullback.compiler.llvm.machine_code import GOOD
 from pullback.compiler.llvm.native_call import Interface
-from pullback.compiler.llvm.native_function import NativeFunction
+from pullback.compiler.llvm.native_function import NativeFunction, Wrapping
 from pullback.compiler.llvm.schedule import Settings
 from pullback.compiler.llvm.segments import segmented
+from pullback.compiler.llvm.turned import turned
 from pullback.compiler.numpy_source.compiled import CompiledGraph
 from pullback.compiler.numpy_source.function import FunctionWriter, fresh_outputs
 from pullback.compiler.numpy_source.module import Module
 from pullback.compiler.passes.assemble import assemble
+from pullback.compiler.passes.complex_parts import in_parts
 from pullback.compiler.passes.expand import expand
 from pullback.compiler.passes.numbers import fold_numbers
 from pullback.compiler.passes.recompute import recompute
@@ -29,6 +31,7 @@ from pullback.compiler.planning import FOREIGN, Traits
 from pullback.core.reports import report, reported
 from pullback.graph.invariants import hoist_invariants
 from pullback.graph.ir import Node, Program
+from pullback.graph.printing import bodies_of
 from pullback.graph.rewrite import dce
 
 
@@ -56,10 +59,12 @@ def aligned(program: Program) -> Program:
 
 
 PASSES: tuple[Callable[[Program], Program], ...] = (
-    fold_numbers, hoist_invariants, slice_sums, recompute, assemble, dce, expand, segmented, dce, aligned,
+    fold_numbers, in_parts, hoist_invariants, slice_sums, recompute, assemble, dce, expand, turned, segmented, dce,
+    aligned,
 )  # fmt: skip
-"""In their order: loops get rid of what need not be in them, what nobody needs goes before it is expanded, and segments
-are cut last, which leaves views and constants behind that only native code needed."""
+"""In their order: complex numbers become real ones, loops get rid of what need not be in them, what nobody needs goes
+before it is expanded, and segments are cut last, which leaves views and constants behind that only native code
+needed."""
 
 
 def prepared(program: Program) -> Program:
@@ -116,13 +121,15 @@ class NativeGraph(CompiledGraph):
         whole = self._whole()
         return self._build(False)[0] if whole is None else whole.call
 
-    def guarded(self, miss: Any) -> tuple[Callable[..., Any], list[tuple[str, int]]] | None:
-        """A native function of the inputs that returns `miss` for arrays that are not writeable or not as the graph
-        says, and where the outputs of the graph are: each `("result", k)` of it, or `("input", k)`. None if NumPy has
-        a part in it."""
+    def guarded(
+        self, miss: Any, wrapping: Wrapping | None = None
+    ) -> tuple[Callable[..., Any], list[tuple[str, int]]] | None:
+        """A native function of the inputs that returns `miss`, and does nothing, for arrays that are not writeable or
+        not as the graph says, and where the outputs of the graph are: each `("result", k)` of it; `("wrapped", k)`, if
+        it is in an instance of the class of `wrapping`; `("alone", k)`, if it is also returned without a tuple; or
+        `("input", k)`. None if NumPy has a part in it."""
         found = self.only_function
-        function = None if found is None else found[0].guarded(miss)
-        return None if found is None or function is None else (function, found[1])
+        return None if found is None else found[0].guarded(miss, found[1], wrapping)
 
     @property
     def only_function(self) -> tuple[NativeSegment, list[tuple[str, int]]] | None:
@@ -222,8 +229,11 @@ class _NativeWriter(FunctionWriter):
 
 
 def left_to_numpy(graph: Program) -> list[tuple[str, str]]:
-    """The operators of a graph that would be called as their NumPy kernels, each with the reason. Nothing is made."""
-    return foreign_nodes(prepared(graph))
+    """The operators of a graph that would be called as their NumPy kernels, each with the reason, and those in the
+    bodies of loops that are not native. Nothing is made."""
+    cut = prepared(graph)
+    inside = [each for node in cut.nodes for body in bodies_of(node).values() for each in left_to_numpy(body)]
+    return [*foreign_nodes(cut), *inside]
 
 
 def compile_llvm(

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from pullback.compiler.access import Accesses
 from pullback.compiler.fusion import Element, Item
 from pullback.compiler.llvm import items
-from pullback.compiler.llvm.blas import Batch, Matrix, Product, addresses
+from pullback.compiler.llvm.blas import Batch, Product, matrix_of
+from pullback.compiler.llvm.blas_library import addresses
 from pullback.compiler.llvm.items import LARGEST_INLINE_PRODUCT, Fold
 from pullback.compiler.llvm.scalars import Rule
 from pullback.compiler.llvm.text import kind_of, width_of
@@ -103,20 +104,6 @@ def _merged(labels: str, steps: dict[str, int], lengths: dict[str, int]) -> tupl
     return length, step
 
 
-def _matrix(down: tuple[int, int], along: tuple[int, int], width: int) -> Matrix | None:
-    """How a matrix lies in memory, given length and step of its rows and of its columns."""
-    (rows, down_step), (columns, step) = down, along
-    if any(s % width or s <= 0 for n, s in (down, along) if n > 1):
-        return None
-    leading = down_step // width if rows > 1 else columns
-    if (columns == 1 or step == width) and leading >= columns:
-        return Matrix(False, leading)
-    leading = step // width if columns > 1 else rows
-    if (rows == 1 or down_step == width) and leading >= rows:
-        return Matrix(True, leading)
-    return None
-
-
 def _by_blas(node: Node, found: _Contraction) -> Item | None:
     """Calls of BLAS: the result is a batch of matrices of which each is a product of two."""
     made = node.result.type
@@ -147,7 +134,7 @@ def _product(found: _Contraction, kind: str, out_steps: dict[str, int]) -> Produ
     deep, along = _merged(terms, y.steps, lengths), _merged(columns, y.steps, lengths)
     if down is None or across is None or deep is None or along is None:
         return None
-    first, second = _matrix(down, across, width_of(kind)), _matrix(deep, along, width_of(kind))
+    first, second = matrix_of(down, across, width_of(kind)), matrix_of(deep, along, width_of(kind))
     if first is None or second is None:
         return None
     every = tuple([Batch(lengths[k], x.steps[k], y.steps[k], out_steps[k]) for k in batch])

@@ -20,12 +20,15 @@ from pullback.compiler.llvm import blas
 from pullback.compiler.llvm.blas_blocks import cut_of
 from pullback.compiler.llvm.bodies import Flow, Segment
 from pullback.compiler.llvm.build import Launch, launches_of
-from pullback.compiler.llvm.commands import Call
+from pullback.compiler.llvm.columns import in_columns
+from pullback.compiler.llvm.commands import Call, RoutineCall
+from pullback.compiler.llvm.destinations import write_in_place
 from pullback.compiler.llvm.items import Assembly
 from pullback.compiler.llvm.kernel import STATUS, Compute, Kernel, Reduce, Scratch
+from pullback.compiler.llvm.routines import Routine
 from pullback.compiler.llvm.scalars import EXPENSIVE
 from pullback.compiler.llvm.text import width_of
-from pullback.compiler.llvm.tile_runs import Tiled
+from pullback.compiler.llvm.tile_parts import Tiled
 from pullback.compiler.llvm.tiles import tiled
 from pullback.compiler.planning import Lifetime, arena_offsets
 from pullback.graph.ir import Value
@@ -66,7 +69,7 @@ class FlowCall(NamedTuple):
         return (*dict.fromkeys([x.root for x in given]), self.scratch)
 
 
-Command = Launch | Call | FlowCall | Tiled
+Command = Launch | Call | RoutineCall | FlowCall | Tiled
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ def work_of(command: Command) -> float:
     if isinstance(command, Call):
         product = command.product
         return 2.0 * product.size / (40 if product.kind == "f8" else 80)
+    if isinstance(command, RoutineCall):
+        return command.routine.work
     if isinstance(command, Tiled):
         return sum(work_of(part.command) for part in command.parts)
     if isinstance(command, FlowCall):
@@ -122,19 +127,25 @@ def work_of(command: Command) -> float:
 def plan_segment(segment: Segment) -> Plan:
     """Fuse, and give every buffer its place."""
     groups = fuse(inlined(segment.items, segment.results))
-    wanted = _wanted(groups, segment)
     overwritten = _overwritten(groups, segment)
+    write_in_place(groups, overwritten)
+    overwritten = _with_last(overwritten)
+    wanted = _wanted(groups, segment)
     commands: list[Command] = []
     for group in groups:
         what = group.items[0].what
         if isinstance(what, blas.Product):
             left, right = group.items[0].reads
             commands.append(Call(what, left, right, group.items[0].result))
+        elif isinstance(what, Routine):
+            commands.append(RoutineCall(what, group.items[0].reads, group.items[0].results[: what.results]))
         elif isinstance(what, Flow):
             commands.append(_flow_call(what, group.items[0]))
         else:
             commands += launches_of(group, wanted)
     commands = tiled(commands, segment.results, lambda buffer: final(buffer, overwritten))
+    given = {*segment.inputs, *segment.constants, *segment.results, STATUS}
+    commands = in_columns(commands, given, lambda buffer: final(buffer, overwritten))
     offsets, size = _arena(commands, segment, overwritten)
     return Plan(segment, tuple(commands), offsets, size, overwritten)
 
@@ -169,6 +180,14 @@ def final(buffer: Any, overwritten: dict[Any, Any]) -> Any:
     return buffer
 
 
+def _with_last(overwritten: dict[Any, Any]) -> dict[Any, Any]:
+    """With the last result of each chain: of a thousand updates in a row everybody would go along all."""
+    found: dict[Any, Any] = {}
+    for buffer, result in reversed(overwritten.items()):
+        found[buffer] = found.get(result, result)
+    return found
+
+
 def _overwritten(groups: list[Group], segment: Segment) -> dict[Any, Any]:
     """The bases of updates that nobody reads afterwards: they are written over, and not copied."""
     own = {value for group in groups for item in group.items for value in item.results} - set(segment.results)
@@ -179,6 +198,8 @@ def _overwritten(groups: list[Group], segment: Segment) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for position, group in enumerate(groups):
         item = group.items[0]
+        if isinstance(item.what, Routine) and item.what.writes_over:
+            found[item.reads[0].root] = item.result  # a copy that was made for this
         if item.node.op not in ("update", "_index_put") or not isinstance(item.what, Assembly):
             continue
         base = item.reads[0]
@@ -196,7 +217,8 @@ def _wanted(groups: list[Group], segment: Segment) -> set[Value]:
     wanted = set(segment.results)
     for group in groups:
         own = {value for item in group.items for value in item.results}
-        wanted.update(root for item in group.items for root in item.roots if root not in own)
+        placed = [part.source.root for _, part in group.placed if isinstance(part.source, Element)]
+        wanted.update({*placed, *(root for item in group.items for root in item.roots)} - own)
     return wanted
 
 

@@ -3,6 +3,8 @@
 A record is: address of the dtype, number of axes, flags, lengths, strides. Flags of an input are those that it must
 have; those of a result say whether its strides are to be given. A stride `ANY` is not checked. `code` leads to two
 numbers, the address of the code and the calls that are left until the slow way is to make better code (`machine_code`).
+If there is a `wrapper`, a class, another record for every result follows: how many slots of an instance are to be
+filled besides that of the array, and for each its offset and the object. Without any the result stays an array.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ STACK_ARENA = 1 << 15
 ANY = -(1 << 63)
 FIELDS = (
     "type", "new", "PyTuple_New", "PyObject_Vectorcall", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef",
-    "Py_DecRef", "PyErr_NoMemory", "malloc", "free", "slow", "slot", "code", "inputs", "constants", "results", "arena",
-    "stack", "releases",
+    "Py_DecRef", "PyErr_NoMemory", "PyType_GenericAlloc", "malloc", "free", "slow", "slot", "code", "wrapper", "inputs",
+    "constants", "results", "arena", "stack", "releases", "array_slot", "single",
 )  # fmt: skip
-_NUMBERS = frozenset({"inputs", "constants", "results", "arena", "stack", "releases"})
+_NUMBERS = frozenset({"inputs", "constants", "results", "arena", "stack", "releases", "array_slot", "single"})
 
 
 def _field(name: str) -> str:
@@ -188,6 +190,7 @@ result.done:
   br i1 %more.results, label %result, label %memory
 
 memory:
+  %fields.first = phi ptr [ %record.after, %make.each ], [ %what.next, %result.done ]
   %on.stack = icmp eq i64 %arena, 0
   br i1 %on.stack, label %memory.stack, label %memory.kept
 
@@ -237,7 +240,68 @@ done:
   br i1 %is.right, label %right, label %index.error
 
 right:
+  %is.bare = icmp eq ptr %wrapper, null
+  %is.empty = icmp eq i64 %results, 0
+  %is.ready = or i1 %is.bare, %is.empty
+  br i1 %is.ready, label %finished, label %wrap
+
+wrap:
+  %w = phi i64 [ 0, %right ], [ %w.next, %wrapped ]
+  %fields = phi ptr [ %fields.first, %right ], [ %fields.next, %wrapped ]
+  %fill.count = load i64, ptr %fields
+  %fields.start = getelementptr i64, ptr %fields, i64 1
+  %fields.length = shl i64 %fill.count, 1
+  %fields.next = getelementptr i64, ptr %fields.start, i64 %fields.length
+  %stays = icmp eq i64 %fill.count, 0
+  br i1 %stays, label %wrapped, label %wrap.make
+
+wrap.make:
+  %instance = call ptr %PyType_GenericAlloc(ptr %wrapper, i64 0)
+  %no.instance = icmp eq ptr %instance, null
+  br i1 %no.instance, label %undo, label %wrap.array
+
+wrap.array: ; the reference of the tuple becomes that of the instance
+  %w.offset = shl i64 %w, 3
+  %w.items = getelementptr i8, ptr %tuple, i64 {TUPLE_ITEMS}
+  %at.w = getelementptr i8, ptr %w.items, i64 %w.offset
+  %w.array = load ptr, ptr %at.w
+  %at.its.data = getelementptr i8, ptr %instance, i64 %array_slot
+  store ptr %w.array, ptr %at.its.data
+  store ptr %instance, ptr %at.w
+  br label %fill
+
+fill:
+  %f = phi i64 [ 0, %wrap.array ], [ %f.next, %fill ]
+  %f.place = shl i64 %f, 1
+  %at.f.offset = getelementptr i64, ptr %fields.start, i64 %f.place
+  %f.offset = load i64, ptr %at.f.offset
+  %at.f.object = getelementptr i64, ptr %at.f.offset, i64 1
+  %f.object = load ptr, ptr %at.f.object
+  call void %Py_IncRef(ptr %f.object)
+  %at.f = getelementptr i8, ptr %instance, i64 %f.offset
+  store ptr %f.object, ptr %at.f
+  %f.next = add i64 %f, 1
+  %more.fields = icmp slt i64 %f.next, %fill.count
+  br i1 %more.fields, label %fill, label %wrapped
+
+wrapped:
+  %w.next = add i64 %w, 1
+  %more.wraps = icmp slt i64 %w.next, %results
+  br i1 %more.wraps, label %wrap, label %finished
+
+finished:
+  %is.single = icmp ne i64 %single, 0
+  br i1 %is.single, label %only, label %all
+
+all:
   ret ptr %tuple
+
+only:
+  %at.only = getelementptr i8, ptr %tuple, i64 {TUPLE_ITEMS}
+  %only.result = load ptr, ptr %at.only
+  call void %Py_IncRef(ptr %only.result)
+  call void %Py_DecRef(ptr %tuple)
+  ret ptr %only.result
 
 index.error: ; the slow way finds it again and raises
   call void %Py_DecRef(ptr %tuple)

@@ -12,15 +12,8 @@ from typing import Any
 
 from pullback.compiler.fusion import Element
 from pullback.compiler.llvm.driver import FlowCall, Plan
-from pullback.compiler.llvm.schedule import (
-    ModuleText,
-    ModuleWriter,
-    Schedule,
-    Settings,
-    numbered,
-    pointers_in,
-    write_run,
-)
+from pullback.compiler.llvm.run_text import write_run
+from pullback.compiler.llvm.schedule import ModuleText, ModuleWriter, Schedule, Settings, numbered, pointers_in
 from pullback.compiler.llvm.text import FLOATS, in_memory, kind_of
 
 _MEMCPY = "llvm.memcpy.p0.p0.i64"

@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pullback.compiler.access import Access, Accesses, aligned, squeezed
 from pullback.compiler.fusion import Element, Item
 from pullback.compiler.llvm.blas import Product, product_of
 from pullback.compiler.llvm.scalars import EXPENSIVE, Rule, rule_of
 from pullback.compiler.llvm.text import can_cast, kind_of
-from pullback.compiler.numpy_source.updates import empty_like_type
 from pullback.graph.ir import Node, Value
+from pullback.graph.operators import find_operator
+from pullback.graph.types import ArrayType, array_type, empty_like_type
 
 
 class Fold(NamedTuple):
@@ -35,6 +38,7 @@ class Assembly(NamedTuple):
     """A result that is put together from regions, written one after the other."""
 
     parts: tuple[Any, ...]  # a Part, or what has reads and is written after them
+    are_apart: bool = False  # no two regions overlap, so that they may be written in any order
 
 
 What = Rule | Fold | Assembly | Product
@@ -59,6 +63,33 @@ def _number(access: Access) -> Any:
     if node is None or node.op != "constant" or access.root.type.size != 1:
         return None
     return node.attrs["value"].item()
+
+
+def copy_of(value: Value, wanted: ArrayType, accesses: Accesses) -> Item:
+    """An item that makes a copy in this layout."""
+    kind = kind_of(wanted.dtype)
+    assert kind is not None
+    node = Node(find_operator("copy"), "copy", (value,), {"order": "K"})
+    node.results = (Value(wanted, node),)
+    reads = (element(value, accesses, wanted.shape),)
+    return Item(node, node.result, squeezed(wanted.shape), reads, Rule("identity", (kind,), kind))
+
+
+def complex_copy(x: Value, accesses: Accesses) -> Item:
+    """An item that makes complex numbers of real ones."""
+    node = Node(None, "complex", (x,), {})
+    node.results = (Value(array_type(x.type.shape, np.dtype(x.type.dtype.char.upper())), node),)
+    return with_parts(node, [x, 0.0], accesses)
+
+
+def with_parts(node: Node, parts: list[Any], accesses: Accesses) -> Item:
+    """Complex numbers of two parts, which are two regions in memory: every other number is a real part."""
+    made = node.result.type
+    axes = [(n, step) for n, step in zip(made.shape, made.byte_strides, strict=True) if n != 1]
+    lengths, strides = tuple([n for n, _ in axes]), tuple([step for _, step in axes])
+    width = made.dtype.itemsize // 2
+    regions = [Part(element(x, accesses, made.shape), lengths, k * width, strides) for k, x in enumerate(parts)]
+    return assembled(node, regions, are_apart=True)
 
 
 def elementwise(node: Node, accesses: Accesses) -> Item | None:
@@ -101,15 +132,17 @@ def _reduction(node: Node, accesses: Accesses) -> Item | None:
 # Results put together from regions.
 
 
-def _region(view: Any, whole: Any, source: Any) -> Part:
+def region(view: Any, whole: Any, source: Any) -> Part:
+    """Where a view lies in an array, and what goes there."""
     offset = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     steps = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
     return Part(source, tuple([n for n, _ in steps]), offset, tuple([s for _, s in steps]))
 
 
-def _assembled(node: Node, parts: list[Part]) -> Item:
+def assembled(node: Node, parts: list[Part], are_apart: bool = False) -> Item:
+    """A result that consists of these regions; a later one is written over an earlier one."""
     reads = tuple([part.source for part in parts])
-    return Item(node, node.result, None, reads, Assembly(tuple(parts)))
+    return Item(node, node.result, None, reads, Assembly(tuple(parts), are_apart))
 
 
 def fits_kind(x: Any, node: Node) -> bool:
@@ -131,10 +164,10 @@ def _update(node: Node, accesses: Accesses) -> Item | None:
     if not view.size or view.dtype != result.dtype:
         return None
     parts = [
-        _region(whole, whole, element(base, accesses, result.shape)),
-        _region(view, whole, element(new, accesses, view.shape)),
+        region(whole, whole, element(base, accesses, result.shape)),
+        region(view, whole, element(new, accesses, view.shape)),
     ]
-    return _assembled(node, parts)
+    return assembled(node, parts)
 
 
 def _concat(node: Node, accesses: Accesses) -> Item | None:
@@ -145,9 +178,9 @@ def _concat(node: Node, accesses: Accesses) -> Item | None:
             return None
         stop = start + x.type.shape[axis]
         view = whole[(*(slice(None),) * axis, slice(start, stop))]
-        parts.append(_region(view, whole, element(x, accesses, x.type.shape)))
+        parts.append(region(view, whole, element(x, accesses, x.type.shape)))
         start = stop
-    return _assembled(node, parts)
+    return assembled(node, parts, are_apart=True)
 
 
 def _stack(node: Node, accesses: Accesses) -> Item | None:
@@ -156,8 +189,8 @@ def _stack(node: Node, accesses: Accesses) -> Item | None:
         if type(x) is not Value or not fits_kind(x, node):
             return None
         view = whole[(*(slice(None),) * axis, number, ...)]
-        parts.append(_region(view, whole, element(x, accesses, x.type.shape)))
-    return _assembled(node, parts)
+        parts.append(region(view, whole, element(x, accesses, x.type.shape)))
+    return assembled(node, parts, are_apart=True)
 
 
 def _place_slice(node: Node, accesses: Accesses) -> Item | None:
@@ -173,7 +206,7 @@ def _place_slice(node: Node, accesses: Accesses) -> Item | None:
     view = whole[node.attrs["index"]]
     if not isinstance(view, type(whole)) or not view.size:
         return None
-    return _assembled(node, [_region(whole, whole, 0), _region(view, whole, element(x, accesses, x.type.shape))])
+    return assembled(node, [region(whole, whole, 0), region(view, whole, element(x, accesses, x.type.shape))])
 
 
 def _shifted_read(x: Value, index: tuple[Any, ...], shape: tuple[int, ...], accesses: Accesses) -> Element | None:

@@ -1,7 +1,7 @@
-"""From text to machine code: one LLVM engine for the process, into which modules are put as object files.
+"""From text to machine code: modules are compiled by LLVM (`engine`), unless they are known or on disk, and linked.
 
 A module's name is a digest of its text, of the processor and of the versions, so equal modules are compiled once, and
-object code that an earlier process left on disk can be used as it is (`object_cache`).
+object code that an earlier process left on disk can be used as it is (`object_cache`), without loading LLVM.
 """
 
 from __future__ import annotations
@@ -12,81 +12,93 @@ import hashlib
 import os
 import threading
 import time
-from typing import Any
 
 import llvmlite
-import llvmlite.binding as llvm
+import numpy as np
 
-from pullback.compiler import object_cache
-from pullback.compiler.llvm import blas
+from pullback.compiler import llvm, object_cache
+from pullback.compiler.llvm import blas_library
+from pullback.compiler.llvm.object_code import NotLinked, link
 from pullback.core.reports import report
 
 _lock = threading.RLock()
-_known: set[str] = set()  # names of modules
-_addresses: dict[str, int] = {}
-_engine: Any = None
+_known: dict[str, dict[str, int]] = {}  # addresses of functions, by the names of modules
+_symbols: dict[str, int] = {}  # what native code calls that is in no library
 
 
 @functools.cache
 def has_libmvec() -> bool:
     """Are there glibc's vector functions, and a processor for them?"""
-    _started()
-    if not llvm.get_host_cpu_features().get("avx2", False):
+    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
+    if not features.get("AVX2", False):
         return False
-    try:
-        llvm.load_library_permanently("libmvec.so.1")
-    except (RuntimeError, OSError):
-        return False
-    return all(llvm.address_of_symbol(name) for name in ("_ZGVdN4v_exp", "_ZGVdN4v_erf", "_ZGVdN4vv_hypot"))
+    return all(map(has_symbol, ("_ZGVdN4v_exp", "_ZGVdN4v_erf", "_ZGVdN4vv_hypot")))
+
+
+# What native code can call.
 
 
 @functools.cache
-def _machine(effort: int = 2) -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=effort, jit=True,
-        codemodel="jitdefault",
-    )  # fmt: skip
+def _libraries() -> list[ctypes.CDLL]:
+    """What the process has loaded, and glibc's vector functions where there are any."""
+    found = [ctypes.CDLL(None)]
+    try:
+        found.append(ctypes.CDLL("libmvec.so.1"))
+    except OSError:
+        pass  # another system
+    return found
 
 
-def _started() -> Any:
-    global _engine
-    with _lock:
-        if _engine is None:
-            machine = _machine()
-            empty = llvm.parse_assembly("")
-            empty.triple = llvm.get_process_triple()
-            _engine = llvm.create_mcjit_compiler(empty, machine)
-            # Threads may be in its code until the very end, so it is never taken down.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(_engine))
-            for name, address in blas.addresses().items():
-                llvm.add_symbol(name, address)
-        return _engine
+def define_symbol(name: str, address: int) -> None:
+    """Let native code call a function by name."""
+    _symbols[name] = address
+
+
+def has_symbol(name: str) -> bool:
+    """Can native code call a function of this name?"""
+    return _address_of(name) != 0
+
+
+def _address_of(name: str) -> int:
+    """The address of a function that is not in the module itself, 0 if it is nowhere."""
+    address = _symbols.get(name) or blas_library.addresses().get(name)
+    if address is None:
+        address = next((_in_library(each, name) for each in _libraries() if hasattr(each, name)), 0)
+        if address:
+            _symbols[name] = address
+    return address
+
+
+def _in_library(library: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
+
+# Names of modules.
 
 
 @functools.cache
 def target_key() -> str:
     """What object code depends on besides the text."""
-    features = llvm.get_host_cpu_features().flatten()
-    return f"{llvmlite.__version__} {llvm.llvm_version_info} {llvm.get_host_cpu_name()} {features}"
+    return f"{llvmlite.__version__} {_processor() or llvm.engine.processor()}"
 
 
-def define_symbol(name: str, address: int) -> None:
-    """Let native code call a function by name."""
-    llvm.add_symbol(name, address)
-
-
-def has_symbol(name: str) -> bool:
-    """Can native code call a function of this name?"""
-    _started()
-    return bool(llvm.address_of_symbol(name))
+def _processor() -> str:
+    """What Linux says about the first processor; nothing where it can not be asked."""
+    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ")
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            first = file.read(1 << 14).partition("\n\n")[0]
+    except (OSError, ValueError):
+        return ""
+    return "\n".join(line for line in first.splitlines() if line.startswith(wanted))
 
 
 def _name(text: str, effort: int) -> str:
     """The name of a module with this text on this machine."""
     return "pb" + hashlib.sha256(f"{target_key()}\n{effort}\n{text}".encode()).hexdigest()[:32]
+
+
+# Modules.
 
 
 def load(
@@ -100,15 +112,10 @@ def load(
     text = assembled(functions, externals)
     with _lock:
         name = _name(text, effort)
-        engine = _started()
         if name not in _known:
-            _add(engine, name, text, effort)
-            _known.add(name)
-        for each in wanted:
-            full = f"{name}_{each}"
-            if full not in _addresses:
-                _addresses[full] = engine.get_function_address(full)
-        return name, [_addresses[f"{name}_{each}"] for each in wanted]
+            _known[name] = _added(name, text, effort)
+        full = [f"{name}_{each}" for each in wanted]
+        return name, [_known[name].get(each) or llvm.engine.address_of(each) for each in full]
 
 
 def is_made(functions: list[str], externals: dict[str, str], effort: int) -> bool:
@@ -123,54 +130,33 @@ def assembled(functions: list[str], externals: dict[str, str]) -> str:
     return "\n\n".join([*externals.values(), *functions, *tail]) + "\n"
 
 
-def _add(engine: Any, name: str, text: str, effort: int) -> None:
+def _added(name: str, text: str, effort: int) -> dict[str, int]:
+    """The addresses of the functions of a module that was not known; none if LLVM has to be asked for them."""
     began = time.perf_counter()
     code = object_cache.read(name)
     from_disk = code is not None
     if code is None:
-        code = _compiled(text.replace("NAME", name), name, effort)
+        code = llvm.engine.compiled(text.replace("NAME", name), name, effort)
         object_cache.write(name, code)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
+    addresses = _linked(code)
     how = "from disk" if from_disk else "compiled"
     report(f"module {name[:8]} {how} in {1e3 * (time.perf_counter() - began):.1f} ms")
+    return addresses
 
 
-_PASSES = (
-    "always_inliner", "sroa", "instruction_combine", "new_gvn", "dead_store_elimination", "simplify_cfg",
-    "aggressive_dce",
-)  # fmt: skip
-_QUICK_PASSES = ("sroa",)
-
-
-def optimised(text: str, effort: int = 2) -> Any:
-    """The module after the light passes; without effort, only variables leave memory."""
-    module = llvm.parse_assembly(text)
-    module.triple = llvm.get_process_triple()
-    builder = llvm.create_pass_builder(_machine(), llvm.create_pipeline_tuning_options(speed_level=2))
-    passes = llvm.create_new_module_pass_manager()
-    for name in _PASSES if effort else _QUICK_PASSES:
-        getattr(passes, f"add_{name}_pass")()
-    passes.run(module, builder)
-    return module
-
-
-def _compiled(text: str, name: str, effort: int) -> bytes:
-    began = time.perf_counter()
-    module = optimised(text, effort)
-    middle = time.perf_counter()
-    code: bytes = _machine(effort).emit_object(module)
-    passes, code_time = 1e3 * (middle - began), 1e3 * (time.perf_counter() - middle)
-    report(f"module {name[:8]} effort {effort}: passes {passes:.1f} ms, code {code_time:.1f} ms")
-    return code
+def _linked(code: bytes) -> dict[str, int]:
+    try:
+        return link(code, _address_of)
+    except NotLinked as reason:
+        report(f"linked by LLVM, because of {reason}")
+    llvm.engine.link(code, {**blas_library.addresses(), **_symbols})
+    return {}
 
 
 def assembly_of(text: str) -> str:
     """The machine code of a module, for people to read."""
     with _lock:
-        _started()
-        listing: str = _machine().emit_assembly(optimised(text))
-        return listing
+        return llvm.engine.assembly_of(text)
 
 
 if hasattr(os, "register_at_fork"):

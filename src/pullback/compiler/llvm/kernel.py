@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pullback.compiler.llvm.scalars import EXPENSIVE
@@ -56,11 +57,20 @@ class Inside(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A number."""
+    """A number. 0.0 and -0.0 are different ones, or kernels with them would be taken for the same."""
 
     kind: str
     value: Any
     is_outer: bool = True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and repr(self) == repr(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
 
 class Compute(NamedTuple):
@@ -189,8 +199,10 @@ class Kernel(NamedTuple):
 # Axes put in order, merged and given lanes.
 
 
+@lru_cache(1024)
 def arranged(kernel: Kernel) -> Kernel:
-    """The same kernel with axes in the best order, merged where that can be done, and vectors along one of them."""
+    """The same kernel with axes in the best order, merged where that can be done, and vectors along one of them. A long
+    program asks for few kernels very often."""
     return _vectorised(merged_axes(kernel))
 
 
@@ -275,19 +287,28 @@ SHORT = 4
 """Terms of a reduction up to which they are not lanes of a vector, but one after the other, without a loop."""
 _REGISTER = 32  # bytes
 _MOST_STEPS = ((6, 4), (16, 2))  # up to so many computed steps, so many registers for each value
+_MOST_APART = 256  # elements that are moved one by one in a turn of the loop, since they do not lie together
+_STEPS_BESIDE = 64  # for each function: with more, the time goes there, and into values that do not fit in registers
 
 
 def _vectorised(kernel: Kernel) -> Kernel:
     """With the axis that vectors lie along, and how many lanes they have."""
     axis = vector_axis(kernel)
-    if axis < 0:
-        return kernel._replace(vector_axis=-1, lanes=1)
+    return kernel._replace(vector_axis=-1, lanes=1) if axis < 0 else vectorised(kernel, axis)
+
+
+def vectorised(kernel: Kernel, axis: int, most: int = 1 << 16) -> Kernel:
+    """With vectors along this axis, of at most so many lanes."""
     widest = max([width_of(ref.kind) for ref in kernel.references], default=8)
     computed = sum(type(step) in (Compute, Reduce) for step in kernel.steps)
-    registers = next((n for most, n in _MOST_STEPS if computed <= most), 1)
-    if any(type(step) is Compute and step.name in EXPENSIVE for step in kernel.steps):
+    registers = next((n for limit, n in _MOST_STEPS if computed <= limit), 1)
+    functions = sum(type(step) is Compute and step.name in EXPENSIVE for step in kernel.steps)
+    if functions and computed <= _STEPS_BESIDE * functions:
         registers = _MOST_STEPS[0][1]  # a function takes long to give its result: several at once wait together
-    lanes = min(_REGISTER // max(widest, 4) * registers, 1 << (kernel.lengths[axis] - 1).bit_length())
+    apart = sum(ref.strides[axis] not in (0, width_of(ref.kind)) for ref in kernel.references)
+    while registers > 1 and apart * _REGISTER // max(widest, 4) * registers > _MOST_APART:
+        registers //= 2
+    lanes = min(_REGISTER // max(widest, 4) * registers, 1 << (kernel.lengths[axis] - 1).bit_length(), most)
     return kernel._replace(vector_axis=axis, lanes=lanes)
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from pullback.errors import InternalError
+
 TYPE, DATA, NDIM, SHAPE, STRIDES, DESCR, FLAGS = 8, 16, 24, 32, 40, 56, 64
 TUPLE_ITEMS = 24
 ALIGNED, C_CONTIGUOUS, WRITEABLE = 0x100, 0x1, 0x400
@@ -22,8 +24,10 @@ _NEW_FROM_DESCR = 94  # in NumPy's table of functions
 _ARRAY_TYPE = 2
 FUNCTIONS = (
     "PyTuple_New", "PyObject_Vectorcall", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef", "Py_DecRef",
-    "PyErr_NoMemory",
+    "PyErr_NoMemory", "PyType_GenericAlloc",
 )  # fmt: skip
+# Fields of a ufunc: nin, nout, nargs, identity, functions, data, ntypes, reserved, name, types.
+_UFUNC, _UFUNC_FIELDS = 16, "<iiiiQQiiQQ"
 
 
 def _read(address: int, format_: str) -> Any:
@@ -104,3 +108,17 @@ def _new_works() -> bool:
     shape = (ctypes.c_int64 * 2)(2, 3)
     made = make(np.ndarray, dtype, 2, ctypes.addressof(shape), None, None, 0, None)
     return type(made) is np.ndarray and made.shape == (2, 3) and made.dtype == dtype and made.flags.c_contiguous
+
+
+def loops_of(ufunc: np.ufunc) -> tuple[list[int], list[int], list[list[int]]]:
+    """The loops of a ufunc of NumPy, what each is given, and the dtypes of each as NumPy's numbers."""
+    nin, nout, nargs, _, functions, data, count, _, name, types = _read(id(ufunc) + _UFUNC, _UFUNC_FIELDS)
+    if (nin, nout, nargs, count) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
+        raise InternalError(f"NumPy's {ufunc.__name__} has other fields than expected")
+    codes = ctypes.string_at(types, nargs * count)
+    rows = [list(codes[nargs * k : nargs * k + nargs]) for k in range(count)]
+    said = [[np.dtype(char).num for char in row.replace("->", "")] for row in ufunc.types]
+    if ctypes.string_at(name).decode() != ufunc.__name__ or rows != said:
+        raise InternalError(f"NumPy's {ufunc.__name__} has other loops than it says")
+    given = list(_read(data, f"<{count}Q")) if data else [0] * count
+    return list(_read(functions, f"<{count}Q")), given, rows

@@ -7,13 +7,13 @@ from typing import Any
 
 from pullback.compiler.llvm.blas import Product
 from pullback.compiler.llvm.build import Launch
-from pullback.compiler.llvm.commands import Call
+from pullback.compiler.llvm.commands import Call, RoutineCall
 from pullback.compiler.llvm.driver import Command, FlowCall, Plan, all_commands, summary, work_of
 from pullback.compiler.llvm.lowering import is_lowered
 from pullback.compiler.llvm.measuring import measured
 from pullback.compiler.llvm.schedule import Settings
 from pullback.compiler.llvm.text import kind_of, width_of
-from pullback.compiler.llvm.tile_runs import Tiled
+from pullback.compiler.llvm.tile_parts import Tiled
 from pullback.compiler.planning import is_dense
 from pullback.graph.ir import Node, Program
 from pullback.graph.printing import bodies_of
@@ -43,6 +43,8 @@ def _described(command: Command) -> dict[str, Any]:
         named = {"operators": (product.function,), "loops": (product.rows, product.columns, product.terms)}
     elif isinstance(command, Launch):
         named = {"operators": command.nodes, "loops": command.kernel.lengths}
+    elif isinstance(command, RoutineCall):
+        named = {"operators": (command.routine.name,), "loops": command.routine.loops}
     elif isinstance(command, Tiled):
         named = {"operators": ("tiles",), "loops": (command.rows, command.tile)}
     else:
@@ -56,6 +58,8 @@ def _amounts(command: Command) -> dict[str, int | None]:
         return {**summary(command.kernel)}
     if isinstance(command, Call):
         return {"bytes": _moved(command.product), "flops": 2 * command.product.size}
+    if isinstance(command, RoutineCall):
+        return {"bytes": sum(x.type.nbytes for x in command.buffers), "flops": command.routine.operations}
     if isinstance(command, FlowCall):
         times = command.flow.length if command.flow.op == "scan" else None
         parts = [part for plan in command.plans for part in plan.commands]
@@ -96,8 +100,8 @@ def _reason(node: Node) -> str:
         "it is an operator of the user's": node.target is not None and node.target.family == "custom",
         f"there is no native {' and '.join(dict.fromkeys(strange))}": bool(strange),
         "an array has no elements": not all(x.type.size for x in values),
-        "it has several results": len(node.results) != 1,
         "its result has gaps in memory": not all(is_dense(x.type) for x in node.results),
-        "not with these operands": is_lowered(node.op),
+        "not with these operands": is_lowered(node),
+        "it has several results": len(node.results) != 1,
     }
     return next((text for text, is_so in answers.items() if is_so), "it has no native form")

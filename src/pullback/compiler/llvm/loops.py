@@ -36,6 +36,7 @@ COMBINE = {"add": "add", "mul": "mul", "maximum": "maximum", "minimum": "minimum
 
 
 _ROWS_AT_ONCE = 4
+_MOST_WRITTEN_OUT = 64  # steps of a reduction with lanes across it
 _MOST_TURNS, _LONGEST_TEXT = 8, 400
 """Turns of a loop, and steps in all, up to which it is written out, in kernels that become parts of a loop."""
 
@@ -120,12 +121,18 @@ class _Writer(GatherWriter):
         further = lambda: self._inner_loops(position + 1, inside)
         if axis == self.kernel.vector_axis:
             self._vector_loop(axis, further, is_ranged=False)
-        elif math.prod(self.kernel.lengths[k] for k in self.inner_axes) <= SHORT:
+        elif self._is_written_out():
             for number in range(self.kernel.lengths[axis]):
                 self.index[axis] = str(number)
                 further()
         else:
             self._loop(axis, 0, self.kernel.lengths[axis], further)
+
+    def _is_written_out(self) -> bool:
+        """Are the terms of a reduction few enough to be written one after the other, without a loop?"""
+        terms = math.prod(self.kernel.lengths[k] for k in self.inner_axes)
+        inner = sum(not step.is_outer for step in self.kernel.steps)
+        return terms <= SHORT or (not self.is_vector_inner and terms * inner <= _MOST_WRITTEN_OUT)
 
     def _loop(self, axis: int, start: Any, stop: Any, inside: Callable[[], None], scale: int = 1) -> None:
         """`for index in range(start, stop)`, the index multiplied by `scale`."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from pullback.compiler.llvm.machine_code import MachineCode
 from pullback.compiler.numpy_source.runtime import copy_in_layout
-from pullback.compiler.numpy_source.updates import empty_like_type
+from pullback.declare.loops import MESSAGES
 from pullback.errors import AutogradError
-from pullback.graph.types import ArrayType
+from pullback.graph.types import ArrayType, empty_like_type
 
 
 class Interface(NamedTuple):
@@ -54,6 +54,17 @@ def new_arena(nbytes: int) -> Any:
     return np.empty(nbytes, np.uint8)
 
 
+OTHER_ERRORS = 255
+"""The low byte of what a native function returns if it is not about an index; above is the place of the message."""
+
+
+def error_of(wrong: int) -> Exception:
+    """What a number that a native function returned says."""
+    if wrong & 255 == OTHER_ERRORS:
+        return np.linalg.LinAlgError(MESSAGES[wrong >> 8])
+    return IndexError(f"an index is out of bounds for axis {(wrong & 255) - 1} with size {wrong >> 8}")
+
+
 def portable_function(interface: Interface, code: MachineCode) -> Callable[..., tuple[Any, ...]]:
     """The native function as one of arrays that returns a tuple. It owns what it points to."""
     types = interface.inputs
@@ -75,7 +86,7 @@ def portable_function(interface: Interface, code: MachineCode) -> Callable[..., 
         arena = new_arena(interface.arena_bytes)
         wrong = code.run(ctypes.addressof(table), arena.ctypes.data)
         if wrong:
-            raise IndexError(f"an index is out of bounds for axis {(wrong & 255) - 1} with size {wrong >> 8}")
+            raise error_of(wrong)
         return outputs
 
     return call

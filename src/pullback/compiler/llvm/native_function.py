@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from pullback.compiler.llvm import jit, layouts
-from pullback.compiler.llvm.entry import entry_function
+from pullback.compiler.llvm.entry import Wrapper, entry_function
 from pullback.compiler.llvm.machine_code import MachineCode, Text
 from pullback.compiler.llvm.native_call import Interface, portable_function
+
+Wrapping = tuple[type, str, dict[int, dict[str, Any]]]
+"""A class, its slot for the array, and by number of an output what is in other slots: see `Wrapper`."""
 
 
 class NativeFunction:
@@ -24,9 +27,10 @@ class NativeFunction:
         if self.has_entry:
             self.call = entry_function(interface, self.code, self.call)
 
-    def guarded(self, miss: Any) -> Callable[..., Any] | None:
-        """A function that returns `miss`, and does nothing, if an array is not writeable or not as the graph says.
-        None if only Python could tell."""
+    def guarded(
+        self, miss: Any, places: list[tuple[str, int]], wrapping: Wrapping | None
+    ) -> tuple[Callable[..., Any], list[tuple[str, int]]] | None:
+        """See `NativeGraph.guarded`; None if only Python could tell. `places` are those of the outputs."""
         if not self.has_entry:
             return None
 
@@ -34,7 +38,17 @@ class NativeFunction:
             self.code.improve_if_due()
             return miss
 
-        return entry_function(self.interface, self.code, slow, layouts.WRITEABLE)
+        wrapper = None
+        if wrapping is not None:
+            kind, data, fields = wrapping
+            own: list[dict[str, Any]] = [{} for _ in self.interface.results]
+            places = list(places)
+            for output, (source, number) in enumerate(places):
+                if source == "result" and output in fields and not own[number]:
+                    own[number] = fields[output]
+                    places[output] = ("wrapped" if len(own) > 1 else "alone", number)
+            wrapper = Wrapper(kind, data, tuple(own))
+        return entry_function(self.interface, self.code, slow, layouts.WRITEABLE, wrapper), places
 
     @property
     def llvm_ir(self) -> str:

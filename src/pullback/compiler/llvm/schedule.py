@@ -1,33 +1,27 @@
-"""The module of a segment: its kernels, and `run`, which calls them one after the other.
+"""The module of a segment, and the functions in it that run commands one after the other.
 
-    define i64 @NAME_run(ptr %table, ptr %arena)
-
-It returns 0, or what is known about an index that was out of bounds. The table has a pointer for every input, constant
-and result, in this order. Equal kernels are written once, and so are equal loops, which are functions of their own
-(`flow_text.py`).
+Equal kernels are written once, and so are equal loops, which are functions of their own (`flow_text.py`).
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from pullback.compiler.llvm import blas, blas_blocks
 from pullback.compiler.llvm.build import Launch
-from pullback.compiler.llvm.commands import Call
-from pullback.compiler.llvm.driver import PARALLEL_FROM, FlowCall, Plan, all_commands, final, is_parallel, work_of
+from pullback.compiler.llvm.commands import Call, RoutineCall
+from pullback.compiler.llvm.driver import PARALLEL_FROM, FlowCall, Plan, final, is_parallel, work_of
 from pullback.compiler.llvm.kernel import STATUS, Kernel
 from pullback.compiler.llvm.loops import write_kernel
-from pullback.compiler.llvm.tile_runs import Tiled
+from pullback.compiler.llvm.routines import Routine
+from pullback.compiler.llvm.tile_parts import Tiled
 from pullback.compiler.llvm.tile_text import TileText
 
-_LONGEST_FUNCTION = 256  # commands of one function of `run`
 _INSIDE, _MOST_STEPS_INSIDE = 1000, 300
 """Estimated nanoseconds up to which a kernel becomes a part of the loop that launches it, and how many steps a loop may
 have then in all: LLVM takes much longer for one long function than for several short ones."""
-_POINTER = re.compile(r"%[ga]\d+\b")
 
 
 class ModuleText(NamedTuple):
@@ -57,6 +51,7 @@ class ModuleWriter:
         self._inside: dict[Kernel, str] = {}
         self._shared: set[Kernel] = set()
         self._products: dict[blas.Product, str] = {}
+        self._routines: dict[Routine, str] = {}
         self._flows: dict[str, str] = {}
 
     def kernel(self, kernel: Kernel) -> str:
@@ -95,6 +90,15 @@ class ModuleWriter:
             self.functions.append(text)
             self.externals.update(declared)
         return self._products[product]
+
+    def routine(self, routine: Routine) -> str:
+        """The name of the function that calls a routine."""
+        if routine not in self._routines:
+            name = self._routines[routine] = f"NAME_r{len(self._routines)}"
+            text, declared = routine.write(name)
+            self.functions.append(text)
+            self.externals.update(declared)
+        return self._routines[routine]
 
     def tiles(self, tiled: Tiled, final: Callable[[Any], Any]) -> str:
         """The name of the function of tiles; equal ones are one."""
@@ -157,6 +161,8 @@ class Schedule:
         """One command of a plan."""
         if isinstance(command, Call):
             self._call(command, names)
+        elif isinstance(command, RoutineCall):
+            self._routine(command, names)
         elif isinstance(command, FlowCall):
             self._flow(command, names)
         elif isinstance(command, Tiled):
@@ -174,6 +180,12 @@ class Schedule:
         lines, declared = blas.write_call(call.product, left, right, names[call.out])
         self.lines += lines
         self.writer.externals.update(declared)
+
+    def _routine(self, call: RoutineCall, names: dict[Any, str]) -> None:
+        name = self.writer.routine(call.routine)
+        operands = [self.at(names[x.root], x.offset) for x in call.reads[call.routine.writes_over :]]
+        results = [names[value] for value in call.results]
+        self.lines.append(f"call void @{name}({pointers_in([*operands, *results, names[STATUS]])})")
 
     def _flow(self, call: FlowCall, names: dict[Any, str]) -> None:
         name = self.writer.flow(call)
@@ -233,63 +245,6 @@ def pointers_in(parameters: Iterable[str]) -> str:
 def numbered(name: str, values: Sequence[Any]) -> list[str]:
     """A name for each."""
     return [f"%{name}{number}" for number in range(len(values))]
-
-
-def write_run(writer: ModuleWriter, plan: Plan) -> ModuleText:
-    """Kernels, loops and `run`."""
-    schedule = Schedule(writer)
-    schedule.entry += ["%status = alloca i64, align 8", "store i64 0, ptr %status"]
-    is_guarded = uses_blas_threads(plan) and blas_blocks.can_guard()
-    if is_guarded:
-        schedule.lines.append(f"call void @{blas_blocks.ENTER}()")
-    if len(plan.commands) <= _LONGEST_FUNCTION:
-        schedule.run(plan, plan.names(numbered("g", plan.given)))
-        schedule.entry[:0] = _pointers(plan, schedule)
-    else:
-        schedule.lines += _in_parts(writer, plan)
-    if is_guarded:
-        schedule.lines.append(f"call void @{blas_blocks.LEAVE}()")
-        writer.externals.update({name: f"declare void @{name}()" for name in (blas_blocks.ENTER, blas_blocks.LEAVE)})
-    wrong = schedule.value("load atomic i64, ptr %status monotonic, align 8")
-    head = "define i64 @NAME_run(ptr %table, ptr %arena)"
-    writer.functions.append(schedule.function(head, f"ret i64 {wrong}"))
-    return ModuleText(writer.functions, writer.externals)
-
-
-def _in_parts(writer: ModuleWriter, plan: Plan) -> list[str]:
-    """Calls of functions for a few commands each. LLVM takes more than twice the time for a function twice as long, in
-    which all pointers are alive from the beginning to the end."""
-    names = plan.names(numbered("g", plan.given))
-    calls: list[str] = []
-    for first in range(0, len(plan.commands), _LONGEST_FUNCTION):
-        part = Schedule(writer)
-        for command in plan.commands[first : first + _LONGEST_FUNCTION]:
-            part.command(command, names, plan)
-        part.entry[:0] = _pointers(plan, part)
-        name = f"NAME_part{len(calls)}"
-        writer.functions.append(part.function(f"define internal void @{name}(ptr %table, ptr %arena, ptr %status)"))
-        calls.append(f"call void @{name}(ptr %table, ptr %arena, ptr %status)")
-    return calls
-
-
-def _pointers(plan: Plan, schedule: Schedule) -> list[str]:
-    """The pointers to what is given, and into the arena, that a function uses."""
-    used = {name for line in (*schedule.entry, *schedule.lines) for name in _POINTER.findall(line)}
-    entry = []
-    for number in range(len(plan.given)):
-        if f"%g{number}" in used:
-            entry.append(f"%at{number} = getelementptr ptr, ptr %table, i64 {number}")
-            entry.append(f"%g{number} = load ptr, ptr %at{number}")
-    for number, offset in enumerate(plan.offsets.values()):
-        if f"%a{number}" in used:
-            entry.append(f"%a{number} = getelementptr i8, ptr %arena, i64 {offset}")
-    return entry
-
-
-def uses_blas_threads(plan: Plan) -> bool:
-    """Are there products for which BLAS would use threads of its own?"""
-    products = (command.product for command in all_commands(plan) if isinstance(command, Call))
-    return any(map(blas_blocks.may_use_threads, products))
 
 
 def _thunk(kernel: Kernel, name: str) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from pullback import compiler
-from pullback.compiler.llvm import blas_blocks, jit, pool
+from pullback.compiler import llvm
+from pullback.compiler.llvm import blas_guard, gufuncs, jit
 from pullback.compiler.llvm.native_call import Interface
 from pullback.compiler.llvm.native_function import NativeFunction
 from pullback.graph.ir import Program
@@ -43,10 +44,9 @@ class StoredGraph:
         arrays.clear()
         return list(self.flat(*given))
 
-    def guarded(self, miss: Any) -> Any:
+    def guarded(self, miss: Any, wrapping: Any = None) -> Any:
         """See `NativeGraph.guarded`."""
-        function = self.function.guarded(miss)
-        return None if function is None else (function, self.places)
+        return self.function.guarded(miss, self.places, wrapping)
 
     @cached_property
     def _planned(self) -> Any:
@@ -100,14 +100,13 @@ def read_native(record: Any, graph: Program, fastmath: bool) -> StoredGraph | No
 
 def _provide(externals: dict[str, str]) -> bool:
     """Is there everything that a module calls? LLVM ends the process if something is missing."""
-    jit.has_libmvec()
     if "pullback_parallel" in externals:
-        if not pool.is_possible():
+        if not llvm.pool.is_possible():
             return False
-        pool.prepare()
-    if blas_blocks.ENTER in externals and not blas_blocks.can_guard():
+        llvm.pool.prepare()
+    if blas_guard.ENTER in externals and not blas_guard.can_guard():
         return False
-    return all(name.startswith("llvm.") or jit.has_symbol(name) for name in externals)
+    return all(name.startswith("llvm.") or gufuncs.provide(name) or jit.has_symbol(name) for name in externals)
 
 
 def _written(type_: ArrayType) -> list[Any]:

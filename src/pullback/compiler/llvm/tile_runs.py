@@ -5,23 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from pullback.compiler.llvm.build import Launch
+from pullback.compiler.llvm.columns import Columns, Refused, Shape, is_short
 from pullback.compiler.llvm.commands import Call
-from pullback.compiler.llvm.kernel import (
-    NOWHERE,
-    STATUS,
-    Gather,
-    Kernel,
-    Read,
-    Reduce,
-    Reference,
-    Scratch,
-    Write,
-    arranged,
-)
+from pullback.compiler.llvm.kernel import NOWHERE, STATUS, Gather, Reference, Scratch
 from pullback.compiler.llvm.text import width_of
+from pullback.compiler.llvm.thin_products import in_loops, is_thin
+from pullback.compiler.llvm.tile_parts import LANES, Part, Tiled, in_columns, sum_of_chunks
 
 CACHE = 1 << 17
 """Bytes that a tile should not exceed, with what it is given."""
@@ -30,37 +22,10 @@ _MOST_PRIVATE = 3 << 18
 _LARGEST_OPERAND = 1 << 19
 _LARGEST_SUM = 1 << 17
 _MOST_CHUNKS = 8
+_SHORT_SHARE = 3
+"""If so many times the work on short rows is more than all, vectors lie across rows."""
 MULTIPLE = 8
 """A tile has a multiple of so many rows."""
-
-
-class Part(NamedTuple):
-    """A command of a tile. A launch does units `row * up // down` to `end * up / down`, rounded up if vectors are.
-
-    A product is one of some rows, or is added up: then `sums` is where, for each chunk.
-    """
-
-    command: Launch | Call
-    up: int = 1
-    down: int = 1
-    is_rest: bool = False  # it is for the last tile alone
-    sums: Scratch | None = None
-
-
-class Tiled(NamedTuple):
-    """Commands for tiles of rows, in chunks; `private` are buffers with room for one tile: their bytes per row."""
-
-    parts: tuple[Part, ...]
-    rows: int
-    tile: int
-    chunks: int
-    private: dict[Any, int]
-    buffers: tuple[Any, ...]  # those that are not private
-
-    @property
-    def tiles(self) -> int:
-        """How many there are."""
-        return -(-self.rows // self.tile)
 
 
 def sides(command: Any) -> tuple[set[Any], set[Any]]:
@@ -96,6 +61,7 @@ class Run:
     touched_after: set[Any] = field(default_factory=set)
     given: dict[Any, list[int]] = field(default_factory=dict)  # bytes of a row, for each part that reads it
     private: dict[Any, int] = field(default_factory=dict)
+    widths: dict[Any, int] = field(default_factory=dict)  # bytes of an element of what is written row by row
     saved: int = 0
 
     def place(self, command: Any) -> None:
@@ -180,6 +146,7 @@ class Run:
         if rows > 1 and not any(kernel.is_reduced[axis] and s for axis, s in enumerate(ref.strides)):
             return True  # the sum of a block, which lies elsewhere for each
         found[buffer] = nbytes(buffer) // self.rows
+        self.widths[buffer] = width_of(ref.kind)
         return step * self.rows == nbytes(buffer) and self._is_within(launch, ref, step, rows, found[buffer])
 
     def _is_within(self, launch: Launch, ref: Reference, step: float, rows: int, row_bytes: int) -> bool:
@@ -218,6 +185,7 @@ class Run:
         if product.terms * product.columns * width > _LARGEST_OPERAND or not self._has_rows(left, call.left, product):
             return None
         self.row_bytes[out] = product.columns * width
+        self.widths[out] = width
         self._give({left: product.left.leading * width})
         return Part(call)
 
@@ -260,7 +228,7 @@ class Run:
 
     def tile(self) -> int:
         """The rows of a tile: a multiple of all blocks, and of the lanes of vectors along rows; 0 if there is none."""
-        multiple = MULTIPLE
+        multiple = LANES if self._are_short else MULTIPLE
         for part in self.parts:
             if isinstance(part.command, Launch) and not part.is_rest:
                 kernel = part.command.kernel
@@ -284,26 +252,58 @@ class Run:
                 used[part.sums] = None
         shared = tuple([b for b in used if self.final(b) not in self.private])
         tile = self.tile()
+        parts, lying = self._in_columns(tile) or (self.parts, {b: (row, row) for b, row in self.private.items()})
         tiles = -(-self.rows // tile)
         chunks = min(tiles, _MOST_CHUNKS) if any(part.sums for part in self.parts) else tiles
         chunks = -(-tiles // -(-tiles // chunks))  # without empty ones
-        return Tiled(tuple(self.parts), self.rows, tile, chunks, self.private, shared)
+        private = {buffer: row for buffer, (row, _) in lying.items()}
+        steps = {buffer: step for buffer, (_, step) in lying.items()}
+        return Tiled(tuple(parts), self.rows, tile, chunks, private, shared, steps)
+
+    @property
+    def _are_short(self) -> bool:
+        """Is much of the work done by vectors along rows that are too short for them?"""
+        short = whole = 0
+        for part in self.parts:
+            if isinstance(part.command, Launch):
+                kernel = part.command.kernel
+                work = kernel.size * len(kernel.steps)
+                whole += work
+                short += work * is_short(kernel)
+        return _SHORT_SHARE * short > whole
+
+    def _in_columns(self, tile: int) -> tuple[list[Part], dict[Any, tuple[int, int]]] | None:
+        """The parts on private values that lie column by column, if that is better and can be done."""
+        if not self._are_short:
+            return None
+        every, private = self._without_thin()
+        shapes = {buffer: Shape(row, width) for buffer, (row, width) in private.items()}
+        columns = Columns(shapes, tile, self.final)
+        try:
+            parts = [in_columns(part, columns) for part in every]
+        except Refused:
+            return None
+        return parts, private
+
+    def _without_thin(self) -> tuple[list[Part], dict[Any, tuple[int, int]]]:
+        """The parts with thin products in loops, and for each private buffer the bytes of a row and of an element."""
+        parts: list[Part] = []
+        private = {buffer: (row, self.widths[buffer]) for buffer, row in self.private.items()}
+        for part in self.parts:
+            call = part.command
+            if isinstance(call, Call) and self.final(call.out) in private and is_thin(call, self.rows):
+                launches, copied = in_loops(call, self.final(call.left.root) not in private)
+                parts += map(Part, launches)
+                if copied is not None:
+                    private[copied] = (copied.nbytes // self.rows, width_of(call.product.kind))
+            else:
+                parts.append(part)
+        return parts, private
 
     def sums_of_chunks(self) -> list[Launch]:
         """Kernels that add up what the chunks have added up."""
         chunks = self.command().chunks
         return [
-            _sum_of_chunks(part.command, part.sums, chunks)
+            sum_of_chunks(part.command, part.sums, chunks)
             for part in self.parts if isinstance(part.command, Call) and part.sums is not None
         ]  # fmt: skip
-
-
-def _sum_of_chunks(call: Call, sums: Scratch, chunks: int) -> Launch:
-    product = call.product
-    width, size = width_of(product.kind), product.rows * product.columns
-    references = (Reference(1, product.kind, 0, (width, size * width)), Reference(0, product.kind, 0, (width, 0)))
-    kernel = Kernel(
-        (size, chunks), (False, True), references, (Read(0, False), Reduce("add", product.kind, 0, 0)),
-        (Write(1, 1, 0, True),), (), 1, -1, 1, 2, frozenset({0}),
-    )  # fmt: skip
-    return Launch(arranged(kernel), (call.out, sums), (0, 0), ("sum of tiles",))

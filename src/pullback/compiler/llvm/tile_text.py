@@ -10,7 +10,7 @@ from pullback.compiler.llvm.build import Launch
 from pullback.compiler.llvm.commands import Call
 from pullback.compiler.llvm.kernel import Kernel
 from pullback.compiler.llvm.text import in_register, width_of
-from pullback.compiler.llvm.tile_runs import Part, Tiled
+from pullback.compiler.llvm.tile_parts import Part, Tiled
 
 
 class TileText:
@@ -29,8 +29,8 @@ class TileText:
         """Its text: the table has a pointer for every buffer that is not private."""
         tiled = self.tiled
         entry, private = self._pointers()
-        for buffer, (offset, row) in private.items():
-            self.names[buffer] = self._private(offset, row)
+        for buffer, offset in private.items():
+            self.names[buffer] = self._private(offset, tiled.steps[buffer])
         for part in tiled.parts:
             self._part(part)
         body = "\n".join(line if line.endswith(":") else f"  {line}" for line in self.lines)
@@ -71,7 +71,7 @@ done:
   ret void
 }}"""
 
-    def _pointers(self) -> tuple[str, dict[Any, tuple[int, int]]]:
+    def _pointers(self) -> tuple[str, dict[Any, int]]:
         """The lines that load the table, and where in private memory the other buffers lie."""
         lines = []
         for number, buffer in enumerate(self.tiled.buffers):
@@ -80,7 +80,7 @@ done:
             self.names[buffer] = f"%b{number}"
         offset, private = 0, {}
         for buffer, row in self.tiled.private.items():
-            private[buffer] = (offset, row)
+            private[buffer] = offset
             offset += -(-row * self.tiled.tile // 64) * 64
         return "\n".join(lines), private
 
@@ -89,9 +89,9 @@ done:
         self.lines.append(f"%v{self._count} = {expression}")
         return f"%v{self._count}"
 
-    def _private(self, offset: int, row: int) -> str:
+    def _private(self, offset: int, step: int) -> str:
         """Where the first of all rows would lie, if the first row of this tile lies in private memory."""
-        ahead = self._value(f"mul nsw i64 %row, {row}")
+        ahead = self._value(f"mul nsw i64 %row, {step}")
         distance = self._value(f"sub nsw i64 {offset}, {ahead}")
         return self._value(f"getelementptr i8, ptr %private, i64 {distance}")
 
@@ -133,19 +133,30 @@ done:
         self.lines.append(f"call void @{self.kernel_name(launch.kernel)}({args})")
 
     def _product(self, part: Part, call: Call) -> None:
-        product, width, number = call.product, width_of(call.product.kind), in_register(call.product.kind)
-        left = self._pointer(call.left.root, call.left.offset, product.left.leading * width)
+        product, tiled = call.product, self.tiled
+        width, number = width_of(product.kind), in_register(product.kind)
+        left, right = (
+            self._pointer(x.root, x.offset, self._step(x.root, matrix.leading * width) if has_rows else 0)
+            for x, matrix, has_rows in (
+                (call.left, product.left, not part.is_flipped),
+                (call.right, product.right, part.is_flipped or part.sums is not None),
+            )
+        )
         if part.sums is None:
-            right = self._pointer(call.right.root, call.right.offset)
-            out = self._pointer(call.out, 0, product.columns * width)
-            line, declared = blas.write_gemm(product, left, right, out, "%count", str(product.columns))
+            out = self._pointer(call.out, 0, self._step(call.out, product.columns * width))
+            sizes = (str(product.rows), "%count") if part.is_flipped else ("%count", str(product.columns))
+            leading = tiled.tile if part.is_flipped else product.columns
+            line, declared = blas.write_gemm(product, left, right, out, *sizes, leading=leading)
         else:
-            right = self._pointer(call.right.root, call.right.offset, product.right.leading * width)
             ahead = self._value(f"mul nsw i64 %number, {product.rows * product.columns * width}")
             out = self._value(f"getelementptr i8, ptr {self._pointer(part.sums, 0)}, i64 {ahead}")
             is_first = self._value("icmp eq i64 %turn, %first")
             before = self._value(f"select i1 {is_first}, {number} 0.0, {number} 1.0")
-            sizes = (str(product.rows), str(product.columns), "%count", before)
-            line, declared = blas.write_gemm(product, left, right, out, *sizes)
+            sums = (str(product.rows), str(product.columns), "%count", before)
+            line, declared = blas.write_gemm(product, left, right, out, *sums)
         self.lines.append(line)
         self.externals.update(declared)
+
+    def _step(self, buffer: Any, otherwise: int) -> int:
+        """How many bytes a row of a matrix is behind the one before."""
+        return self.tiled.steps.get(self.final(buffer), otherwise)

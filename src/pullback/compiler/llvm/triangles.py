@@ -1,4 +1,4 @@
-"""`tril` and `triu`: an element is kept or is 0, as its place in the matrix says."""
+"""`tril`, `triu` and matrices with a given diagonal: an element is read or is 0, as its place in the matrix says."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from pullback.compiler.access import Accesses, squeezed
 from pullback.compiler.fusion import Expression, Item, Position
-from pullback.compiler.llvm.items import element
+from pullback.compiler.llvm.items import assembled, element, fits_kind, region
 from pullback.compiler.llvm.scalars import Rule
 from pullback.compiler.llvm.text import kind_of
 from pullback.graph.ir import Node, Value
+from pullback.graph.types import empty_like_type
 
 
 def _triangle(sign: int) -> Callable[[Node, Accesses], Item | None]:
@@ -30,4 +31,14 @@ def _triangle(sign: int) -> Callable[[Node, Accesses], Item | None]:
     return make
 
 
-MAKERS = {"tril": _triangle(1), "triu": _triangle(-1)}
+def _diagonal(node: Node, accesses: Accesses) -> Item | None:
+    """Zeros, and `x` on the diagonals."""
+    (x,), attrs = node.operands, node.attrs
+    if type(x) is not Value or not fits_kind(x, node):
+        return None
+    whole = empty_like_type(node.result.type)
+    view = whole.diagonal(attrs["offset"], attrs["axis1"], attrs["axis2"])
+    return assembled(node, [region(whole, whole, 0), region(view, whole, element(x, accesses, x.type.shape))])
+
+
+MAKERS = {"tril": _triangle(1), "triu": _triangle(-1), "_from_diagonal": _diagonal}

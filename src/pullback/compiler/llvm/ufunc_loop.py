@@ -85,8 +85,8 @@ done:
 """
 
 # Every operand that does not lie side by side has a buffer of a block; one that does not move fills it once. `bases`
-# has the first element of each operand and `moves` the bytes from one block to the next. Where nothing needs a buffer,
-# all blocks are computed at once.
+# has the first element of each operand and `moves` the bytes from one block to the next. Where all operands lie side by
+# side or do not move, all blocks are computed at once.
 _SHARE = f"""
 define internal void @NAME_share(ptr %table, i64 %begin, i64 %end) nounwind {{
 entry:
@@ -97,6 +97,7 @@ entry:
   %buffers = alloca i8, i64 %bytes, align 64
   %bases = alloca ptr, i64 %count
   %moves = alloca i64, i64 %count
+  %units = alloca i64, i64 %count
   %pointers = alloca ptr, i64 %count
   %environment = alloca [64 x i8], align 16
   %is.hardware = icmp eq i64 %reports, {HARDWARE}
@@ -122,8 +123,16 @@ operand:
   store i64 %move, ptr %at.move
   store ptr %x, ptr %at.base
   %is.dense.k = icmp eq i64 %step, %width
-  %all.dense = and i1 %dense.before, %is.dense.k
-  %is.still = icmp eq i64 %step, 0
+  %has.no.step = icmp eq i64 %step, 0
+  %k.next = add i64 %k, 1
+  %is.no.result = icmp slt i64 %k.next, %count
+  %is.still = and i1 %has.no.step, %is.no.result
+  %is.simple = or i1 %is.dense.k, %is.still
+  %all.dense = and i1 %dense.before, %is.simple
+  %moves.k = xor i1 %is.still, true
+  %unit = zext i1 %moves.k to i64
+  %at.unit = getelementptr i64, ptr %units, i64 %k
+  store i64 %unit, ptr %at.unit
   br i1 %is.still, label %spread, label %placed
 spread:
   %offset = mul i64 %k, {8 * BLOCK}
@@ -140,9 +149,7 @@ double:
   %is.short = icmp ult i64 %filled.next, %whole
   br i1 %is.short, label %double, label %placed
 placed:
-  %k.next = add i64 %k, 1
-  %more.operands = icmp slt i64 %k.next, %count
-  br i1 %more.operands, label %operand, label %blocks
+  br i1 %is.no.result, label %operand, label %blocks
 blocks:
   %u = phi i64 [ %begin, %placed ], [ %u.next, %computed ]
   %bits = phi i64 [ 0, %placed ], [ %bits.next, %computed ]
@@ -188,7 +195,7 @@ pack:
 pointed:
   br i1 %is.operand, label %place, label %compute
 compute:
-  %new = call i64 %block(ptr %pointers, i64 %length)
+  %new = call i64 %block(ptr %pointers, ptr %units, i64 %length)
   br i1 %is.ready, label %computed, label %scatter
 scatter:
   %result = load ptr, ptr %at.pointer

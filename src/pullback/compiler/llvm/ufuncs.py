@@ -14,24 +14,21 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-import struct
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pullback.compiler.llvm import jit, pool
+from pullback.compiler.llvm.layouts import loops_of
 from pullback.compiler.llvm.text import width_of
 from pullback.compiler.llvm.ufunc_loop import BLOCK, FIELDS, glue_text
 from pullback.compiler.llvm.ufunc_text import Formula, block_text
-from pullback.errors import InternalError
 
 PARALLEL_FROM = 30_000
 """Estimated nanoseconds of work from which on threads share a loop."""
 _MAKE = 1  # the place of `PyUFunc_FromFuncAndData` in the table of functions
 _NO_IDENTITY = -1
-# Fields of a ufunc: nin, nout, nargs, identity, functions, data, ntypes, reserved, name, types.
-_FIELDS, _FORMAT = 16, "<iiiiQQiiQQ"
 _RESOLVER = 144  # where `type_resolver` is
 _kept: list[Any] = []  # NumPy copies none of what a ufunc is made of, and ufuncs may outlive everything
 
@@ -43,8 +40,11 @@ def formula_ufunc(name: str, formulas: Sequence[Formula]) -> np.ufunc:
 
 
 def twin(ufunc: np.ufunc, formulas: Sequence[Formula], least: int) -> np.ufunc:
-    """A ufunc like this one, with these native loops for at least so many elements side by side."""
-    functions, data, types = _loops_of(ufunc)
+    """A ufunc like this one, with these native loops for at least so many elements side by side.
+
+    One thread does arithmetic no faster than NumPy does, so that is native only where threads share it.
+    """
+    functions, data, types = loops_of(ufunc)
     places = [types.index(numbers_of(formula)) for formula in formulas]
     records = _records(formulas, least, [(functions[place], data[place]) for place in places])
     for place, record in zip(places, records, strict=True):
@@ -80,8 +80,10 @@ def _records(formulas: Sequence[Formula], least: int, others: list[tuple[int, in
     addresses = []
     for formula, block, (function, its) in zip(formulas, blocks, others, strict=True):
         time = formula.nanoseconds
+        alone = math.ceil(PARALLEL_FROM / time)
+        from_size = least if formula.is_heavy or not function else max(least, alone)
         fields = {
-            "block": block, "count": len(formula.kinds), "least": least, "alone": math.ceil(PARALLEL_FROM / time),
+            "block": block, "count": len(formula.kinds), "least": from_size, "alone": alone,
             "grain": max(1, round(PARALLEL_FROM / 3 / time / BLOCK)), "reports": formula.reports, "other": function,
             "its": its,
         }  # fmt: skip
@@ -118,21 +120,3 @@ def _maker() -> Any:
         ctypes.py_object, pointer, pointer, pointer, number, number, number, number, pointer, pointer, number
     )
     return kind(table[_MAKE])
-
-
-def _loops_of(ufunc: np.ufunc) -> tuple[list[int], list[int], list[list[int]]]:
-    """The loops of a ufunc of NumPy, what each is given, and the dtypes of each as NumPy's numbers."""
-    raw = ctypes.string_at(id(ufunc) + _FIELDS, struct.calcsize(_FORMAT))
-    nin, nout, nargs, _, functions, data, count, _, name, types = struct.unpack(_FORMAT, raw)
-    if (nin, nout, nargs, count) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
-        raise InternalError(f"NumPy's {ufunc.__name__} has other fields than expected")
-    codes = ctypes.string_at(types, nargs * count)
-    rows = [list(codes[nargs * k : nargs * k + nargs]) for k in range(count)]
-    said = [[np.dtype(char).num for char in row.replace("->", "")] for row in ufunc.types]
-    if ctypes.string_at(name).decode() != ufunc.__name__ or rows != said:
-        raise InternalError(f"NumPy's {ufunc.__name__} has other loops than it says")
-    return list(struct.unpack(f"<{count}Q", ctypes.string_at(functions, 8 * count))), _words(data, count), rows
-
-
-def _words(address: int, count: int) -> list[int]:
-    return list(struct.unpack(f"<{count}Q", ctypes.string_at(address, 8 * count))) if address else [0] * count

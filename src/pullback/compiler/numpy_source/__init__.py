@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from pullback.compiler.numpy_source.compiled import CompiledGraph, compile_numpy
-from pullback.compiler.numpy_source.export import export_source
+from typing import TYPE_CHECKING
 
-__all__ = ["CompiledGraph", "compile_numpy", "export_source"]
+from pullback.core.deferred import deferred as _deferred
+
+if TYPE_CHECKING:  # loaded when they are first asked for, below
+    from pullback.compiler.numpy_source.compiled import CompiledGraph, compile_numpy
+    from pullback.compiler.numpy_source.export import export_source
+    from pullback.compiler.numpy_source.recording import write_record
+    from pullback.compiler.numpy_source.stored import read_record
+
+_MODULES = {
+    "CompiledGraph": "compiled", "compile_numpy": "compiled", "export_source": "export", "read_record": "stored",
+    "write_record": "recording",
+}  # fmt: skip
+__getattr__, __dir__ = _deferred(
+    globals(), {name: f"pullback.compiler.numpy_source.{module}" for name, module in _MODULES.items()}
+)
+
+__all__ = ["CompiledGraph", "compile_numpy", "export_source", "read_record", "write_record"]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from pullback.compiler.numpy_source.lowering import Writing, lower
 from pullback.compiler.numpy_source.module import Module
 from pullback.graph.ir import Node, Value
-from pullback.graph.types import ArrayType, type_of
+from pullback.graph.types import empty_like_type, type_of
 
 _SUBSCRIPTS = frozenset({"_basic_index", "flip", "_part"})
 
@@ -26,14 +22,3 @@ def place_text(module: Module, name: str, node: Node) -> str:
         text = lower(view, (value,)).write(Writing(module, [text]))
         is_subscript, value = step.op.name in _SUBSCRIPTS and text.endswith("]"), view.result
     return text if is_subscript else f"{text}[...]"
-
-
-def empty_like_type(type: ArrayType) -> Any:
-    """An array of this type whose memory nobody ever touches."""
-    if not type.size:
-        return np.empty(type.shape, type.dtype)
-    strides = type.byte_strides
-    lowest = sum((length - 1) * stride for length, stride in zip(type.shape, strides, strict=True) if stride < 0)
-    highest = sum((length - 1) * stride for length, stride in zip(type.shape, strides, strict=True) if stride > 0)
-    memory = np.empty(highest - lowest + type.dtype.itemsize, np.uint8)
-    return np.ndarray(type.shape, type.dtype, memory, -lowest, strides)

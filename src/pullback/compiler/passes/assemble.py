@@ -2,12 +2,14 @@
 
 The gradient of an array of which a function takes parts is a sum of arrays that are zero outside of their part. To add
 them up, every element asks of every part whether it lies in it. Where parts do not overlap there is nothing to add:
-they are written one after the other.
+they are written side by side. Parts along one axis, as columns are, are joined, with zeros in the gaps; others are
+written one after the other. Of several parts of one place the sum is written.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,8 +21,10 @@ from pullback.graph.rewrite import Replacements, in_bodies, keep_remarks, outlin
 from pullback.graph.types import array_type
 
 Kind = TypeVar("Kind", bound=Program)
+Box = tuple[range, ...]
 _LARGEST = 1 << 20
 _FEWEST = 3
+"""Places from which on they are written. Of two, whoever reads the sum asks in which of them an element lies."""
 
 
 class Part(NamedTuple):
@@ -38,12 +42,13 @@ def assemble(program: Kind) -> Kind:
     readers = Counter(x for node in program.nodes for x in node.inputs)
     readers.update(value for value in program.outputs if value is not None)
     inner = {x for node in program.nodes for x in node.inputs if node.op in ("add", "_place_slice") and readers[x] == 1}
+    sums = _sums_of_places(program, readers)
     made, replaced = outline(program), Replacements()
     for original in program.nodes:
         node = replaced.node(original)
-        if original.op == "add" and original.target is not None and original.result not in inner:
+        if original.op == "add" and original.result in sums and original.result not in inner:
             parts = [part._replace(value=replaced.found.get(part.value, part.value))
-                     for part in parts_of(original.result, readers)]  # fmt: skip
+                     for part in parts_of(original.result, readers, sums)]  # fmt: skip
             total = _assembled(made, node, parts)
             if total is not None:
                 replaced.found[original.result] = total
@@ -52,8 +57,21 @@ def assemble(program: Kind) -> Kind:
     return replaced.finish(made, program)
 
 
-def parts_of(total: Value, readers: Counter[Any]) -> list[Part]:
-    """What a value is the sum of, from left to right. What others read as well is a part as it is."""
+def _sums_of_places(program: Program, readers: Counter[Any]) -> set[Any]:
+    """Slices in their places, and what they are added up to."""
+    found: set[Any] = set()
+    for node in program.nodes:
+        is_sum = node.op == "add" and any(x in found and readers[x] == 1 for x in node.inputs)
+        if node.target is not None and (is_sum or node.op == "_place_slice"):
+            found.add(node.result)
+    return found
+
+
+def parts_of(total: Value, readers: Counter[Any], sums: Container[Any] | None = None) -> list[Part]:
+    """What a value is the sum of, from left to right. What others read as well is a part as it is.
+
+    Sums that are not in `sums` are parts as they are, if it is given.
+    """
     found: list[Part] = []
     waiting = [Part(total, ())]
     while waiting:
@@ -61,7 +79,8 @@ def parts_of(total: Value, readers: Counter[Any]) -> list[Part]:
         value, indices = part
         node = value.node if value is total or readers[value] == 1 else None
         operands: tuple[Any, ...] = () if node is None or node.target is None else node.operands
-        if node is not None and node.op == "add" and all(_is_like(x, value) for x in operands):
+        is_sum = node is not None and node.op == "add" and (sums is None or value in sums)
+        if is_sum and all(_is_like(x, value) for x in operands):
             waiting += [Part(x, indices) for x in reversed(operands)]
         elif node is not None and node.op == "_place_slice" and operands[0].type.dtype == value.type.dtype:
             waiting.append(Part(operands[0], (*indices, node.attrs["index"])))
@@ -77,30 +96,139 @@ def _is_like(x: Any, value: Value) -> bool:
 def _assembled(made: Program, node: Node, parts: list[Part]) -> Value | None:
     """The sum, with parts that do not overlap written side by side; None if there are too few of them."""
     kind = node.result.type
-    if kind.strides is not None or kind.size > _LARGEST or sum(bool(part.indices) for part in parts) < _FEWEST:
-        return None
-    taken = np.zeros(kind.shape, bool)
-    written: list[Part] = []
-    others: list[Part] = []
+    places: dict[Box, list[Part]] = {}
     for part in parts:
-        place = taken
-        for index in part.indices:
-            place = place[index]
-        is_free = bool(part.indices) and place.shape == part.value.type.shape and not place.any()
-        (written if is_free else others).append(part)
-        if is_free:
-            place[...] = True
-    if len(written) < _FEWEST or any(part.indices for part in others):
+        if part.indices:
+            places.setdefault(_box(part.indices, kind.shape), []).append(part)
+    if kind.strides is not None or len(places) < _FEWEST or not all(_fits(part, kind.shape) for part in parts):
         return None
-    zeros = np.zeros(kind.shape, kind.dtype)
-    zeros.flags.writeable = False
-    total = add_node(made, node, "constant", (), {"value": zeros}, kind)
-    for part in written:
-        steps = tuple([ViewStep(find_operator("_basic_index"), {"index": index}) for index in part.indices])
-        total = add_node(made, node, "update", (total, part.value), {"steps": steps}, kind)
-    for part in others:
-        total = add_node(made, node, node.target, (total, part.value), {}, kind)
+    writes = _Writes(made, node)
+    total = writes.joined(places) or writes.one_by_one(places)
+    if total is None:
+        return None
+    for part in parts:
+        if not part.indices:
+            total = add_node(made, node, node.target, (total, part.value), {}, kind)
     return total
+
+
+def _fits(part: Part, shape: tuple[int, ...]) -> bool:
+    """Has a part as many elements as its place, and some?"""
+    place = np.broadcast_to(np.False_, shape)
+    for index in part.indices:
+        place = place[index]
+    return bool(place.size) and place.shape == part.value.type.shape
+
+
+def _box(indices: tuple[Any, ...], shape: tuple[int, ...]) -> Box:
+    """The positions along each axis that some indices lead to, one after the other."""
+    box = [range(length) for length in shape]
+    axes: list[int | None] = list(range(len(shape)))  # of what has been selected so far; None is a new one
+    for index in indices:
+        kept: list[int | None] = []
+        rest = len(axes) - sum(part is not None and part is not ... for part in index)
+        for part in index if ... in index else (*index, ...):
+            if part is ...:
+                kept, axes = kept + axes[:rest], axes[rest:]
+            elif part is None:
+                kept.append(None)
+            else:
+                axis, *axes = axes
+                if axis is not None:
+                    found = box[axis][part]
+                    box[axis] = found if isinstance(found, range) else range(found, found + 1)
+                kept += [axis] * isinstance(part, slice)
+        axes = kept
+    return tuple(box)
+
+
+def _upward(along: range) -> range:
+    return along if along.step > 0 else along[::-1]
+
+
+def _are_apart(ranges: list[range]) -> bool:
+    """Are these the positions of slices without steps, one after the other?"""
+    stops = [0, *(along.stop for along in ranges)]
+    return all(0 < len(r) == r.stop - r.start and end <= r.start for r, end in zip(ranges, stops, strict=False))
+
+
+class _Writes:
+    """Adds the nodes that put an array together, in the place of one node."""
+
+    def __init__(self, made: Program, node: Node) -> None:
+        self.made = made
+        self.node = node
+        self.kind = node.result.type
+
+    def joined(self, places: dict[Box, list[Part]]) -> Value | None:
+        """Parts that lie side by side along one axis, with zeros between them; None if they do not."""
+        shape = self.kind.shape
+        axes = {axis for box in places for axis, along in enumerate(box) if along != range(shape[axis])}
+        if len(axes) != 1:
+            return None
+        (axis,) = axes
+        order = sorted(places, key=lambda box: box[axis].start)
+        if not _are_apart([box[axis] for box in order]):
+            return None
+        operands, end = [], 0
+        for box in order:
+            operands += self._zeros(axis, box[axis].start - end)
+            operands.append(self._sum(places[box], tuple(map(len, box))))
+            end = box[axis].stop
+        operands += self._zeros(axis, shape[axis] - end)
+        return self._add(find_operator("_concat"), tuple(operands), {"axis": axis}, shape)
+
+    def one_by_one(self, places: dict[Box, list[Part]]) -> Value | None:
+        """Parts written into zeros; None if some overlap, or if there are too many elements to find out."""
+        if self.kind.size > _LARGEST:
+            return None
+        taken = np.zeros(self.kind.shape, bool)
+        for box in places:
+            place = tuple([slice(along[0], along[-1] + 1, along.step) for along in map(_upward, box)])
+            if taken[place].any():
+                return None
+            taken[place] = True
+        total = self._constant(self.kind.shape)
+        for parts in places.values():
+            indices = [index if ... in index else (*index, ...) for index in parts[0].indices]  # so that it is a view
+            steps = tuple([ViewStep(find_operator("_basic_index"), {"index": index}) for index in indices])
+            part = self._sum(parts, parts[0].value.type.shape)
+            total = self._add("update", (total, part), {"steps": steps}, self.kind.shape)
+        return total
+
+    def _sum(self, parts: list[Part], shape: tuple[int, ...]) -> Value:
+        """What belongs to one place, as an array of this shape."""
+        total, *others = [self._reshaped(part.value, shape) for part in parts]
+        for value in others:
+            total = self._add(self.node.target, (total, value), {}, shape)
+        return total
+
+    def _reshaped(self, value: Value, shape: tuple[int, ...]) -> Value:
+        """With other axes of length 1."""
+        if value.type.shape == shape:
+            return value
+        pairs = zip(value.type.shape, value.type.byte_strides, strict=True)
+        steps = iter([step for length, step in pairs if length != 1])
+        strides = tuple([0 if length == 1 else next(steps) for length in shape])
+        return self._add(find_operator("_reshape"), (value,), {"shape": shape}, shape, strides)
+
+    def _zeros(self, axis: int, length: int) -> list[Value]:
+        """Zeros so far along an axis: one number that is read again and again."""
+        if not length:
+            return []
+        shape = (*self.kind.shape[:axis], length, *self.kind.shape[axis + 1 :])
+        strides = (0,) * len(shape)
+        return [self._add(find_operator("broadcast_to"), (self._constant(()),), {"shape": shape}, shape, strides)]
+
+    def _constant(self, shape: tuple[int, ...]) -> Value:
+        zeros = np.zeros(shape, self.kind.dtype)
+        zeros.flags.writeable = False
+        return self._add("constant", (), {"value": zeros}, shape)
+
+    def _add(self, op: Any, operands: tuple[Any, ...], attrs: dict[str, Any], shape: Any, strides: Any = None) -> Value:
+        added = self.made.add(op, operands, attrs, (array_type(shape, self.kind.dtype, strides),), self.node.tag)
+        keep_remarks(added, self.node)
+        return added.result
 
 
 def add_node(made: Program, node: Node, op: Any, operands: tuple[Any, ...], attrs: dict[str, Any], kind: Any) -> Value:

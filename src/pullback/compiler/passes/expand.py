@@ -11,8 +11,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pullback.compiler.passes.arrangements import ARRANGEMENTS, can_be_arranged
+from pullback.compiler.passes.convolutions import CONVOLUTIONS, can_be_columns
 from pullback.compiler.passes.formulas import FORMULAS, Formula
+from pullback.compiler.passes.identities import by_identity, has_identity
 from pullback.compiler.passes.pairs import can_be_paired, pair
+from pullback.compiler.passes.pooling import can_be_compared, compared
+from pullback.compiler.passes.questions import QUESTIONS, are_bounded_integers, can_be_asked
+from pullback.compiler.passes.quotients import are_real_matrices, no_quotient
 from pullback.graph.ir import Node, Program, Value
 from pullback.graph.operators import find_operator
 from pullback.graph.rewrite import Replacements, keep_remarks, outline
@@ -221,8 +227,9 @@ _EXPANSIONS: dict[str, Callable[[_Writer, Node], Value | tuple[Value, ...]]] = {
     "mean": _mean, "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp, "clip": _clip,
     "_softmax_nll": _softmax_nll, "_normalize": _normalize, "_normalize_rms": _normalize_rms, "_linear": _linear,
     "_attention": _attention, "var": _variance, "std": _variance, "max_with_indices": _with_indices,
-    "min_with_indices": _with_indices, "einsum": pair, "_einsum_two": pair,
-    **dict.fromkeys(FORMULAS, _by_formula),
+    "min_with_indices": _with_indices, "einsum": pair, "_einsum_two": pair, "matmul": by_identity,
+    "_max_pool": compared, "_linalg_no_quotient": no_quotient,
+    **ARRANGEMENTS, **CONVOLUTIONS, **QUESTIONS, **dict.fromkeys(FORMULAS, _by_formula),
 }  # fmt: skip
 
 
@@ -255,11 +262,19 @@ def _is_plain(node: Node) -> bool:
         node.attrs["correction"]
     ):
         return False
+    if node.op == "_linalg_no_quotient":
+        return are_real_matrices(node)
+    if node.op in QUESTIONS:
+        return can_be_asked(node)
+    if node.op == "clip" and are_bounded_integers(node):
+        return True
     numbers = [x for x in node.inputs if node.op not in _MIXED or x.type.dtype.kind == "f"]
     if dtype.char not in "fd" or any(x.type.dtype != dtype for x in numbers):
         return False
     if not all(x.type.size for x in node.inputs):
         return False
+    if node.op == "matmul":
+        return has_identity(node)
     if node.op == "clip":
         bounds = node.operands[1:]
         return type(node.operands[0]) is Value and any(x is not None for x in bounds)
@@ -267,6 +282,12 @@ def _is_plain(node: Node) -> bool:
         return False
     if node.op in ("einsum", "_einsum_two"):
         return can_be_paired(node)
+    if node.op in ARRANGEMENTS:
+        return can_be_arranged(node)
+    if node.op == "_max_pool":
+        return can_be_compared(node)
+    if node.op in CONVOLUTIONS:
+        return can_be_columns(node)
     if node.op in FORMULAS:
         return all(x.type.shape == node.results[0].type.shape for x in node.inputs[:1])
     if node.op in _DENSE:

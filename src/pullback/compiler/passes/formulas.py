@@ -98,6 +98,41 @@ def _bce_with_logits(f: Formula, x: Any, y: Any) -> Value:
     return f("add", f("subtract", f("maximum", x, 0), f("multiply", x, y)), tail)
 
 
+def _bce(f: Formula, x: Any, y: Any) -> Value:
+    one, other = (f("maximum", log, -100) for log in (f("log", x), f("log1p", f("negative", x))))
+    return f("negative", f("add", f("multiply", y, one), f("multiply", f("subtract", 1, y), other)))
+
+
+def _log1mexp(f: Formula, x: Any) -> Value:
+    opposite = f("negative", x)
+    near = f("log", f("negative", f("expm1", opposite)))
+    far = f("log1p", f("negative", f("exp", opposite)))
+    return f("where", f.ask("less", x, math.log(2)), near, far)
+
+
+def _times_log(name: str) -> Callable[..., Value]:
+    """`x` times a logarithm of `y`, but 0 where `x` is 0, unless `y` is NaN."""
+
+    def write(f: Formula, x: Any, y: Any) -> Value:
+        skipped = f.ask("logical_and", f.ask("equal", x, 0), f.ask("equal", y, y))
+        return f("where", skipped, 0, f("multiply", x, f(name, f("where", skipped, 1, y))))
+
+    return write
+
+
+def _heaviside(f: Formula, x: Any, y: Any) -> Value:
+    beside = f("where", f.ask("less", x, 0), 0, f("where", f.ask("greater", x, 0), 1, x))
+    return f("where", f.ask("equal", x, 0), y, beside)
+
+
+def _round(f: Formula, x: Any, decimals: int = 0) -> Value:
+    if not decimals:
+        return f("rint", x)
+    up, down = ("multiply", "divide")[:: 1 if decimals > 0 else -1]
+    scale = 10.0 ** abs(decimals)
+    return f(down, f("rint", f(up, x, scale)), scale)
+
+
 FORMULAS: dict[str, Callable[..., Value | tuple[Value, ...]]] = {
     "nn.leaky_relu": _leaky_relu,
     "nn.hardtanh": lambda f, x, min_val, max_val: f.between(x, min_val, max_val),
@@ -118,7 +153,15 @@ FORMULAS: dict[str, Callable[..., Value | tuple[Value, ...]]] = {
     "_gelu": _gelu,
     "_gelu_by_tanh": _gelu_by_tanh,
     "_bce_with_logits": _bce_with_logits,
+    "_bce": _bce,
+    "_logit": lambda f, x: f("subtract", f("log", x), f("log1p", f("negative", x))),
+    "log1mexp": _log1mexp,
+    "xlogy": _times_log("log"),
+    "xlog1py": _times_log("log1p"),
+    "heaviside": _heaviside,
+    "round": _round,
     "masked_fill": lambda f, x, mask, value: f("where", mask, value, x),
+    "angle": lambda f, x: f("atan2", 0.0, x),
     "deg2rad": lambda f, x: f("multiply", x, math.pi / 180),
     "rad2deg": lambda f, x: f("multiply", x, 180 / math.pi),
 }

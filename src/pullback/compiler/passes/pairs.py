@@ -21,7 +21,7 @@ _LARGEST_SPREAD = 1 << 16
 
 def can_be_paired(node: Node) -> bool:
     """Is this sum of products better written as others?"""
-    if not all(type(x) is Value for x in node.operands):
+    if len(node.operands) < 2 or not all(type(x) is Value for x in node.operands):
         return False
     if node.op == "_einsum_two":
         return any(_lone_axes(step, k) for step in _steps(node) for k in range(2))
@@ -42,7 +42,7 @@ def pair(add: Add, node: Node) -> Value:
 
 def _steps(node: Node) -> list[Step]:
     shapes = tuple([x.type.shape for x in node.inputs])
-    if node.op == "_einsum_two":
+    if len(shapes) == 2:
         (left, right), output = split(node.attrs["subscripts"])
         return [Step(0, 1, left, right, output, (shapes[0], shapes[1]))]
     return order_pairs(node.attrs["subscripts"], shapes, node.attrs["optimize"])

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pullback.core.records import Record, field
 from pullback.graph.cost import flops
 from pullback.graph.flow_network import UNLIMITED, FlowNetwork
 from pullback.graph.ir import Node, Program, Value
@@ -49,8 +49,7 @@ def recompute(program: Kind) -> Kind:
             seen.add(made)
 
 
-@dataclass(eq=False)
-class _Pair:
+class _Pair(Record, eq=False):
     """Two scans, and what the first one keeps for the second alone: places of its results, by operands of the other."""
 
     first: Node

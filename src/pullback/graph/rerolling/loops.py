@@ -10,11 +10,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pullback.core.records import Record, field
 from pullback.graph.rerolling.accumulators import Chain, find_chains
 from pullback.graph.rerolling.feeds import CollectedBy, Feed, Homes, RowsOf, Stacked, feed_of
 from pullback.graph.rerolling.regions import Fixed, Own, Region, Sequence, find_sources
@@ -22,8 +22,7 @@ from pullback.graph.rerolling.regions import Fixed, Own, Region, Sequence, find_
 HOISTED, FED, GATHERED, REPEATED = "hoisted", "fed", "gathered", "repeated"
 
 
-@dataclass(eq=False)
-class Loop:
+class Loop(Record, eq=False):
     """A region and what becomes of it. `collected` grows as others turn out to need results of all repetitions."""
 
     region: Region

@@ -8,11 +8,11 @@ a row for each repetition, and its differences are compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pullback.core.records import Record, field
 from pullback.graph.ir import Node
 from pullback.graph.rerolling.periods import Stretch
 from pullback.graph.rerolling.table import ROW, SYMBOL, VALUE, Ints, Table
@@ -44,8 +44,7 @@ class Sequence(NamedTuple):
 Source = Own | Fixed | Sequence
 
 
-@dataclass(eq=False)
-class Region:
+class Region(Record, eq=False):
     """`count` repetitions of `period` nodes, the first of which begins at node `start`."""
 
     table: Table

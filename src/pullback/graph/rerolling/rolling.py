@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pullback.graph.aliasing import stored_inputs
-from pullback.graph.ir import Program, Value
+from pullback.graph.ir import Program
 from pullback.graph.operators import find_operator
 from pullback.graph.printing import bodies_of
 from pullback.graph.rerolling import FEWEST_NODES, FEWEST_REPEATS
@@ -50,7 +50,10 @@ def _with_copies(program: Kind) -> Kind:
     """The graph in which inputs that are overwritten are read from a copy: slices that were taken before the write may
     be taken again behind it, where a loop needs them."""
     targets = stored_inputs(program)
-    read = [value for value in program.inputs if value in targets and _is_read(program, value)]
+    if not targets:
+        return program
+    targets &= {value for node in program.nodes if node.op != "store" for value in node.inputs}
+    read = [value for value in program.inputs if value in targets and value.type.strides is None]
     if not read:
         return program
     made, copies = outline(program), Replacements()
@@ -65,10 +68,6 @@ def _with_copies(program: Kind) -> Kind:
     for value in read:
         del copies.found[value]
     return copies.finish(made, program)
-
-
-def _is_read(program: Program, value: Value) -> bool:
-    return value.type.strides is None and any(value in node.inputs for node in program.nodes if node.op != "store")
 
 
 def _in_loops(program: Kind, repeats: int, nodes: int) -> Kind:

@@ -12,6 +12,7 @@ left out of the label, and is the node's *entries*, as many for all nodes of a l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class Table:
         self.symbols: list[Any] = []
         self._known_labels: dict[Any, int] = {}
         self._known_symbols: dict[Any, int] = {}
-        self._known_types: dict[int, tuple[int, Any]] = {}
+        self._known_types: dict[int, int] = {}  # by id
         self._type_numbers: dict[Any, int] = {}
         self._fill()
 
@@ -94,46 +95,42 @@ class Table:
         target = node.target
         if node.effect is not None or (target is None and node.op not in _OWN_KINDS and node.op != "constant"):
             return -1 - position
-        kinds: list[Entry] = []
+        types = self._known_types
         parts: list[Any] = [target or node.op, node.tag, node.recompute, node.region]
-        for place, x in enumerate(node.operands):
+        for x in node.operands:
             if type(x) is Value:
-                parts.append(self._type(x.type))
+                parts.append(types.get(id(x.type)) or self._type(x.type))
                 entries.append(number[x])
-                kinds.append(Entry(VALUE, place))
             elif node.op in NUMBERS_MAY_VARY and type(x) in (int, float):
                 parts.append(type(x))
                 entries.append(self._symbol(x))
-                kinds.append(Entry(SYMBOL, place))
             else:
                 parts.append(("number", attribute_key(x)))
-        parts += [self._type(value.type) for value in node.results]
+        for value in node.results:
+            parts.append(types.get(id(value.type)) or self._type(value.type))
         if node.attrs:
-            parts.append(self._attributes(node, entries, kinds))
+            parts.append(self._attributes(node, entries))
         key = tuple(parts)
         label = self._known_labels.get(key)
         if label is None:
             label = self._known_labels[key] = len(self.entries_of)
-            self.entries_of.append(tuple(kinds))
+            self.entries_of.append(tuple(_entries_of(node)))
         return label
 
-    def _attributes(self, node: Node, entries: list[int], kinds: list[Entry]) -> Any:
+    def _attributes(self, node: Node, entries: list[int]) -> Any:
         index = index_of(node)
         if index is None:
             if node.op == "constant":
                 entries.append(self._symbol(node.attrs["value"]))
-                kinds.append(Entry(SYMBOL, -1))
                 return None
             return attributes_key(node.attrs)
         key: list[Any] = []
         for place, part in enumerate(index):
             if type(part) is int:
                 entries.append(part if part >= 0 else _from_start(node, index, place))
-                kinds.append(Entry(ROW, place))
                 key.append("row")
             elif (width := width_of(part)) is not None:
                 entries.append(part.start or 0)
-                kinds.append(Entry(ROW, place))
                 key.append(("window", width))
             else:
                 key.append(attribute_key(part))
@@ -141,12 +138,11 @@ class Table:
         return tuple(key), attributes_key(rest) if rest else None
 
     def _type(self, type: Any) -> int:
-        """A small number for a type. Types are mostly interned, so the identity is asked first."""
-        known = self._known_types.get(id(type))
-        if known is None:
-            own = self._type_numbers.setdefault(type, len(self._type_numbers))
-            known = self._known_types[id(type)] = (own, type)
-        return known[0]
+        """A small number for a type, which is not 0. Types are mostly interned, so the identity is asked first; the
+        program keeps them alive."""
+        found = self._type_numbers.setdefault(type, len(self._type_numbers) + 1)
+        self._known_types[id(type)] = found
+        return found
 
     def _symbol(self, x: Any) -> int:
         key = attribute_key(x) if type(x) is not int else ("int", x)
@@ -159,6 +155,20 @@ class Table:
     def kinds_of(self, position: int) -> tuple[Entry, ...]:
         """What the entries of a node are."""
         return self.entries_of[self.labels[position]]
+
+
+def _entries_of(node: Node) -> Iterator[Entry]:
+    """What the entries of a node are, in their order."""
+    for place, x in enumerate(node.operands):
+        if type(x) is Value:
+            yield Entry(VALUE, place)
+        elif node.op in NUMBERS_MAY_VARY and type(x) in (int, float):
+            yield Entry(SYMBOL, place)
+    if node.op == "constant":
+        yield Entry(SYMBOL, -1)
+    for place, part in enumerate(index_of(node) or ()):
+        if type(part) is int or width_of(part) is not None:
+            yield Entry(ROW, place)
 
 
 def _from_start(node: Node, index: tuple[Any, ...], place: int) -> int:

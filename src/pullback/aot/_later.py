@@ -1,0 +1,22 @@
+"""What few calls of compiled functions need, loaded when one does: `_later.partition(...)`.
+
+Only a function that is differentiated from outside has its graph split in two, for instance. Names that are in this
+table are not imported by the modules that `pb.compile` loads (docs/design/import-time.md).
+"""
+
+from __future__ import annotations
+
+from pullback.core.deferred import deferred
+
+__getattr__, __dir__ = deferred(
+    globals(),
+    {
+        "DynamicCapture": "pullback.aot._dynamic_capture",
+        "WrappedEntry": "pullback.aot._wrappers_entry",
+        "capture_wrapped": "pullback.aot._wrappers_capture",
+        "partition": "pullback.aot._partition",
+        "run_wrapped": "pullback.aot._wrappers_runtime",
+        "stored_partition": "pullback.aot._stored_partition",
+        "with_private_copies": "pullback.aot._private",
+    },
+)
