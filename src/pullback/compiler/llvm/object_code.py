@@ -56,7 +56,7 @@ def link(code: bytes, address_of: Callable[[str], int]) -> dict[str, int]:
     for section in sections:
         target = places[section.info] if section.kind == _ADDENDS else None
         if target is not None:
-            _fill_in(code, section, target, addresses)
+            _fill_in(code, section, target, sections[section.info].length, addresses)
     _make_executable(base, start_of_data)
     return names
 
@@ -109,11 +109,11 @@ def _symbols(
     return names, addresses
 
 
-def _fill_in(code: bytes, section: _Section, target: int, addresses: list[int | None]) -> None:
-    """Write addresses to where a section wants them."""
+def _fill_in(code: bytes, section: _Section, target: int, length: int, addresses: list[int | None]) -> None:
+    """Write addresses to where a section wants them, in another one of this length."""
     for offset, what, addend in struct.iter_unpack("<QQq", code[section.start : section.start + section.length]):
         kind, address = what & 0xFFFFFFFF, addresses[what >> 32]
-        if address is None or kind not in (_ABSOLUTE, _RELATIVE):
+        if address is None or kind not in (_ABSOLUTE, _RELATIVE) or offset + 8 > length:
             raise NotLinked(f"a place of kind {kind} for {'something unknown' if address is None else 'an address'}")
         value = address + addend - (target + offset if kind == _RELATIVE else 0)
         ctypes.c_uint64.from_address(target + offset).value = value

@@ -25,6 +25,8 @@ from pullback.graph.rewrite import Replacements, keep_remarks, outline
 from pullback.graph.types import ArrayType, array_type, type_of
 
 Kind = TypeVar("Kind", bound=Program)
+When = Callable[[Node], bool]
+Write = Callable[[Any, Node], Value | tuple[Value, ...]]
 _BOOL = np.dtype(np.bool_)
 
 
@@ -223,13 +225,75 @@ def _by_formula(w: _Writer, node: Node) -> Value | tuple[Value, ...]:
     return FORMULAS[node.op](Formula(w, node), *node.operands, **node.attrs)
 
 
-_EXPANSIONS: dict[str, Callable[[_Writer, Node], Value | tuple[Value, ...]]] = {
-    "mean": _mean, "softmax": _softmax, "log_softmax": _log_softmax, "logsumexp": _logsumexp, "clip": _clip,
-    "_softmax_nll": _softmax_nll, "_normalize": _normalize, "_normalize_rms": _normalize_rms, "_linear": _linear,
-    "_attention": _attention, "var": _variance, "std": _variance, "max_with_indices": _with_indices,
-    "min_with_indices": _with_indices, "einsum": pair, "_einsum_two": pair, "matmul": by_identity,
-    "_max_pool": compared, "_linalg_no_quotient": no_quotient,
-    **ARRANGEMENTS, **CONVOLUTIONS, **QUESTIONS, **dict.fromkeys(FORMULAS, _by_formula),
+# When, and as what, each operator is written out.
+
+
+def _has_numbers(node: Node, mixed: bool = False) -> bool:
+    """Real floating numbers of one kind throughout, and elements. `mixed` has operands that are no floating numbers."""
+    dtype = node.results[0].type.dtype
+    numbers = [x for x in node.inputs if not mixed or x.type.dtype.kind == "f"]
+    if dtype.char not in "fd" or any(x.type.dtype != dtype for x in numbers):
+        return False
+    return all(x.type.size for x in node.inputs)
+
+
+def _has_array(node: Node) -> bool:
+    return _has_numbers(node) and node.attrs.get("dtype") is None and type(node.operands[0]) is Value
+
+
+def _has_spread(node: Node) -> bool:
+    """Are there more elements than `correction` takes away?"""
+    count = math.prod(node.inputs[0].type.shape[k] for k in node.attrs["axis"])
+    return count > node.attrs["correction"] and _has_array(node)
+
+
+def _is_dense(node: Node) -> bool:
+    """Are operands arrays, and results in row-major order?"""
+    if not _has_numbers(node, mixed=node.op == "_softmax_nll"):
+        return False
+    is_dense = all(value.type.strides is None for value in node.results)
+    return is_dense and all(x is None or type(x) is Value for x in node.operands)
+
+
+def _has_mask(node: Node) -> bool:
+    return math.prod(x.type.shape[-2] for x in node.inputs[:2]) <= _LARGEST_MASK and _is_dense(node)
+
+
+def _has_bounds(node: Node) -> bool:
+    bounds = node.operands[1:]
+    is_bounded = type(node.operands[0]) is Value and any(x is not None for x in bounds)
+    return are_bounded_integers(node) or (_has_numbers(node) and is_bounded)
+
+
+def _has_shape(node: Node) -> bool:
+    """Has the first operand the shape of the result?"""
+    is_fit = _has_numbers(node, mixed=node.op == "masked_fill")
+    return is_fit and all(x.type.shape == node.results[0].type.shape for x in node.inputs[:1])
+
+
+def _numbers_and(fits: When) -> When:
+    return lambda node: _has_numbers(node) and fits(node)
+
+
+_EXPANSIONS: dict[str, tuple[When, Write]] = {
+    **{name: (_has_array, write) for name, write in (
+        ("mean", _mean), ("softmax", _softmax), ("log_softmax", _log_softmax), ("logsumexp", _logsumexp),
+    )},
+    **dict.fromkeys(("var", "std"), (_has_spread, _variance)),
+    **{name: (_is_dense, write) for name, write in (
+        ("_softmax_nll", _softmax_nll), ("_normalize", _normalize), ("_normalize_rms", _normalize_rms),
+        ("_linear", _linear), ("max_with_indices", _with_indices), ("min_with_indices", _with_indices),
+    )},
+    "_attention": (_has_mask, _attention),
+    "clip": (_has_bounds, _clip),
+    "matmul": (_numbers_and(has_identity), by_identity),
+    **dict.fromkeys(("einsum", "_einsum_two"), (_numbers_and(can_be_paired), pair)),
+    "_max_pool": (_numbers_and(can_be_compared), compared),
+    "_linalg_no_quotient": (are_real_matrices, no_quotient),
+    **{name: (can_be_asked, write) for name, write in QUESTIONS.items()},
+    **{name: (_numbers_and(can_be_arranged), write) for name, write in ARRANGEMENTS.items()},
+    **{name: (_numbers_and(can_be_columns), write) for name, write in CONVOLUTIONS.items()},
+    **dict.fromkeys(FORMULAS, (_has_shape, _by_formula)),
 }  # fmt: skip
 
 
@@ -240,8 +304,9 @@ def expand(program: Kind) -> Kind:
     made, replaced = outline(program), Replacements()
     for original in program.nodes:
         node = replaced.node(original)
-        if node.op in _EXPANSIONS and node.target is not None and _is_plain(node):
-            found = _EXPANSIONS[node.op](_Writer(made, node), node)
+        fits, write = _EXPANSIONS.get(node.op, _NEVER)
+        if node.target is not None and fits(node):
+            found = write(_Writer(made, node), node)
             values = found if isinstance(found, tuple) else (found,)
             replaced.found.update(zip(original.results, values, strict=True))
         else:
@@ -249,48 +314,4 @@ def expand(program: Kind) -> Kind:
     return replaced.finish(made, program)
 
 
-_DENSE = frozenset({
-    "_normalize", "_normalize_rms", "_linear", "_softmax_nll", "max_with_indices", "min_with_indices", "_attention",
-})  # fmt: skip
-_MIXED = frozenset({"_softmax_nll", "masked_fill"})  # have operands that are no floating numbers
-
-
-def _is_plain(node: Node) -> bool:
-    """Real floating numbers of one kind throughout, and something to reduce."""
-    dtype = node.results[0].type.dtype
-    if node.op in ("var", "std") and math.prod(node.inputs[0].type.shape[k] for k in node.attrs["axis"]) <= (
-        node.attrs["correction"]
-    ):
-        return False
-    if node.op == "_linalg_no_quotient":
-        return are_real_matrices(node)
-    if node.op in QUESTIONS:
-        return can_be_asked(node)
-    if node.op == "clip" and are_bounded_integers(node):
-        return True
-    numbers = [x for x in node.inputs if node.op not in _MIXED or x.type.dtype.kind == "f"]
-    if dtype.char not in "fd" or any(x.type.dtype != dtype for x in numbers):
-        return False
-    if not all(x.type.size for x in node.inputs):
-        return False
-    if node.op == "matmul":
-        return has_identity(node)
-    if node.op == "clip":
-        bounds = node.operands[1:]
-        return type(node.operands[0]) is Value and any(x is not None for x in bounds)
-    if node.op == "_attention" and math.prod(x.type.shape[-2] for x in node.inputs[:2]) > _LARGEST_MASK:
-        return False
-    if node.op in ("einsum", "_einsum_two"):
-        return can_be_paired(node)
-    if node.op in ARRANGEMENTS:
-        return can_be_arranged(node)
-    if node.op == "_max_pool":
-        return can_be_compared(node)
-    if node.op in CONVOLUTIONS:
-        return can_be_columns(node)
-    if node.op in FORMULAS:
-        return all(x.type.shape == node.results[0].type.shape for x in node.inputs[:1])
-    if node.op in _DENSE:
-        is_dense = all(value.type.strides is None for value in node.results)
-        return is_dense and all(x is None or type(x) is Value for x in node.operands)
-    return node.attrs.get("dtype") is None and type(node.operands[0]) is Value
+_NEVER: tuple[When, Write] = (lambda node: False, lambda w, node: ())
