@@ -165,7 +165,8 @@ def main(options: Options) -> None:
          goal_of(name, seconds, inside[name], jax)]
         for name, seconds in outside.items()
     ]  # fmt: skip
-    print_table("first gradient in a new process, medians", ["who", "process", "from import on", "of jax", "goal"], rows)
+    header = ["who", "process", "from import on", "of jax", "goal"]
+    print_table("first gradient in a new process, medians", header, rows)
     report.findings |= {"process_seconds": outside, "inside_seconds": inside, "samples": samples}
     report.write()
 
