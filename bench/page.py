@@ -106,8 +106,8 @@ def text_of(workloads: Mapping[str, Any], cold: Mapping[str, Any]) -> str:
         "", "## What misses its goal", "", *(missed(findings) or ["Nothing."]),
         "", "## The first gradient in a new process", "",
         "Import, trace, compile and run of a small network: medians of whole processes, interpreter included, and of",
-        "the time from the first import to the gradient. Goals: 0.4 of jax for the process, and from the disk cache 0.25 s",
-        "from the first import on.", "",
+        "the time from the first import to the gradient. Goals: 0.4 of jax for the process, and from the disk cache",
+        "0.25 s from the first import on.", "",
         "| who | process | of jax | from import on |", "|---|---|---|---|", *cold_lines(cold), "",
     ])  # fmt: skip
 
