@@ -14,7 +14,8 @@ from pullback.compiler.llvm import compile_llvm
 from pullback.declare.op import registry
 from pullback.declare.steps import ViewStep
 from pullback.func import grad_and_value
-from pullback.graph.types import type_of
+from pullback.graph.interpret import evaluate
+from pullback.graph.types import array_type, type_of
 from tests.compiler.graphs import Builder
 
 RANDOM = np.random.default_rng(6)
@@ -186,3 +187,18 @@ def test_what_only_numpy_can_do_gets_whole_numbers():
     for out, wanted in zip(made.flat(b.arrays[b.inputs[0]]), b.expected(), strict=True):
         assert type_of(out) == type_of(wanted)
         near(out, wanted)
+
+
+def test_a_loop_that_python_runs_carries_parts_that_lie_in_rows():
+    """Both the parts of the input and those of what NumPy computes lie between each other."""
+    z = np.arange(1, 7).reshape(2, 3) * (0.3 + 0.2j)
+    inner, b = Builder(z), Builder(z)
+    (carry,) = inner.inputs
+    inner.output(inner("cumprod", carry, axis=0), inner("broadcast_to", carry, shape=(2, 2, 3)))
+    attrs = {"body": inner.program, "carried": 1, "scanned": 0, "length": 3, "reverse": False}
+    scan = b.program.add("scan", b.inputs, attrs, [type_of(z), array_type((3, 2, 2, 3), z.dtype)])
+    b.output(*scan.results)
+    made = compile_llvm(b.program)
+    assert "scan" in made.left_to_numpy
+    for out, wanted in zip(made.flat(z), evaluate(b.program, [z]), strict=True):
+        np.testing.assert_allclose(out, wanted, rtol=1e-12)

@@ -80,6 +80,8 @@ def _control_flow(s: Splitter, node: Node) -> bool:
     kinds: list[list[ArrayType]] = []
     for place, x in enumerate(node.operands[first:]):
         parts = list(s.arrays(x)) if is_complex(x) else [s.exact(x) if type(x) is Value else x]
+        if is_complex(x) and place < node.attrs.get("carried", 0):
+            parts = [s.in_rows(part) for part in parts]
         operands += parts
         kinds.append(_types_inside(node, place, parts))
     wanted = [is_complex(value) for value in node.results]
@@ -137,5 +139,5 @@ def _body(body: Kind, kinds: list[list[ArrayType]], wanted: list[bool]) -> Kind:
     _write(s, body)
     for output, desc, is_split in zip(body.outputs, body.output_descs, wanted, strict=True):
         for each in (None,) if output is None else s.arrays(output) if is_split else (s.exact(output),):
-            made.add_output(each, desc)
+            made.add_output(s.in_rows(each) if is_split and each is not None else each, desc)
     return made

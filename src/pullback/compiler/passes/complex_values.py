@@ -150,6 +150,12 @@ class Splitter:
 
     # Nodes.
 
+    def in_rows(self, part: Value) -> Value:
+        """A part in row-major order, as loops carry it; a part of complex numbers in memory is not."""
+        if part.type.strides is None:
+            return part
+        return self.add("copy", (part,), array_type(part.type.shape, part.type.dtype), order="C")
+
     def split(self, value: Value, halves: Halves) -> None:
         """Say what a complex value consists of."""
         dtype, shape = part_of(value.type.dtype), value.type.shape
