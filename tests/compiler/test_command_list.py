@@ -9,7 +9,7 @@ import pullback as pb
 from pullback.compiler.native import compile_native
 from pullback.graph.rerolling import reroll
 
-pytest.importorskip("llvmlite")
+pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 
 def array(*shape, seed=0):

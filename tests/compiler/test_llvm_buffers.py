@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-pytest.importorskip("llvmlite")
+pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 from numpy._core.multiarray import get_handler_name
 

@@ -1,4 +1,4 @@
-"""Loops of NumPy's generalized ufuncs, which native code calls by address.
+"""Loops of ufuncs, generalized or of elements, of NumPy's and SciPy's, which native code calls by address.
 
 A loop is a C function that takes pointers, lengths and strides, and knows nothing of Python: it is what remains of
 `np.linalg.cholesky` without dispatch, checks and new arrays. Native code calls it by a name that says which one it is,

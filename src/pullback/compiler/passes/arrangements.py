@@ -32,6 +32,12 @@ def sliced(add: Add, x: Value, index: Index) -> Value:
     return add("_basic_index", (x,), type_of(empty_like_type(x.type)[index]), index=index)
 
 
+def permuted(add: Add, x: Value, order: tuple[int, ...]) -> Value:
+    """A view with axes in another order."""
+    shape, steps = (tuple([each[k] for k in order]) for each in (x.type.shape, x.type.byte_strides))
+    return add("permute_dims", (x,), array_type(shape, x.type.dtype, steps), axes=order)
+
+
 def _along(axis: int, part: slice) -> Index:
     return (*(slice(None),) * axis, part, ...)
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pullback.compiler.passes.arrangements import padded, sliced
+from pullback.compiler.passes.arrangements import padded, permuted, sliced
 from pullback.graph.ir import Node, Value
 from pullback.graph.types import ArrayType, array_type, row_major
 
@@ -81,7 +81,7 @@ def convolution_weight(add: Add, node: Node) -> Value:
     columns = _columns(add, _padded(add, x, node.attrs["padding"]), windows, groups)
     count, outputs = y.type.shape[:2]
     flat = _shaped(add, y, (count, groups, outputs // groups, windows.area))
-    turned = _permuted(add, columns, (0, 1, 3, 2))
+    turned = permuted(add, columns, (0, 1, 3, 2))
     shape = (groups, outputs // groups, columns.type.shape[2])
     each = add("matmul", (flat, turned), array_type((count, *shape), dtype))
     total = add("sum", (each,), array_type(shape, dtype), axis=(0,), keepdims=False, dtype=None)
@@ -103,7 +103,7 @@ def convolution_input(add: Add, node: Node) -> Value:
     apart = _shaped(add, weight, (groups, outputs, inputs, *windows.window))
     backwards = (*(slice(None),) * 3, *(slice(None, None, -1),) * len(windows.window))
     order = (0, 2, 1, *range(3, 3 + len(windows.window)))
-    turned = _permuted(add, sliced(add, apart, backwards), order)
+    turned = permuted(add, sliced(add, apart, backwards), order)
     matrix = _shaped(add, turned, (groups, inputs, outputs * windows.size))
     return _multiplied(add, matrix, columns, node.result.type)
 
@@ -155,8 +155,3 @@ def _in_rows(add: Add, x: Value) -> Value:
 def _shaped(add: Add, x: Value, shape: Ints) -> Value:
     x = _in_rows(add, x)
     return x if x.type.shape == shape else add("_reshape", (x,), array_type(shape, x.type.dtype), shape=shape)
-
-
-def _permuted(add: Add, x: Value, order: Ints) -> Value:
-    shape, steps = (tuple([each[k] for k in order]) for each in (x.type.shape, x.type.byte_strides))
-    return add("permute_dims", (x,), array_type(shape, x.type.dtype, steps), axes=order)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pullback.compiler.passes.arrangements import ARRANGEMENTS, can_be_arranged
+from pullback.compiler.passes.arrangements import ARRANGEMENTS, can_be_arranged, permuted
 from pullback.compiler.passes.convolutions import CONVOLUTIONS, can_be_columns
 from pullback.compiler.passes.formulas import FORMULAS, Formula
 from pullback.compiler.passes.identities import by_identity, has_identity
@@ -197,9 +197,8 @@ def _hidden(rows: int, columns: int) -> Any:
 
 def _turned(w: _Writer, x: Value) -> Value:
     """A view of matrices, transposed."""
-    swap = lambda each: (*each[:-2], each[-1], each[-2])
-    turned = array_type(swap(x.type.shape), x.type.dtype, swap(x.type.byte_strides))
-    return w("permute_dims", (x,), turned, axes=swap(tuple(range(x.type.ndim))))
+    last = x.type.ndim - 1
+    return permuted(w, x, (*range(last - 1), last, last - 1))
 
 
 def _variance(w: _Writer, node: Node) -> Value:
