@@ -4,10 +4,17 @@
 #   make demo      differentiate plain code, check it, compile it, fit a model with it
 #   make test      the test suite, on JOBS cores            make test ARGS="tests/autograd -x"
 #   make lint      ruff and mypy
+#   make stubs     the types of functions that are made at run time, see docs/design/types.md
+#   make types     these types as mypy, stubtest and pyright read them; installs pyright
 #   make chains    every transform inside every other, DEPTH derivatives at most, against closed forms
 #   make oracle    PROGRAMS random programs, on Pullback and on torch
+#   make fuzz      all random testers in turn, MINUTES long    make fuzz ONLY=compiled,protocol SEED=7
+#   make mutants   MUTANTS changes of one operator, comparison or number each, and whether a test notices
 #   make bench     ratios against torch, JAX and HIPS autograd       make bench ARGS="eager --quick"
-#   make docs      the pages and the generated reference, as HTML in docs/_site
+#   make native    the texts of LLVM that are made from C, see docs/design/machine.md; `make native-check` compares them
+#   make docs      the site: tutorials, guides, gallery and the generated reference, as HTML in docs/_site
+#   make docs-test the site in a browser, if there is Chromium; `make docs-serve` shows it at http://localhost:8000
+#   make dist      source distribution and wheel, checked, and tried in an empty environment
 #   make clean     remove what was built; `make distclean` removes the environments too
 
 SHELL := /bin/bash
@@ -17,6 +24,9 @@ JOBS ?= 2
 DEPTH ?= 4
 PROGRAMS ?= 2000
 SEED ?= 0
+MUTANTS ?= 400
+MINUTES ?= 10
+ONLY ?=
 ARGS ?=
 
 # The first interpreter that is new enough. Override with `make test PYTHON=/path/to/python`.
@@ -26,13 +36,18 @@ PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 pyth
 
 VENV := .venv
 PEERS := .venv-peers
+NATIVE := .venv-native
+DOCS := .venv-docs
+TYPES := .venv-types
 BIN := $(VENV)/bin
 PEERS_BIN := $(PEERS)/bin
+DOCS_BIN := $(DOCS)/bin
 
 # Workers share the cores, so BLAS inside each gets one thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint chains oracle bench docs clean distclean
+.PHONY: help demo test lint stubs types chains oracle fuzz mutants bench native native-check docs docs-test docs-serve
+.PHONY: dist clean distclean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -41,17 +56,34 @@ demo: $(VENV)/.ready
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.ready
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+stubs: $(VENV)/.ready
+	$(BIN)/python -m tools.stubs
+
+types: $(TYPES)/.ready $(VENV)/.ready
+	PULLBACK_PYRIGHT=$(CURDIR)/$(TYPES)/bin/pyright $(BIN)/python -m pytest -q tests/types $(ARGS)
+	$(BIN)/python -m mypy.stubtest --mypy-config-file /dev/null --concise --allowlist tests/types/stubtest_allowlist.txt \
+		--ignore-unused-allowlist $$($(BIN)/python -m tools.stubs --modules)
+
 chains: $(VENV)/.ready
 	$(ONE_THREAD) $(BIN)/python -m tests.func.transform_chains --depth $(DEPTH) --jobs $(JOBS) $(ARGS)
 
-docs: $(VENV)/.ready
-	@$(BIN)/python -m docs.build
+# Warnings are errors. A second build makes only what changed; nothing is loaded from another host.
+docs: $(DOCS)/.ready
+	$(ONE_THREAD) PATH="$(CURDIR)/$(DOCS_BIN):$$PATH" $(DOCS_BIN)/python -m sphinx -W --keep-going -n -q -j $(JOBS) \
+		-d docs/_build/doctrees docs docs/_site $(ARGS)
+	@echo "open docs/_site/index.html"
+
+docs-test: docs $(DOCS)/.browser
+	$(DOCS_BIN)/python -m pytest -q tests/site $(ARGS)
+
+docs-serve: docs
+	$(DOCS_BIN)/python -m http.server --directory docs/_site 8000
 
 # Without torch there is nothing to compare with: that is said, and is no error. `make test` has the say on the package.
 oracle:
@@ -62,15 +94,44 @@ oracle:
 		echo "        (the reason is above; the pin is the extra 'oracle' of pyproject.toml)"; \
 	fi
 
+# Without a SEED the programs are those that come after the last run. Torch is used where `make oracle` put it.
+fuzz: $(VENV)/.ready
+	@if test -x $(PEERS_BIN)/python && $(PEERS_BIN)/python -c 'import torch' 2>/dev/null; then \
+		export PULLBACK_TORCH_PYTHON=$${PULLBACK_TORCH_PYTHON:-$(CURDIR)/$(PEERS_BIN)/python}; fi; \
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --minutes $(MINUTES) --only "$(ONLY)" --jobs $(JOBS) \
+		$(if $(filter command line environment,$(origin SEED)),--seed $(SEED)) $(ARGS)
+
+mutants: $(VENV)/.ready
+	$(BIN)/python -m tests.mutants --count $(MUTANTS) --seed $(SEED) --jobs $(JOBS) $(ARGS)
+
 bench: $(PEERS)/.peers
 	$(PEERS_BIN)/python -m bench $(ARGS)
 
+native: $(NATIVE)/.ready
+	$(NATIVE)/bin/python -m tools.native
+
+native-check: $(NATIVE)/.ready
+	$(NATIVE)/bin/python -m pytest -q tests/compiler/test_native_c.py $(ARGS)
+
+# Times in the archives are those of the last commit, so that two builds are equal.
+dist:
+	$(require_python)
+	rm -rf dist build
+	$(PYTHON) -m venv build/dist
+	build/dist/bin/python -m pip install --quiet build twine check-wheel-contents pytest
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 315532800) build/dist/bin/python -m build
+	build/dist/bin/python -m twine check --strict dist/*
+	build/dist/bin/check-wheel-contents dist/*.whl
+	build/dist/bin/python -m pip install --quiet dist/*.whl
+	cp -r tests/smoke build/smoke && cd build/smoke && ../dist/bin/python -m pytest -q -c /dev/null .
+
 clean:
-	rm -rf build dist src/*.egg-info docs/_site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist src/*.egg-info docs/_site docs/_build docs/reference docs/errors docs/gallery docs/jupyter_execute \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(PEERS) bench/results
+	rm -rf $(VENV) $(PEERS) $(NATIVE) $(DOCS) $(TYPES) bench/results
 
 define require_python
 @test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; say which one with PYTHON=..." >&2; exit 1; }
@@ -80,6 +141,29 @@ $(VENV)/.ready: pyproject.toml
 	$(require_python)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[compile,scipy,dev]'
+	@touch $@
+
+$(NATIVE)/.ready: pyproject.toml
+	$(require_python)
+	$(PYTHON) -m venv $(NATIVE)
+	$(NATIVE)/bin/python -m pip install --quiet --editable '.[compile,native-build]' 'pytest>=8'
+	@touch $@
+
+$(DOCS)/.ready: pyproject.toml docs/constraints.txt
+	$(require_python)
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS_BIN)/python -m pip install --quiet --constraint docs/constraints.txt --editable '.[compile,scipy,docs]'
+	@touch $@
+
+$(DOCS)/.browser: $(DOCS)/.ready
+	$(DOCS_BIN)/python -m pip install --quiet --constraint docs/constraints.txt --editable '.[site-test]'
+	@touch $@
+
+# Pyright is a program for node; its package on PyPI brings it along. NumPy is there to be read.
+$(TYPES)/.ready: pyproject.toml
+	$(require_python)
+	$(PYTHON) -m venv $(TYPES)
+	$(TYPES)/bin/python -m pip install --quiet pyright 'numpy>=2'
 	@touch $@
 
 $(PEERS)/.package: pyproject.toml

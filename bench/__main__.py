@@ -2,7 +2,21 @@
 
 import argparse
 
-from bench import ahead, cold, custom_ops, eager, memory, operators, startup, transforms, workloads
+from bench import (
+    ahead,
+    cold,
+    custom_ops,
+    eager,
+    eager_large,
+    growth,
+    memory,
+    numpy_programs,
+    operators,
+    scipy,
+    startup,
+    transforms,
+    workloads,
+)
 from bench.runner import Options
 
 QUESTIONS = {
@@ -10,8 +24,12 @@ QUESTIONS = {
     "cold": cold.main,
     "custom_ops": custom_ops.main,
     "eager": eager.main,
+    "eager_large": eager_large.main,
+    "growth": growth.main,
     "memory": memory.main,
+    "numpy_programs": numpy_programs.main,
     "operators": operators.main,
+    "scipy": scipy.main,
     "startup": startup.main,
     "transforms": transforms.main,
     "workloads": workloads.main,

@@ -1,7 +1,7 @@
 """Who runs the programs: Pullback's backends and the peers.
 
 Each has a method for everything that can be asked of a program (`gradient`, `product`, `hessian`, `blocks`), which
-returns a call without arguments. A framework that can not run a version says why, on the screen, and is left out; one
+returns a call without arguments. A framework that cannot run a version says why, on the screen, and is left out; one
 that computes something else is an error.
 """
 

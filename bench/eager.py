@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import frameworks, plain_numpy
+from bench import families, frameworks, plain_numpy
 from bench.frameworks import Arrays
 from bench.runner import Options, Report, Workload, format_seconds, measure, print_rows, print_table, time_in_turns
 
@@ -348,6 +348,13 @@ def main(options: Options) -> None:
             rows = [measure(workload, adapters, options) for workload in chosen]
             print_rows(title, rows, adapters)
             report.add_rows(key, rows)
+    chosen = [workload for workload in families.workloads() if options.only in ("", "families", workload.name)]
+    if chosen:
+        rows = [measure(workload, adapters, options) for workload in chosen]
+        print_rows("families of operators, and small programs", rows, families.TAPED)
+        report.add_rows("families", rows)
+        report.findings["geometric mean"] = mean = families.geometric_mean(rows)
+        print(f"  geometric mean of the ratios: {mean:.2f}")
     if options.only in "native":
         report.findings["native"] = native_seconds(adapters, options)
     if options.only == "numpy":  # which takes minutes

@@ -15,6 +15,7 @@ import numpy as np
 
 NAMES = ("pullback", "torch", "autograd", "jax", "numpy")
 THREADS = 2
+REPEATED = 32
 
 Arrays = Sequence[np.ndarray]
 
@@ -70,6 +71,24 @@ class Taped:
             result = function(namespace, *leaves)
             result.backward(seed)
             return result
+
+        return Case(run, lambda result: self.read([result, *(leaf.grad for leaf in wanted)]))
+
+    def repeat(self, function: Callable[..., Any], arrays: Arrays) -> Case:
+        """The function is called 32 times, and one pass visits what all calls have recorded."""
+        namespace, leaves = self.namespace, self.leaves(arrays)
+        wanted = [leaf for leaf in leaves if leaf.requires_grad]
+        shape = tuple(function(namespace, *leaves).shape)
+        dtype = next(array.dtype for array in arrays if array.dtype.kind in "fc")
+        seeds = [self.from_array(np.ones(shape, dtype)) for _ in range(REPEATED)]
+        backward = namespace.autograd.backward
+
+        def run() -> Any:
+            for leaf in wanted:
+                leaf.grad = None
+            results = [function(namespace, *leaves) for _ in range(REPEATED)]
+            backward(results, seeds)
+            return results[0]
 
         return Case(run, lambda result: self.read([result, *(leaf.grad for leaf in wanted)]))
 

@@ -54,8 +54,9 @@ class Workload:
     """A question about speed: the mathematics, its operands, and who is asked.
 
     `function(namespace, *operands)` is the mathematics; where names differ between frameworks it is a mapping from
-    framework to function. `mode` is `record` (forward on the tape), `differentiate` (forward and backward) or
-    `evaluate` (forward under `no_grad`, entered once per call). `aim` is the ratio to torch that we want to stay below.
+    framework to function. `mode` is `record` (forward on the tape), `differentiate` (forward and backward), `marginal`
+    (32 times forward, and one pass) or `evaluate` (forward under `no_grad`, entered once per call). `aim` is the ratio
+    to torch that we want to stay below.
     """
 
     name: str
@@ -72,6 +73,8 @@ class Workload:
         arrays = self.operands(np.random.default_rng(7))
         if self.mode == "differentiate":
             return adapter.differentiate(function, arrays)
+        if self.mode == "marginal":
+            return adapter.repeat(function, arrays)
         return adapter.record(function, arrays, grad=self.mode == "record")
 
     def is_for(self, framework: str) -> bool:
@@ -209,7 +212,7 @@ def describe_cpu() -> str:
 def describe_machine() -> dict[str, Any]:
     """Where and with which versions this run happened."""
     versions = {}
-    for package in ("pullback", "numpy", "torch", "jax", "jaxlib", "autograd", "optree"):
+    for package in ("pullback", "numpy", "torch", "jax", "jaxlib", "autograd"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

@@ -26,7 +26,6 @@ print(json.dumps(seconds))
 # What is imported, in order; the last import is the one in question.
 SEQUENCES = {
     "numpy": ["numpy"],
-    "optree after numpy": ["numpy", "optree"],
     "pullback after numpy": ["numpy", "pullback"],
     "torch after numpy": ["numpy", "torch"],
     "jax after numpy": ["numpy", "jax"],

@@ -65,7 +65,7 @@ def by_writing(steps: int, m: Any, positions: Any, velocities: Any, masses: Any)
 
 
 def by_loop(steps: int, m: Any, positions: Any, velocities: Any, masses: Any) -> Any:
-    """Python's own loop where arrays can not be written."""
+    """Python's own loop where arrays cannot be written."""
     for _ in range(steps):
         velocities = velocities + STEP * acceleration(m, positions, masses)
         positions = positions + STEP * velocities

@@ -75,7 +75,7 @@ def enter(program: Program, framework: Any, way: str) -> Entry:
 
 
 def enter_all(program: Program, frameworks: Iterable[Any]) -> tuple[list[Entry], dict[str, str]]:
-    """Everybody who has a version of the program, and the reasons of those who can not run theirs."""
+    """Everybody who has a version of the program, and the reasons of those who cannot run theirs."""
     entered, failed = [], {}
     for framework in frameworks:
         for way in program.versions.get(framework.framework, {}):

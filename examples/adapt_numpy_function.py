@@ -1,4 +1,7 @@
-"""Differentiate a NumPy program that has never heard of derivatives.
+"""Differentiate a NumPy program as it is
+=========================================
+
+Differentiate a NumPy program that has never heard of derivatives.
 
 Below is a small heat simulation as one finds it in a script: it makes arrays with `np.zeros`, fills them element by
 element, calls helpers and `math`, and keeps a class for the rod. Nothing in it mentions Pullback. `pb.func.adapt` runs
@@ -7,6 +10,7 @@ it with tensors, and a few Gauss-Newton steps find the source of heat that makes
 
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -84,6 +88,13 @@ def main():
     position, spread, power = guess
     print(f"found: position {position:.4f}, spread {spread:.4f}, power {power:.4f}   (true: 14, 9, 0.2)")
     assert np.allclose(guess, [14.0, 9.0, 0.2], atol=1e-6)
+
+    plt.plot(source(14.0, 9.0, 0.2), "k:", label="true source of heat")
+    plt.plot(source(*guess), label="found")
+    plt.plot(SENSORS, np.zeros(4), "r^", label="thermometers")
+    plt.xlabel("cell")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

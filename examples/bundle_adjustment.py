@@ -1,10 +1,14 @@
-"""Bundle adjustment by Gauss-Newton: cameras and points from pictures, with a sparse Jacobian.
+"""Bundle adjustment with a sparse Jacobian
+===========================================
+
+Bundle adjustment by Gauss-Newton: cameras and points from pictures, with a sparse Jacobian.
 
 A residual depends on one camera and one point, so of the 1.6 million entries of the Jacobian all but 2 percent are
 zero. `pb.func.sparse_jacobian` finds out which, and computes all of them from as many directional derivatives as
 one residual has parameters.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.sparse import eye_array
 from scipy.sparse.linalg import spsolve
@@ -59,3 +63,11 @@ for step in range(5):
     parameters = parameters - spsolve(normal.tocsc(), matrix.T @ residual)
 
 assert errors[-1] < 1e-6 * errors[0]
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
+left.spy(matrix, markersize=0.5, aspect="auto")
+left.set_title("where the Jacobian is not zero")
+right.semilogy(errors, "o-")
+right.set_xlabel("step")
+right.set_title("root mean square of the residuals")
+plt.show()

@@ -1,4 +1,7 @@
-"""Trade time for memory: a deep chain whose intermediate values are recomputed in backward.
+"""Trade time for memory by checkpointing
+=========================================
+
+Trade time for memory: a deep chain whose intermediate values are recomputed in backward.
 
 200 layers are run in 10 segments. Without checkpointing the tape keeps arrays of every layer; with it, only what enters
 each segment. The gradients are the same, bit for bit.
@@ -6,6 +9,7 @@ each segment. The gradients are the same, bit for bit.
 
 import tracemalloc
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -64,6 +68,10 @@ def main():
     print("the gradients are identical")
     assert kept_again < kept / 10
     assert runs_again == 2 * runs
+
+    plt.barh(["plain", "checkpointed"], [kept, kept_again])
+    plt.xlabel("MB kept for backward")
+    plt.show()
 
 
 if __name__ == "__main__":

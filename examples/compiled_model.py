@@ -1,4 +1,7 @@
-"""Compile a training step: one trace, then NumPy calls only. Look at what it does, and take the source with you.
+"""Compile a training step
+==========================
+
+Compile a training step: one trace, then NumPy calls only. Look at what it does, and take the source with you.
 
 A logistic model is fitted by gradient descent. The step writes to its arguments, as training steps do: the weights are
 updated in place under `no_grad`, and a counter counts. The compiled step does the same to the caller's tensors.
@@ -6,6 +9,7 @@ updated in place under `no_grad`, and a counter counts. The compiled step does t
 
 import time
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -62,6 +66,10 @@ def main():
     for count in (50, 120, 77):
         fit(lengths, *data(count, np.random.default_rng(count)), 3)
     print(f"\nbatches of three lengths, traced {lengths.cache_info().misses} time")
+
+    plt.barh(["as it is", "compiled"], [slow * 1e6, fast * 1e6])
+    plt.xlabel("µs for a step")
+    plt.show()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
-"""A simulator that cannot be looked into, with a derivative by finite differences in one direction.
+"""A black box with finite differences
+======================================
+
+A simulator that cannot be looked into, with a derivative by finite differences in one direction.
 
 `simulate` stands for a program that only returns numbers. Its jvp runs it twice, next to the point, along the
 tangent: forward mode costs two runs, whatever the number of parameters. The difference is an operator too, so the tape
 knows that something was computed there, and a derivative of the difference itself is refused instead of zero.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -68,6 +72,14 @@ def main():
         jacobian = np.stack([slope.numpy() for _, slope in columns], axis=1)
         guess = guess + pb.asarray(np.linalg.lstsq(jacobian, residual.numpy(), rcond=None)[0])
         print("misfit", f"{(residual**2).sum().item():.3e}", "at", np.round(guess.numpy(), 4))
+
+    plt.plot(observed.numpy(), "o", ms=3, label="observed")
+    plt.plot(simulate(pb.tensor([8.0, 0.0, 10.0])).numpy(), ":", label="first guess")
+    plt.plot(simulate(guess).numpy(), label="fitted")
+    plt.xlabel("step")
+    plt.ylabel("height")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

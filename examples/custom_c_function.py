@@ -1,4 +1,7 @@
-"""A C function as an operator: compiled here, called through ctypes, differentiated like any other.
+"""A C function as an operator
+==============================
+
+A C function as an operator: compiled here, called through ctypes, differentiated like any other.
 
 `softplus` has a value and a derivative in C. The derivative is an operator of its own, so that second derivatives
 work as soon as it has a formula too.
@@ -10,6 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -73,6 +77,12 @@ def main():
     softplus(x).sum().backward()
     print("gradient:", x.grad)
     print("of a strided array:", softplus(pb.arange(6.0)[::2]))
+
+    grid = pb.linspace(-4.0, 4.0, 200)
+    plt.plot(grid.numpy(), softplus(grid).numpy(), label="softplus, in C")
+    plt.plot(grid.numpy(), pb.vmap(pb.func.grad(softplus))(grid).numpy(), label="its derivative")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

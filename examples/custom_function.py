@@ -1,10 +1,14 @@
-"""Teach the tape a derivative of its own with `autograd.Function`.
+"""Derivatives of your own
+==========================
+
+Teach the tape a derivative of its own with `autograd.Function`.
 
 `LogCosh` computes `log(cosh(x))` without overflow and gives its derivative directly. `RootOf` finds a root by Newton's
 method and differentiates the *solution* by the implicit function theorem: the iterations never reach the tape. Both
 backward passes are written with tensors, so second derivatives come for free.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -73,6 +77,14 @@ def main():
     assert gradcheck(LogCosh.apply, (small,)) and gradgradcheck(LogCosh.apply, (small,))
     assert gradcheck(RootOf.apply, (a, b)) and gradgradcheck(RootOf.apply, (a, b))
     print("first and second derivatives agree with finite differences")
+
+    grid = pb.linspace(-4.0, 4.0, 200, requires_grad=True)
+    value = LogCosh.apply(grid)
+    (slope,) = pb.autograd.grad(value.sum(), grid)
+    plt.plot(grid.detach().numpy(), value.detach().numpy(), label="log cosh x")
+    plt.plot(grid.detach().numpy(), slope.numpy(), label="its derivative")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
-"""An operator that writes its argument, and what Pullback makes sure of.
+"""An operator that writes its argument
+=======================================
 
-The schema says what is written. So the version counter moves, a value that backward still needs is not lost unnoticed,
-a leaf is refused, and an argument that is not declared can not be written at all.
+An operator that writes its argument, and what Pullback makes sure of.
+
+The schema says what is written. So the version counter moves, a value that backward still needs is kept (or its loss
+is an error, under the strict policy), a leaf is refused, and an argument that is not declared cannot be written at all.
 """
 
 import numpy as np
@@ -46,7 +49,12 @@ def main():
     squared = hidden * hidden
     with pb.no_grad():
         normalize_(hidden)
-    print("a saved value:", refused(squared.sum().backward))
+    squared.sum().backward()
+    print("a saved value is kept:", leaf.grad.tolist(), "though it is now", hidden.tolist())
+    squared = hidden * hidden
+    with pb.no_grad(), pb.autograd.overwrite_policy("raise"):
+        normalize_(hidden)
+    print("under the strict policy:", refused(squared.sum().backward))
     print("an undeclared write:", refused(sneaky, pb.ones(2)))
     tests = ("test_schema", "test_determinism")
     print("opcheck:", pb.library.opcheck(normalize_, (pb.ones((2, 3)),), test_utils=tests))

@@ -1,10 +1,14 @@
-"""A Numba kernel as an operator: the value and the gradient of Rosenbrock's function, compiled.
+"""A Numba kernel as an operator
+================================
+
+A Numba kernel as an operator: the value and the gradient of Rosenbrock's function, compiled.
 
 Without Numba the same two functions run as plain Python.
 """
 
 import importlib.util
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -59,9 +63,17 @@ def main():
     x = pb.tensor([0.5, 1.5, -0.3], requires_grad=True)
     print("gradcheck:", pb.autograd.gradcheck(rosen, (x,)))
     at = pb.tensor([0.5, 0.5, 0.5])
+    values = []
     for _ in range(5000):
-        at = at - 0.001 * pb.func.grad(rosen)(at)
+        slope, value = pb.func.grad_and_value(rosen)(at)
+        values.append(value.item())
+        at = at - 0.001 * slope
     print("minimum near", np.round(at.numpy(), 2))
+
+    plt.loglog(values)
+    plt.xlabel("step")
+    plt.ylabel("value")
+    plt.show()
 
 
 if __name__ == "__main__":

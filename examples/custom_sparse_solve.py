@@ -1,10 +1,14 @@
-"""Differentiate through SciPy's sparse solver.
+"""A sparse solver with a derivative
+====================================
+
+Differentiate through SciPy's sparse solver.
 
 `spsolve` wraps SuperLU as an operator of the matrix's values and of the right-hand side. One formula is given: the
 gradient of a solution is the solution of the transposed system, which is the same operator again. Second derivatives,
 forward mode and `vmap` follow from it. Then a conductivity is fitted to a temperature that was measured.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as ss
 import scipy.sparse.linalg as sl
@@ -73,6 +77,14 @@ def main():
         gradient, value = loss(c)
         c = c - 0.02 * gradient
     print(f"misfit after fitting: {value.item():.2e}")
+
+    plt.plot(measured.numpy(), "o", label="measured")
+    plt.plot(temperature(c, source).numpy(), label="fitted")
+    plt.plot(temperature(pb.ones(9), source).numpy(), ":", label="first guess")
+    plt.xlabel("point of the rod")
+    plt.ylabel("temperature")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
-"""A special function from its partial derivatives: every order, both modes, vmap and shapes, in two lines.
+"""A special function from its derivative
+=========================================
+
+A special function from its partial derivatives: every order, both modes, vmap and shapes, in two lines.
 
 The Bessel function `jv` has a derivative that is made of itself, so giving it once gives all orders.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import scipy.special as sp
 
@@ -36,6 +40,15 @@ def main():
         value, slope = pb.func.jvp(lambda v: jv(0, v), (zero,), (pb.tensor(1.0),))
         zero = zero - value / slope
     print(f"first zero of J0: {zero.item():.10f} (SciPy: {sp.jn_zeros(0, 1)[0]:.10f})")
+
+    grid = pb.linspace(0.0, 12.0, 300)
+    for n in range(3):
+        value, slope = pb.func.jvp(lambda v, n=n: jv(n, v), (grid,), (pb.ones(300),))
+        (line,) = plt.plot(grid.numpy(), value.numpy(), label=f"J{n}")
+        plt.plot(grid.numpy(), slope.numpy(), ":", color=line.get_color())
+    plt.plot(zero.item(), 0.0, "ko", label="found zero")
+    plt.legend(title="dotted: derivatives")
+    plt.show()
 
 
 if __name__ == "__main__":

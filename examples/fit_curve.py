@@ -1,9 +1,13 @@
-"""Fit a curve by gradient descent, updating the parameters in place under `no_grad`.
+"""Fit a curve by gradient descent
+==================================
+
+Fit a curve by gradient descent, updating the parameters in place under `no_grad`.
 
 The data follow `a * exp(-k t) + c` with noise. The parameters are leaves; an update writes into them, so the same
 three tensors serve all iterations, and `no_grad` keeps the updates themselves off the tape.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -37,6 +41,12 @@ def main():
     for name, parameter in parameters.items():
         print(f"{name:10s} {parameter.item():6.3f}   (true value {truth[name]})")
         assert abs(parameter.item() - truth[name]) < 0.05
+
+    plt.plot(times, noisy, "o", ms=3, label="data")
+    plt.plot(times, model(t, **parameters).detach().numpy(), label="fit")
+    plt.xlabel("t")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Sample from a hierarchical model by Hamiltonian Monte Carlo, with hundreds of chains at once.
+"""Hamiltonian Monte Carlo with 512 chains
+==========================================
+
+Sample from a hierarchical model by Hamiltonian Monte Carlo, with hundreds of chains at once.
 
 The data are the classic eight schools: the effect of coaching in each, with its standard error. The schools' true
 effects come from a common distribution whose mean and deviation are unknown too. Effects are written as `mu + tau * z`
@@ -8,6 +11,7 @@ stuck in a funnel.
 The density is a function of the parameters of one chain. `vmap` of `grad_and_value` makes it a function of all chains.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -81,6 +85,13 @@ def main():
     assert abs(mu.mean() - 4.4) < 0.4 and abs(mu.std() - 3.3) < 0.4
     assert abs(tau.mean() - 3.6) < 0.5 and abs(tau.std() - 3.2) < 0.8
     assert schools[:, :, 0].mean() > schools[:, :, 2].mean(), "school A did better than school C"
+
+    plt.errorbar(EFFECT.numpy(), range(8), xerr=ERROR.numpy(), fmt="o", alpha=0.4, label="measured")
+    plt.errorbar(schools.mean(axis=(0, 1)), range(8), xerr=schools.std(axis=(0, 1)), fmt="s", label="posterior")
+    plt.yticks(range(8), "ABCDEFGH")
+    plt.xlabel("effect of coaching")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

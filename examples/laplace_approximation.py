@@ -1,10 +1,14 @@
-"""Approximate a posterior by a normal distribution at its peak: Laplace's method, for a logistic regression.
+"""Laplace approximation of a posterior
+=======================================
+
+Approximate a posterior by a normal distribution at its peak: Laplace's method, for a logistic regression.
 
 Three transforms do the work: `grad` and `hessian` for Newton's method and for the covariance, and `vmap` of `grad` for
 the uncertainty of predictions. The evidence and the moments are compared with sums over a fine grid, which two
 parameters still allow.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -83,6 +87,17 @@ def main():
         low, middle, high = (1.0 / (1.0 + np.exp(-value)) for value in (z - 2 * s, z, z + 2 * s))
         print(f"at dose {at:+.1f} it works with probability {middle:.2f}, between {low:.2f} and {high:.2f}")
         assert low < 1.0 / (1.0 + np.exp(-(0.5 + 1.5 * at))) < high
+
+    grid = pb.asarray(np.linspace(-2.0, 2.0, 100))
+    slopes = pb.func.vmap(pb.func.grad(logit), in_dims=(None, 0))(peak, grid)
+    spread = 2 * pb.sqrt(pb.einsum("ni,ij,nj->n", slopes, covariance, slopes))
+    low, middle, high = (pb.sigmoid(logit(peak, grid) + each).numpy() for each in (-spread, 0.0, spread))
+    plt.fill_between(grid.numpy(), low, high, alpha=0.3, label="two deviations")
+    plt.plot(grid.numpy(), middle, label="it works with probability")
+    plt.plot(dose.numpy(), worked.numpy(), "k|", label="data")
+    plt.xlabel("dose")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Minimise with Newton's method, and never form the Hessian: products with it are enough.
+"""Newton's method without a Hessian
+====================================
+
+Minimise with Newton's method, and never form the Hessian: products with it are enough.
 
 SciPy's Newton-CG and trust-region methods ask for the gradient (`jac`) and for the product of the Hessian with a vector
 (`hessp`). At each point they ask for many products, so the function is evaluated and its gradient recorded once there,
@@ -6,6 +9,7 @@ by `pb.func.hvp_fn`, and every product is one sweep over the record. The surface
 frame: its area is to be the smallest, and the unknowns are its heights at the points of a grid.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import minimize
 
@@ -80,6 +84,12 @@ def main():
     difference = pb.abs(whole @ direction - pb.func.hvp(area, (point,), (direction,))[1]).max().item()
     print(f"a product with the whole Hessian of {whole.shape[0]} rows differs by {difference:.1e}")
     assert difference < 1e-10
+
+    membrane = frame()
+    membrane[1:-1, 1:-1] = found.x.reshape((SIZE, SIZE))
+    plt.contourf(membrane, levels=20, cmap="viridis")
+    plt.colorbar(label="height of the membrane")
+    plt.show()
 
 
 if __name__ == "__main__":

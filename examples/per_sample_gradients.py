@@ -1,4 +1,7 @@
-"""A gradient for every example of a batch, in one sweep: `vmap` of `grad`.
+"""A gradient for every example
+===============================
+
+A gradient for every example of a batch, in one sweep: `vmap` of `grad`.
 
 Training needs the mean of the gradients of a batch only, but each of them tells something about its example. Here a
 small network learns to tell two spirals apart while a few labels are wrong. Gradients are clipped example by example
@@ -8,6 +11,7 @@ before they are averaged, as private training does it, and in the end the longes
 import time
 from itertools import pairwise
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -89,6 +93,12 @@ def main():
     print(f"wrong labels            {flipped.tolist()}")
     print(f"the longest gradients   {np.sort(longest).tolist()}, {found} of them wrong labels")
     assert found >= len(flipped) - 2
+
+    plt.scatter(*points.numpy().T, c=labels.numpy(), cmap="coolwarm", s=18)
+    plt.scatter(*points.numpy()[longest].T, s=140, facecolor="none", edgecolor="k", label="longest gradients")
+    plt.scatter(*points.numpy()[flipped].T, marker="x", color="k", label="wrong labels")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

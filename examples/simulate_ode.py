@@ -1,10 +1,14 @@
-"""Differentiate through a simulation that fills a preallocated array.
+"""Differentiate a simulation
+=============================
+
+Differentiate through a simulation that fills a preallocated array.
 
 A pendulum with friction is integrated by `h[i + 1] = h[i] + dt * f(h[i])`, the way one writes it in NumPy. Each step
 reads one row and writes the next; Pullback knows that the rows do not overlap, so what a step saved stays valid. The
 gradient of the final angle with respect to the initial state and the parameters is compared with finite differences.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -53,6 +57,13 @@ def main():
         numeric = (final_angle(*(point + step)) - final_angle(*(point - step))) / 2e-6
         print(f"d angle / d {name:13s} {gradient[position]:+.8f}   (finite difference {numeric:+.8f})")
         assert abs(gradient[position] - numeric) < 1e-6
+
+    path = trajectory.detach().numpy()
+    plt.plot(DT * np.arange(STEPS + 1), path[:, 0], label="angle")
+    plt.plot(DT * np.arange(STEPS + 1), path[:, 1], label="speed")
+    plt.xlabel("s")
+    plt.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

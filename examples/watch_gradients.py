@@ -1,9 +1,13 @@
-"""Look at gradients on their way, change them, and decide where saved values are kept.
+"""Watch and change gradients
+=============================
+
+Look at gradients on their way, change them, and decide where saved values are kept.
 
 Hooks see (and may replace) the gradient of a tensor when backward computes it. Saved-tensor hooks see every value that
 the tape keeps for backward: here they are stored in half the space, as float32, and restored on demand.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -31,6 +35,9 @@ def watch():
     assert pb.abs(weights[0].grad).max().item() <= 1.0
     assert h.grad is not None
     handle.remove()
+    plt.bar([f"layer {number}" for number in sorted(norms)], [norms[number] for number in sorted(norms)])
+    plt.ylabel("norm of the gradient")
+    plt.show()
 
 
 def compress():

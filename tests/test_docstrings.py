@@ -3,6 +3,8 @@
 import doctest
 import importlib.util
 import pkgutil
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -21,10 +23,12 @@ def with_examples():
 
 @pytest.mark.parametrize("name", list(with_examples()))
 @pytest.mark.filterwarnings("ignore")
-def test_examples_run_as_they_are_written(name):
+def test_examples_run_as_they_are_written(name, monkeypatch):
     if name.startswith(NEEDS_SCIPY):
         pytest.importorskip("scipy", reason="SciPy is an optional extra")
-    # The examples are programs of users, and define their operators in a namespace of their own.
+    # The examples are programs of users, and define their operators in a namespace of their own. Dataclasses look for
+    # the module of their class.
+    monkeypatch.setitem(sys.modules, "examples", types.ModuleType("examples"))
     names = {"pb": pb, "np": np, "__name__": "examples"}
     found = doctest.testmod(importlib.import_module(name), extraglobs=names)
     assert found.failed == 0

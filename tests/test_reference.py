@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from docs import declarations, examples, names, reference
+from docs._ext import declarations, examples, names, reference
 from pullback.declare.op import registry
 
 ENTRIES = names.entries()
@@ -36,33 +36,60 @@ def test_every_array_function_is_on_the_page_of_a_family():
     assert pages <= names.FAMILIES.keys()
 
 
-def test_anchors_are_unique_on_a_page_and_the_index_links_to_all_of_them():
-    module = next(entry for entry in ENTRIES if entry.name == "signal")
-    members = [entry for entry in ENTRIES if entry.page == "signal"]
-    text = reference.page_text("signal", members)
-    anchors = re.findall(r'<a id="([^"]+)"></a>', text) + re.findall(r"^### .* \{#(.*)\}$", text, re.MULTILINE)
-    assert module in members
-    assert sorted(anchors) == sorted(name for entry in members for name in entry.names)
-    index = reference.index_page(["signal"], {"signal": members})
-    linked = Counter(re.findall(r"^\| \[[^\]]+\]\([\w.]+\.md#([^)]+)\)", index, re.MULTILINE))
-    assert linked == Counter(BY_NAME.keys())
+def declared_in(text):
+    """The names that a page declares to Sphinx."""
+    objects = re.findall(r"^```\{py:(?!module)\w+\} ([\w.]+).*\n:module: pullback$", text, re.MULTILINE)
+    return Counter(objects + re.findall(r"^```\{py:module\} pullback\.(.*)$", text, re.MULTILINE))
+
+
+def test_every_name_is_declared_once_so_that_links_and_the_search_find_it():
+    modules = [entry for entry in ENTRIES if inspect.ismodule(entry.value)]
+    declared = sum((declared_in(reference.directive(entry)) for entry in ENTRIES if entry not in modules), Counter())
+    declared += sum((declared_in(reference.family_page(entry.page, [entry])) for entry in modules), Counter())
+    assert declared == Counter(BY_NAME.keys())
+
+
+def test_the_page_of_a_family_links_to_the_pages_of_its_objects():
+    members = reference.families()["signal"]
+    linked = re.findall(r"^\| \[`[^`]+`\]\(api/([^)]+)\.md\)", reference.family_page("signal", members), re.MULTILINE)
+    assert linked == [entry.name for entry in members if reference.has_page(entry)] and len(linked) > 20
+    assert reference.neighbours()[f"reference/api/{linked[1]}"] == ("signal", linked[0], linked[2])
+    assert all(f"[{reference.page_title(page)}]({page}.md)" in reference.index_page() for page in reference.families())
+
+
+def test_files_of_pages_differ_on_systems_that_ignore_case():
+    files = [entry.name.lower() for entry in ENTRIES if reference.has_page(entry)]
+    assert len(files) == len(set(files))
 
 
 def test_the_page_of_tensor_has_every_public_member():
     page = reference.tensor_page(BY_NAME["Tensor"])
     members = {name for name in dir(BY_NAME["Tensor"].value) if not name.startswith("_")}
-    shown = set(re.findall(r'id="Tensor\.([^"]+)"', page)) | set(re.findall(r"\[(\w+)\]\(", page))
+    shown = {name.removeprefix("Tensor.") for name in declared_in(page)} | set(re.findall(r"\[(\w+)\]\(", page))
     assert members - shown == set()
-    assert not re.findall(r"^\| .* \|\s+\|$", page, re.MULTILINE)
+    assert not re.findall(r"^```\n\n", page.partition("## Members of its own")[2], re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["sin", "where", "sum", "special.erf", "nn.hardtanh", "tril", "reshape", "special.jv"])
-def test_an_entry_shows_signature_kind_and_example(name):
-    text = reference.entry_text(BY_NAME[name])
-    assert f"    pb.{name}(" in text
-    assert "- Kind: " in text
-    assert f"    >>> out = pb.{name}(" in text
-    assert "    >>> pb.autograd.grad(" in text
+def test_a_page_shows_signature_kind_and_example(name):
+    text = reference.object_page(BY_NAME[name])
+    assert text.startswith(f"---\norphan: true\n---\n\n# pullback.{name}\n")
+    assert declared_in(text) == Counter(BY_NAME[name].names)
+    assert "\n- Kind: " in text
+    assert f"\n>>> out = pb.{name}(" in text
+    assert "\n>>> pb.autograd.grad(" in text
+
+
+def test_a_page_says_where_the_object_is_used():
+    assert "</gallery/newton_cg>" in reference.object_page(BY_NAME["func.hvp_fn"])
+
+
+def test_a_page_that_did_not_change_is_not_written_again(tmp_path):
+    reference.write(tmp_path, {"index": "a", "api/x": "b"})
+    before = (tmp_path / "index.md").stat().st_mtime_ns
+    reference.write(tmp_path, {"index": "a"})
+    assert (tmp_path / "index.md").stat().st_mtime_ns == before
+    assert sorted(path.name for path in tmp_path.rglob("*.md")) == ["index.md"]
 
 
 def test_the_formulas_are_those_of_the_declaration():
@@ -88,7 +115,7 @@ def test_every_array_function_has_an_example_that_runs():
             assert any(f"pb.{name}(" in text for name in entry.names)
         except Exception as error:
             failed[entry.name] = error
-    assert failed == {}, "give these a line in docs/example_calls.txt"
+    assert failed == {}, "give these a line in docs/_ext/example_calls.txt"
 
 
 def test_every_line_of_the_table_is_about_a_function_that_exists():

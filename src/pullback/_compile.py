@@ -8,19 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 from pullback import aot, compiler
-from pullback.aot import _sinks
-from pullback.aot._capture import Options
+from pullback.aot._call import accumulators
 from pullback.aot._compilers import Compilers
-from pullback.aot._disk_cache import OBJECTS, cache_dir, key_of, load, store
+from pullback.aot._disk import OBJECTS, is_storable, key_of, load, store, usable_dir
 from pullback.aot._function import CompiledFunction
-from pullback.aot._storable import is_storable
-from pullback.compiler import numpy_source, object_cache
+from pullback.aot._trace.capture import Options
+from pullback.compiler import numpy_source
+from pullback.compiler.machine import objects
 from pullback.compiler.native import compile_native, left_to_numpy, read_native, write_native
 from pullback.graph.graph import Graph
+from pullback.graph.pipeline import run
 
 __all__ = ["compile", "export_source"]
 
-_sinks.makers.append(lambda *given: compiler.sinks_function(*given))  # loaded when it is called
+accumulators.makers.append(lambda *given: compiler.sinks_function(*given))  # loaded when it is called
 
 
 def compile(
@@ -30,7 +31,7 @@ def compile(
 ) -> Any:  # fmt: skip
     """`fn`, captured and compiled when it is called with a new kind of arguments. Use it as a decorator or a function.
 
-    What can not be captured runs as it is, with a warning; `fallback="raise"` raises instead. Tensors that `fn` uses
+    What cannot be captured runs as it is, with a warning; `fallback="raise"` raises instead. Tensors that `fn` uses
     and is not given are inputs of the graph, and get gradients. Further options are those of `pb.aot.aot_function`.
 
     `backend="llvm"` makes machine code, `"numpy"` Python source that calls NumPy; `"auto"` is the first if llvmlite is
@@ -49,9 +50,8 @@ def compile(
         )  # fmt: skip
     strict = fallback == "raise" or bool(options.get("strict"))
     compilers = Compilers(_backend(backend, strict, fastmath), partitioner=partitioner, memory_budget=memory_budget)
-    return CompiledFunction(
-        fn, compilers, Options(**options), fallback=fallback, recompile_limit=recompile_limit
-    )
+    chosen = Options(**{"side_effects": "refuse", **options})
+    return CompiledFunction(fn, compilers, chosen, fallback=fallback, recompile_limit=recompile_limit)
 
 
 def _backend(backend: Any, strict: bool, fastmath: bool) -> Any:
@@ -87,8 +87,8 @@ class _Native:
         self.fastmath = fastmath
 
     def __call__(self, graph: Graph, types: Any) -> Any:
-        folder = cache_dir()
-        object_cache.set_folder(None if folder is None else os.path.join(folder, OBJECTS))
+        folder = usable_dir()
+        objects.set_folder(None if folder is None else os.path.join(folder, OBJECTS))
         if folder is None or not is_storable(graph):
             return self._made(graph, types)
         key = key_of("native", graph.to_text(), str(self.fastmath))
@@ -107,8 +107,7 @@ class _Native:
 
     def narrow_loops(self, graph: Graph) -> Graph:
         """A joint graph whose loops keep less of every step."""
-        narrowed: Graph = compiler.recompute(graph)
-        return narrowed
+        return run((compiler.recompute,), graph)
 
     def left_to_numpy(self, graph: Graph) -> list[tuple[str, str]]:
         """The operators that are called as their NumPy kernels, and why."""
@@ -117,7 +116,7 @@ class _Native:
 
 def compile_numpy(graph: Graph, types: Any) -> Any:
     """The NumPy backend, which asks the cache on disk first, if there is one."""
-    if cache_dir() is None or not is_storable(graph):
+    if usable_dir() is None or not is_storable(graph):
         return numpy_source.compile_numpy(graph)
     key = key_of("numpy source", graph.to_text())
     found = numpy_source.read_record(load(key))

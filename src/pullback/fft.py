@@ -7,10 +7,10 @@ All transforms are linear. The gradients of those between real numbers and half 
 described in the documentation of `irfft`.
 """
 
-from pullback.ops import fft as _fft
-from pullback.ops import fft_frames as _fft_frames
-from pullback.ops import fft_trigonometric as _fft_trigonometric
-from pullback.ops.public import namespace as _namespace
+from pullback.operators.public import namespace as _namespace
+from pullback.operators.signal import frames as _fft_frames
+from pullback.operators.signal import transforms as _fft
+from pullback.operators.signal import trigonometric as _fft_trigonometric
 
 _modules = (_fft, _fft_frames, _fft_trigonometric)
 _functions = _namespace("fft")

@@ -1,7 +1,7 @@
 """Names that JAX programs import: `from pullback import lax`."""
 
 from pullback.aot._control import cond, fori_loop, scan, while_loop
-from pullback.ops import functions as _functions
+from pullback.operators import functions as _functions
 
 stop_gradient = _functions["stop_gradient"]
 

@@ -8,8 +8,8 @@ derivative is that of the parts that are; a loss that depends on the rest raises
     a.grad                                     # the transposed inverse of a
 """
 
-from pullback.ops import linalg as _family  # noqa: F401
-from pullback.ops.public import namespace as _namespace
+from pullback.operators.linalg import family as _family  # noqa: F401
+from pullback.operators.public import namespace as _namespace
 
 _functions = _namespace("linalg")
 globals().update(_functions)

@@ -10,14 +10,17 @@ their argument, `elu_` for `elu`.
 
 import sys as _sys
 
-from pullback.ops import functions as _functions
-from pullback.ops import nn as _family
-from pullback.ops.public import namespace as _namespace
+from pullback.operators import functions as _functions
+from pullback.operators.nn import family as _family
+from pullback.operators.public import namespace as _namespace
 
 _own = _namespace("nn")
 _shared = {
     name: _functions[name]
-    for name in ("log_softmax", "logsigmoid", "one_hot", "relu", "sigmoid", "softmax", "tanh")
+    for name in (
+        "cosine_similarity", "log_softmax", "logsigmoid", "one_hot", "pairwise_distance", "pdist", "relu", "sigmoid",
+        "softmax", "tanh",
+    )
 }
 _inplace = _family.inplace_functions()
 globals().update(_shared | _own | _inplace)

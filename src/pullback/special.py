@@ -6,15 +6,15 @@ Most of them need SciPy, the extra `pullback[scipy]`; without it they raise an I
 those that NumPy can compute (`xlogy`, `entr`, `erf`, `sinc`, `boxcox`, ...) still work.
 """
 
-from pullback.ops import functions as _top
-from pullback.ops import special as _special
-from pullback.ops import special_bessel as _bessel
-from pullback.ops import special_distributions as _distributions
-from pullback.ops import special_gamma as _gamma
-from pullback.ops import special_incomplete as _incomplete
-from pullback.ops import special_integrals as _integrals
-from pullback.ops import special_polynomials as _polynomials
-from pullback.ops.public import namespace as _namespace
+from pullback.operators import functions as _top
+from pullback.operators.public import namespace as _namespace
+from pullback.operators.special import bessel as _bessel
+from pullback.operators.special import bessel as _polynomials
+from pullback.operators.special import elementary as _special
+from pullback.operators.special import gamma as _gamma
+from pullback.operators.special import incomplete as _distributions
+from pullback.operators.special import incomplete as _incomplete
+from pullback.operators.special import integrals as _integrals
 
 _modules = (_special, _bessel, _distributions, _gamma, _incomplete, _integrals, _polynomials)
 _functions = {**{name: _top[name] for name in _special.shared}, **_namespace("special")}

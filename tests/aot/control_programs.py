@@ -3,7 +3,7 @@
 import numpy as np
 
 import pullback as pb
-from pullback.graph.printing import bodies_of
+from pullback.graph.text.printing import bodies_of
 
 BACKENDS = {"interpreted": lambda graph, types: graph.verify().eval_boxed, "numpy": "numpy"}
 
@@ -13,8 +13,8 @@ def tensors(*shapes, seed=0, scale=0.5):
     return [pb.tensor(rng.normal(size=shape) * scale, requires_grad=True) for shape in shapes]
 
 
-def compiled(function, backend="numpy"):
-    return pb.compile(function, backend=BACKENDS[backend], fallback="raise")
+def compiled(function, backend="numpy", **options):
+    return pb.compile(function, backend=BACKENDS[backend], fallback="raise", **options)
 
 
 def same(first, second):

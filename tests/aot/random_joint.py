@@ -5,8 +5,7 @@ import random
 import numpy as np
 
 from pullback.declare.op import registry
-from pullback.declare.steps import ViewStep
-from pullback.graph.aliasing import root_of
+from pullback.declare.views import ViewStep
 from pullback.graph.descriptors import (
     GradAOTOutput,
     InputMutationAOTOutput,
@@ -15,8 +14,7 @@ from pullback.graph.descriptors import (
     TangentAOTInput,
 )
 from pullback.graph.graph import Graph
-from pullback.graph.ir import BACKWARD, FORWARD
-from pullback.graph.types import array_type, type_of
+from pullback.graph.ir import BACKWARD, FORWARD, array_type, root_of, type_of
 
 SQUARE = (3, 3)
 TAGS = (None, None, None, "MUST_SAVE", "PREFER_SAVE", "MUST_RECOMPUTE", "PREFER_RECOMPUTE")

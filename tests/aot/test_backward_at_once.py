@@ -11,7 +11,7 @@ import pytest
 
 import pullback as pb
 from pullback._compile import compile
-from pullback.autograd import _api
+from pullback.tape import backward as _api
 
 
 def leaf(*shape, dtype=float):
@@ -175,6 +175,7 @@ def test_a_graph_is_kept_or_released(short):
     linear.backward()
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_what_was_written_since_is_noticed(short):
     compiled = warm(lambda x, c: (x * c).sum(), leaf(3), pb.ones(3))
     x, c = leaf(3), pb.ones(3)

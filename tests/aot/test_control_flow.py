@@ -77,7 +77,7 @@ def test_bodies_run_once():
         return pb.scan(step, x[0], x)[0].sum()
 
     args = tensors((20, 3))
-    gradients(compiled(function), args)
+    gradients(compiled(function, side_effects="trace"), args)
     assert calls == ["step"]
 
 
@@ -455,8 +455,7 @@ def test_no_grad_in_a_body():
         return pb.func.jvp(function, (x,), (x,))[1]
 
     same(slope(X), compiled(slope)(X))
-    with pytest.raises(pb.aot.TraceError, match="no_grad"):
-        compiled(pb.func.hessian(function))(X)
+    same(pb.func.hessian(function)(X), compiled(pb.func.hessian(function))(X))
 
 
 def test_random_numbers_in_bodies():

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import stat
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import pytest
 import pullback as pb
 from pullback import aot
 from pullback._compile import compile, compile_numpy
-from pullback.aot import _disk_cache, _later, _stored_partition
+from pullback.aot import _disk, _later, _stored_partition
 from pullback.compiler import numpy_source
 from pullback.compiler.numpy_source import function
 
@@ -20,9 +22,9 @@ from pullback.compiler.numpy_source import function
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A cache in a new directory."""
-    monkeypatch.setattr(_disk_cache, "_chosen", _disk_cache._UNSET)
-    monkeypatch.delenv(_disk_cache.VARIABLE, raising=False)
-    monkeypatch.setattr(_disk_cache, "environment", lambda: ("this process",))  # others may be editing the package
+    monkeypatch.setattr(_disk, "_chosen", _disk._UNSET)
+    monkeypatch.delenv(_disk.VARIABLE, raising=False)
+    monkeypatch.setattr(_disk, "environment", lambda: ("this process",))  # others may be editing the package
     aot.set_cache_dir(tmp_path / "cache")
     return tmp_path / "cache"
 
@@ -107,38 +109,41 @@ def test_settings_and_versions_are_part_of_the_key(folder, work, monkeypatch):
     gradient(f, *shapes)
     gradient(f, *shapes, memory_budget=0.5)
     assert work["split"] == 2
-    monkeypatch.setattr(_disk_cache, "environment", lambda: ("another version",))
+    monkeypatch.setattr(_disk, "environment", lambda: ("another version",))
     gradient(f, *shapes)
     assert work["split"] == 3
 
 
 def test_the_environment_names_versions_and_the_processor():
-    text = " ".join(_disk_cache.environment())
-    for part in (sys.version, np.__version__, sys.byteorder, "aot/_disk_cache.py"):
+    text = " ".join(_disk.environment())
+    for part in (sys.version, np.__version__, sys.byteorder, "aot/_disk.py"):
         assert part in text
-    keys = {_disk_cache.key_of(*parts) for parts in (("kind", "ab", "c"), ("kind", "a", "bc"), ("kinda", "b"))}
+    keys = {_disk.key_of(*parts) for parts in (("kind", "ab", "c"), ("kind", "a", "bc"), ("kinda", "b"))}
     assert len(keys) == 3
+
+
+def entries(folder):
+    """The files of a cache, without its key."""
+    return [file for file in folder.iterdir() if file.name != ".key"]
 
 
 def test_entries_are_texts_in_a_private_directory(folder):
     gradient(*PROGRAMS["product"])
-    files = list(folder.iterdir())
-    assert len(files) == 3
+    assert len(entries(folder)) == 3
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    for file in files:
+    for file in folder.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        record = json.loads(file.read_text())
-        assert set(record) == {"key", "checksum", "content"} and file.name.startswith(record["key"])
-        json.loads(record["content"])
+    for file in entries(folder):
+        json.loads(file.read_text().split("\n", 2)[2])  # below the kind of the file and its seal
 
 
 DAMAGES = {
     "half": lambda text: text[: len(text) // 2],
     "empty": lambda text: "",
     "no object": lambda text: "[1, 2]",
-    "other content": lambda text: text.replace("def ", "def un"),
-    "no checksum": lambda text: json.dumps({**json.loads(text), "checksum": ""}),
-    "another's key": lambda text: json.dumps({**json.loads(text), "key": "0" * 64}),
+    "other content": lambda text: text.replace("def ", "def un") + " ",
+    "no seal": lambda text: text.split("\n", 2)[2],
+    "another seal": lambda text: text.replace(text.split("\n")[1], "0" * 64),
     "binary": lambda text: "\x00\x01",
 }
 
@@ -147,7 +152,7 @@ DAMAGES = {
 def test_damaged_entries_are_ignored_and_written_again(folder, work, name):
     f, *shapes = PROGRAMS["elementwise"]
     first = gradient(f, *shapes)
-    for file in folder.iterdir():
+    for file in entries(folder):
         file.write_text(DAMAGES[name](file.read_text()))
     assert gradient(f, *shapes) == first and work["written"] > 2
     before = dict(work)
@@ -165,8 +170,8 @@ FOREIGN = [{}, [], "text", {"source": "def f(: pass", "function": "f", "names": 
 def test_entries_of_something_else_are_ignored(folder, work, content):
     f, *shapes = PROGRAMS["elementwise"]
     first = gradient(f, *shapes)
-    for file in folder.iterdir():
-        _disk_cache.store(file.name.split(".")[0], content)
+    for file in entries(folder):
+        _disk.store(file.name.split(".")[0], content)
     assert gradient(f, *shapes) == first and work["written"] == 4 and work["split"] == 2
 
 
@@ -175,33 +180,91 @@ def test_a_directory_that_others_can_write_to_is_not_used(folder, work):
     f, *shapes = PROGRAMS["elementwise"]
     gradient(f, *shapes)
     folder.chmod(0o777)
-    gradient(f, *shapes)
-    assert work["written"] == 4
+    with pytest.warns(UserWarning, match=r"nothing is kept .*other users can write to"):
+        gradient(f, *shapes)
+    gradient(f, *shapes)  # which is told once
+    assert work["written"] == 6
     folder.chmod(0o700)
     gradient(f, *shapes)
-    assert work["written"] == 4
-    assert not _disk_cache.is_private(folder / "missing") and not _disk_cache.is_private(next(folder.iterdir()))
+    assert work["written"] == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no such rights on this system")
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777])
+@pytest.mark.parametrize("below", ["", "a", "a/b"])
+def test_nothing_is_made_where_others_can_write(tmp_path, monkeypatch, backend, mode, below):
+    if backend == "llvm":
+        pytest.importorskip("llvmlite", reason="native code needs llvmlite")
+    open_for_all = tmp_path / "open"
+    open_for_all.mkdir()
+    open_for_all.chmod(mode)
+    monkeypatch.setattr(_disk, "_chosen", _disk._UNSET)
+    monkeypatch.setattr(_disk, "_told", set())
+    monkeypatch.setenv(_disk.VARIABLE, str(open_for_all / below))
+    is_safe = bool(mode & stat.S_ISVTX and below)  # nobody else can exchange a directory there
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        gradient(*PROGRAMS["elementwise"], backend=backend)
+    assert is_safe == bool(list(open_for_all.iterdir()))
+    assert is_safe != any("nothing is kept" in str(each.message) for each in told)
+
+
+@pytest.mark.parametrize("kind", ["a file", "a pipe", "a link", "a link above", "no place", "too long"])
+def test_a_cache_directory_that_is_none_is_survived(tmp_path, monkeypatch, kind):
+    place = tmp_path / "cache"
+    if kind == "a file":
+        place.write_text("mine")
+    elif kind == "a pipe":
+        os.mkfifo(place)
+    elif kind == "a link":
+        (tmp_path / "elsewhere").mkdir(mode=0o700)
+        place.symlink_to(tmp_path / "elsewhere")
+    elif kind == "a link above":  # is followed, and where it leads to is looked at
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere").chmod(0o777)
+        (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+        place = tmp_path / "link" / "cache"
+    elif kind == "no place":
+        (tmp_path / "file").write_text("")
+        place = tmp_path / "file" / "cache"
+    else:
+        place = tmp_path / ("x" * 300)
+    monkeypatch.setattr(_disk, "_chosen", None)
+    with pytest.warns(UserWarning, match="nothing is kept in the cache directory"):
+        aot.set_cache_dir(place)
+    found = gradient(*PROGRAMS["elementwise"])
+    aot.clear_cache()
+    aot.set_cache_dir(None)
+    assert gradient(*PROGRAMS["elementwise"]) == found
+    assert not (tmp_path / "elsewhere").exists() or not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_directory_that_is_removed_between_calls_is_made_again(folder):
+    first = gradient(*PROGRAMS["product"])
+    shutil.rmtree(folder)
+    assert gradient(*PROGRAMS["product"]) == first and len(entries(folder)) == 3
 
 
 def test_the_cache_is_off_unless_it_was_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(_disk_cache, "_chosen", _disk_cache._UNSET)
-    monkeypatch.delenv(_disk_cache.VARIABLE, raising=False)
-    assert _disk_cache.cache_dir() is None
-    _disk_cache.store("0" * 64, {})
-    assert _disk_cache.load("0" * 64) is None
+    monkeypatch.setattr(_disk, "_chosen", _disk._UNSET)
+    monkeypatch.delenv(_disk.VARIABLE, raising=False)
+    assert _disk.cache_dir() is None
+    _disk.store("0" * 64, {})
+    assert _disk.load("0" * 64) is None
     aot.clear_cache()
-    monkeypatch.setenv(_disk_cache.VARIABLE, str(tmp_path / "named"))
-    assert _disk_cache.cache_dir() == str(tmp_path / "named")
-    _disk_cache.store("0" * 64, {"a": 1})
-    assert _disk_cache.load("0" * 64) == {"a": 1}
+    monkeypatch.setenv(_disk.VARIABLE, str(tmp_path / "named"))
+    assert _disk.cache_dir() == str(tmp_path / "named")
+    _disk.store("0" * 64, {"a": 1})
+    assert _disk.load("0" * 64) == {"a": 1}
     aot.set_cache_dir(None)
-    assert _disk_cache.cache_dir() is None
+    assert _disk.cache_dir() is None
 
 
 def test_clearing_removes_our_files_only(folder):
     gradient(*PROGRAMS["elementwise"])
     (folder / "notes.txt").write_text("mine")
-    objects = folder / _disk_cache.OBJECTS
+    objects = folder / _disk.OBJECTS
     objects.mkdir(mode=0o700)
     (objects / "module.o").write_bytes(b"code")
     aot.clear_cache()
@@ -210,26 +273,26 @@ def test_clearing_removes_our_files_only(folder):
 
 
 def test_the_size_is_bounded_and_the_oldest_go_first(folder, monkeypatch):
-    monkeypatch.setattr(_disk_cache, "MOST_BYTES", 4000)
+    monkeypatch.setattr(_disk, "MOST_BYTES", 4000)
     keys = [f"{k:064d}" for k in range(8)]
     for number, key in enumerate(keys):
-        _disk_cache.store(key, "x" * 800)
+        _disk.store(key, "x" * 800)
         stamp = 1_000_000 + number
-        os.utime(folder / f"{key}{_disk_cache._SUFFIX}", (stamp, stamp))
+        os.utime(folder / f"{key}{_disk._SUFFIX}", (stamp, stamp))
         if number == 2:
-            assert _disk_cache.load(keys[0]) is not None  # it was used: now it is the youngest
-    kept = [key for key in keys if (folder / f"{key}{_disk_cache._SUFFIX}").exists()]
-    assert sum(file.stat().st_size for file in folder.iterdir()) <= 4000
+            assert _disk.load(keys[0]) is not None  # it was used: now it is the youngest
+    kept = [key for key in keys if (folder / f"{key}{_disk._SUFFIX}").exists()]
+    assert sum(file.stat().st_size for file in entries(folder)) <= 4000
     assert keys[0] in kept and keys[7] in kept and keys[1] not in kept
 
 
 def test_a_cache_that_can_not_be_written_is_no_error(folder, monkeypatch):
-    def failing(*args):
+    def failing(*args, **kwargs):
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "replace", failing)
     gradient(*PROGRAMS["elementwise"])
-    assert list(folder.iterdir()) == []  # nor does anything half written stay
+    assert [file.name for file in folder.iterdir()] == [".key"]  # nor does anything half written stay
 
 
 def test_threads_that_write_the_same_compilers_do_not_disturb_each_other(folder):
@@ -240,7 +303,7 @@ def test_threads_that_write_the_same_compilers_do_not_disturb_each_other(folder)
     for thread in threads:
         thread.join()
     assert len(found) == 4 and all(each == found[0] for each in found)
-    assert len(list(folder.iterdir())) == 3
+    assert len(entries(folder)) == 3
 
 
 def test_what_has_no_text_is_not_stored(folder, work):

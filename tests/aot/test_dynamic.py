@@ -7,7 +7,7 @@ import pytest
 
 import pullback as pb
 from pullback.aot import mark_dynamic
-from pullback.aot._sizes import Size, Watcher
+from pullback.aot._dynamic.sizes import Size, Watcher
 
 LENGTHS = (4, 7, 9, 100)
 
@@ -197,3 +197,58 @@ def test_an_axis_that_can_not_vary_stays_fixed_while_others_vary():
     for count in (4, 6, 11):
         assert compiled(rows(count), weights).item() == scores(rows(count), weights).item()
     assert compiled.cache_info().misses == 1
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(1, None)])
+@pytest.mark.parametrize("lengths", [(5, 5), (5, 6, 7), (4, 5, 5)])
+def test_a_captured_tensor_that_the_function_gives_a_history_is_captured_again(part, lengths):
+    def gradients(compiles):
+        w, kept = pb.tensor([1.0, 2.0, 3.0], requires_grad=True), pb.zeros(3)
+
+        def step(x):
+            result = (kept + w).sum() * x.sum()
+            kept[part] += w[part]
+            return result
+
+        run = pb.compile(step, dynamic=True, backend="numpy", fallback="raise") if compiles else step
+        results = [run(pb.ones(length)) for length in lengths]
+        return [pb.autograd.grad(result, w, retain_graph=True)[0].tolist() for result in results]
+
+    assert gradients(True) == gradients(False)
+
+
+@pytest.mark.parametrize("is_one", [True, False])
+def test_which_arguments_are_one_object_is_asked_for_every_length(is_one):
+    def f(a, b):
+        return a * 2 + (b * 100 if b is a else b * 3)
+
+    compiled = pb.compile(f, dynamic=True, backend="numpy", fallback="raise")
+    for length in (4, 5, 6):
+        for one in (is_one, not is_one):
+            a = rows(length)
+            b = a if one else rows(length)
+            assert compiled(a, b).tolist() == f(a, b).tolist()
+
+
+def test_a_view_that_may_not_be_written_may_not_be_written_at_other_lengths():
+    compiled = pb.compile(lambda x: x.mul_(2) + 1, dynamic=True, backend="numpy", fallback="raise")
+    for length in (4, 5, 6):
+        compiled(pb.ones(length))
+    base = pb.ones((2, 7), requires_grad=True)
+    with pb.no_grad():
+        view = base[0]
+    with pytest.raises(pb.autograd.AutogradError, match="VIEW_NO_GRAD"):
+        compiled(view)
+
+
+def test_parameters_that_are_known_do_not_pin_a_length():
+    def f(x, w):
+        return (pb.broadcast_to(w[0], (x * 1).shape) + x).sum()
+
+    w = pb.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+    for count in (4, 5):  # so that the shapes are known before the first trace
+        f(pb.ones((count, 3)), w)
+    call = pb.compile(f, backend="numpy")
+    for count in (4, 7, 9):
+        call(pb.aot.mark_dynamic(pb.ones((count, 3)), 0), w)
+    assert call.cache_info().misses == 1

@@ -44,7 +44,8 @@ def test_the_table_of_the_specification():
 def test_the_json_has_the_keys_of_schema_version_1():
     data = json.loads(explained(step, *arguments()).to_json(indent=1))
     assert list(data) == [
-        "schema_version", "inputs", "outputs", "tangents", "bases", "graph", "partition", "flops", "guards", "notes",
+        "schema_version", "inputs", "outputs", "tangents", "bases", "graph", "partition", "flops",
+        "numbers", "kept_over_writes", "guards", "notes",
     ]  # fmt: skip
     assert data["schema_version"] == 1 and data["flops"] == {"forward": 67585, "backward": 135168, "recompute": 0}
     assert list(data["graph"]) == ["fw_nodes", "bw_nodes"]
@@ -152,14 +153,21 @@ def test_overlapping_arguments_are_noted():
     assert [x["type"] for x in found.data["inputs"]] == ["f64[3]", "f64[3]"]
 
 
-def test_an_error_that_waits_for_backward_is_noted():
-    def f(x):
-        h = pb.exp(x)
-        h.mul_(2)
-        return h
+def overwrites_what_backward_needs(x):
+    h = pb.exp(x)
+    h.mul_(2)
+    return h
 
-    (note,) = explained(f, pb.ones(2, requires_grad=True)).data["notes"]
+
+def test_an_error_that_waits_for_backward_is_noted():
+    with pb.autograd.overwrite_policy("raise"):
+        (note,) = explained(overwrites_what_backward_needs, pb.ones(2, requires_grad=True)).data["notes"]
     assert note.startswith("backward raises: ")
+
+
+def test_a_write_that_keeps_the_old_value_promises_no_error():
+    notes = explained(overwrites_what_backward_needs, pb.ones(2, requires_grad=True)).data["notes"]
+    assert not [note for note in notes if note.startswith("backward raises: ")]
 
 
 class Checker(HTMLParser):

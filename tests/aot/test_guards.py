@@ -12,7 +12,7 @@ from pullback import aot
 from pullback._compile import compile
 from pullback.aot import _function
 from pullback.aot._guards import call_key, difference, leaf_key
-from pullback.aot._leaves import flatten_arguments
+from pullback.aot._trace.leaves import flatten_arguments
 
 
 def interpret(graph, types):
@@ -76,14 +76,13 @@ DIFFERENT = {
     "dtype of an array": (lambda: np.ones(3), lambda: np.ones(3, int), "dtype: float64 before, int64 now"),
     "byte order": (lambda: np.ones(3), lambda: np.ones(3, ">f8"), "dtype"),
     "strides of an array": (lambda: np.ones(3), lambda: np.ones(6)[::2], "strides: None before, (16,) now"),
-    "value": (lambda: 1, lambda: 2, "value: 1 before, 2 now"),
     "int or float": (lambda: 1, lambda: 1.0, "type: int before, float now"),
     "int or bool": (lambda: 1, lambda: True, "type: int before, bool now"),
-    "sign of zero": (lambda: 0.0, lambda: -0.0, "value: 0.0 before, -0.0 now"),
     "text": (lambda: "a", lambda: "b", "value: a before, b now"),
     "None": (lambda: None, lambda: 0, "type: NoneType before, int now"),
     "slice": (lambda: slice(1, 2), lambda: slice(1, 3), "stop: 2 before, 3 now"),
-    "scalars of NumPy": (lambda: np.float32(1), lambda: np.float32(2), "value: np.float32(1.0) before"),
+    "truth values": (lambda: True, lambda: False, "value: True before, False now"),
+    "scalars of NumPy": (lambda: np.float32(1), lambda: np.float64(1), "type: float32 before, float64 now"),
 }
 
 
@@ -93,6 +92,11 @@ def test_each_difference_is_named(name):
     first, second = key(7, old()), key(7, new())
     assert first != second
     assert difference(second, first).startswith("args[1]: ") and words in difference(second, first)
+
+
+@pytest.mark.parametrize("old, new", [(1, 2), (0.0, -0.0), (1j, 2j), (np.float32(1), np.float32(2))])
+def test_the_value_of_a_number_is_no_part_of_a_key(old, new):
+    assert key(7, old) == key(7, new)
 
 
 def test_modes_structure_and_identity_are_named():
@@ -484,3 +488,70 @@ def test_effects_happen_whenever_the_graph_runs(capsys):
         pb.autograd.grad(
             compile(lambda x: (aot.debug_print("{}", x * 2) ** 2).sum(), fallback="raise")(x), x, create_graph=True
         )
+
+
+class Plain(np.ndarray):
+    """An array of another class, which computes as arrays do."""
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.parametrize("f", [lambda x: x * 1, lambda x: np.sin(x), lambda x: x.T, lambda x: pb.exp(x)[0] + x])
+def test_results_of_arrays_of_another_class_are_tensors_like_others(f, backend):
+    compiled = pb.compile(f, backend=backend, fallback="raise")
+    for size in (1, 3):
+        x = np.arange(size * size * 1.0).reshape(size, size)
+        result = compiled(x.view(Plain))
+        assert type(result.numpy()) is np.ndarray
+        np.testing.assert_allclose(result.numpy(), np.asarray(f(pb.asarray(x))))
+
+
+@pytest.mark.parametrize("x", [np.ma.masked_array([1.0, 2.0], [0, 1]), np.asmatrix([[1.0, 2.0], [3.0, 4.0]])], ids=str)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_arrays_that_compute_in_their_own_way_are_not_compiled(x, dynamic):
+    f = lambda x: x * x
+    compiled = pb.compile(f, backend="numpy", dynamic=dynamic)
+    compiled(np.ones(x.shape))
+    with pytest.warns(UserWarning, match="runs without being compiled"):
+        result = compiled(x)
+    assert type(result) is type(x) and result.tolist() == f(x).tolist()
+    with pytest.raises(pb.aot.UnsupportedTypeError, match="how it computes"):
+        pb.compile(f, backend="numpy", fallback="raise")(x)
+
+
+@pytest.mark.parametrize("f", [lambda x: pb.layer_norm(x, [3]), lambda x: pb.std(x) * x, lambda x: pb.softmax(x, 0)])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+def test_gradients_at_arrays_of_another_byte_order(f, backend):
+    values = np.array([0.5, -1.0, 2.0])
+    swapped = pb.asarray(values.astype(values.dtype.newbyteorder())).requires_grad_()
+    plain = pb.tensor(values, requires_grad=True)
+    weights = pb.tensor([1.0, 2.0, -3.0])
+    (found,) = pb.autograd.grad((pb.compile(f, backend=backend, fallback="raise")(swapped) * weights).sum(), swapped)
+    (wanted,) = pb.autograd.grad((f(plain) * weights).sum(), plain)
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), atol=1e-14)
+
+
+def test_a_captured_tensor_that_is_only_returned_is_returned_itself():
+    kept = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    compiled = compile(lambda x: (x * 2, kept, kept[:2]), backend="numpy", fallback="raise")
+    for _ in range(2):
+        _, whole, part = compiled(pb.ones(2))
+        assert whole is kept and part._is_view() and part.tolist() == [1.0, 2.0]
+        (gradient,) = pb.autograd.grad(part.sum(), kept)
+        assert gradient.tolist() == [1.0, 1.0, 0.0]
+    alone = compile(lambda x: (x * 2, kept), backend="numpy", fallback="raise")
+    assert alone(pb.ones(2))[1] is kept and alone(pb.ones(2))[1] is kept
+    kept.requires_grad_(False)
+    assert alone(pb.ones(2))[1] is kept and not kept.requires_grad
+
+
+def test_the_flag_of_an_argument_may_be_set_unless_it_is_or_has_a_view():
+    def f(x, y):
+        return x.requires_grad_() * y
+
+    compiled = compile(f, backend="numpy", fallback="raise")
+    for _ in range(2):
+        x = pb.ones(3)
+        assert compiled(x, pb.ones(3)).requires_grad and x.requires_grad
+    for x, y in ((pb.ones(4)[:3], pb.ones(3)), ((base := pb.ones(3)), base[:])):
+        with pytest.raises(aot.AliasError, match="is a view or has views"):
+            compile(f, backend="numpy", fallback="raise")(x, y)

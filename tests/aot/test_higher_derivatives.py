@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 
@@ -56,7 +59,7 @@ def test_the_gradients_are_captured_once_for_each_set_of_tangents():
         traced.append(1)
         return (x**3).sum(), (x**2).sum()
 
-    call = compiled(f)
+    call = compiled(f, side_effects="trace")
     captured = []
     for which in ((0,), (1,), (0, 1), (0,), (0, 1)):
         x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -110,6 +113,7 @@ class Halved(pb.autograd.Function):
         return g * x * 0.5
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_formulas_of_custom_functions_draw_again_and_miss_what_was_written():
     def f(x):
         return (Halved.apply(x) * pb.random.normal(size=3)).sum()
@@ -160,3 +164,80 @@ def test_an_effect_does_not_happen_again():
         with pytest.raises(HigherOrderError, match="effects"):
             pb.autograd.grad(out, x, create_graph=True)
         assert seen == [1]
+
+
+class TwiceOne(pb.autograd.Function):
+    """A product whose formula is not that of products."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y * 2, g * x
+
+
+CONNECTED = {
+    "a view of another": lambda w: (w, w.flip(0)),
+    "computed from another": lambda w: (w, w * w),
+    "both computed": lambda w: (w * 3, (w * 3).sin()),
+    "the same": lambda w: (w * 2,) * 2,
+}
+
+
+@pytest.mark.parametrize("connected", CONNECTED.values(), ids=CONNECTED.keys())
+@pytest.mark.parametrize("given", ["arguments", "captured", "one of each"])
+def test_inputs_that_hang_together_get_the_gradients_of_custom_functions_once(connected, given):
+    def derivatives(made):
+        w = pb.tensor([0.3, -0.7, 1.9], requires_grad=True)
+        x, y = connected(w)
+        if given == "arguments":
+            result = made(lambda a, b: TwiceOne.apply(a, b) * b)(x, y)
+        elif given == "captured":
+            result = made(lambda a: TwiceOne.apply(x, y) * y * a)(pb.ones(1))
+        else:
+            result = made(lambda b: TwiceOne.apply(x, b) * b)(y)
+        (first,) = pb.autograd.grad(result.sum(), w, create_graph=True)
+        (second,) = pb.autograd.grad((first * first).sum(), w)
+        return np.stack([first.detach().numpy(), second.numpy()])
+
+    np.testing.assert_allclose(derivatives(compiled), derivatives(lambda f: f), rtol=1e-12)
+
+
+class Cubed(pb.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3 * ctx.saved_tensors[0] ** 2
+
+
+def test_threads_that_share_inputs_do_not_meet_the_histories_of_functions_that_run_again():
+    compiled = pb.compile(lambda a, b: Cubed.apply(a) * b, backend="numpy", fallback="raise")
+    leaf = pb.tensor([1.0, 2.0], requires_grad=True)
+    a = leaf * 2
+    b = a * a
+    found = []
+
+    def second():
+        for _ in range(10):
+            (first,) = pb.autograd.grad(compiled(a, b).sum(), leaf, create_graph=True)
+            found.append(pb.autograd.grad(first.sum(), leaf, retain_graph=True)[0].tolist())
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=second) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [[640.0, 5120.0]] * 30

@@ -224,3 +224,35 @@ def test_a_view_that_lost_its_history_falls_back_to_eager_code(function):
     assert view.tolist() == function(x * 1).tolist()
     with pytest.raises(pb.autograd.AutogradError, match="VIEW_CUSTOM"):
         view.sum().backward()
+
+
+BROADCASTS = {
+    "sum": lambda s: np.ones(5) + s,
+    "copy": lambda s: pb.broadcast_to(s, (2, 3)).clone(),
+    "rows": lambda s: pb.broadcast_to(s * np.arange(3.0), (2, 3)).clone(),
+    "columns": lambda s: pb.broadcast_to((s * np.arange(2.0))[:, None], (2, 3)).clone(),
+    "written": lambda s: pb.zeros(3).copy_(s) * s,
+    "expanded": lambda s: s.expand(4).contiguous() * s,
+}
+
+
+@pytest.mark.parametrize("transform", [pb.func.jacfwd, pb.func.jacrev, lambda f: pb.func.jacfwd(pb.func.jacfwd(f))])
+@pytest.mark.parametrize("name", BROADCASTS)
+def test_a_copy_of_what_is_repeated_needs_no_values(name, transform):
+    s = pb.tensor(1.5)
+    jacobian = transform(BROADCASTS[name])
+    given = pb.compile(jacobian, fallback="raise")(s)
+    np.testing.assert_allclose(given.numpy(), jacobian(s).numpy())
+
+
+@pytest.mark.parametrize("function", [lambda x: pb.quantile(x, x[0]), lambda x: x[x[0].astype(int) :]])
+def test_a_value_that_the_package_itself_asks_for_is_told_as_such(function):
+    with pytest.raises(pb.aot.ConcretizationError, match="inside of Pullback"):
+        pb.compile(function, fallback="raise")(pb.ones(3))
+
+
+@pytest.mark.parametrize("function", [lambda x: x.item(), lambda x: np.asarray(x), lambda x: 1 if x else 2])
+def test_a_value_that_the_line_asks_for_is_its_own(function):
+    with pytest.raises(pb.aot.ConcretizationError) as raised:
+        pb.compile(function, fallback="raise")(pb.ones(1))
+    assert "inside of Pullback" not in str(raised.value)

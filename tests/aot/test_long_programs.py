@@ -7,7 +7,7 @@ import pytest
 
 import pullback as pb
 from pullback.compiler.native import compile_native
-from pullback.graph.rerolling import reroll
+from pullback.graph.reroll import reroll
 
 HAS_LLVM = importlib.util.find_spec("llvmlite") is not None
 BACKENDS = ["numpy", pytest.param("llvm", marks=pytest.mark.skipif(not HAS_LLVM, reason="needs llvmlite"))]
@@ -238,13 +238,13 @@ def test_the_size_of_a_rolled_graph_does_not_depend_on_the_number_of_steps(funct
 
 @pytest.mark.skipif(not HAS_LLVM, reason="needs llvmlite")
 def test_what_a_rolled_loop_keeps_lies_in_one_block_though_steps_stand_beside_it():
-    from pullback.compiler.llvm.bodies import native_items
-    from pullback.compiler.llvm.compiled import PASSES
+    from pullback.compiler.items.flow import cut_segments, native_items
+    from pullback.compiler.pipeline import NATIVE
 
     compiled = pb.compile(pb.func.grad_and_value(lstm, (0, 1)), backend="llvm", fallback="raise")
     compiled(*PROGRAMS["lstm"][1])
     program = compiled.graph()
-    for each in PASSES[: [each.__name__ for each in PASSES].index("segmented")]:
+    for each in NATIVE[: NATIVE.index(cut_segments)]:
         program = each(program)
     first = next(node for node in program.nodes if node.op == "scan")
     accesses, _ = native_items(program)

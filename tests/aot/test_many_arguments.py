@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.aot._leaves import overlapping, touching
+from pullback.aot._trace.leaves import overlapping, touching
 
 
 def views(seed):
@@ -37,8 +37,8 @@ def test_arrays_that_own_their_memory_are_not_compared(monkeypatch):
     def refuse(*_):
         raise AssertionError("compared")
 
-    monkeypatch.setattr("pullback.aot._leaves.overlap", refuse)
-    monkeypatch.setattr("pullback.aot._leaves.byte_bounds", refuse)
+    monkeypatch.setattr("pullback.aot._trace.leaves.overlap", refuse)
+    monkeypatch.setattr("pullback.aot._trace.leaves.byte_bounds", refuse)
     assert list(touching([np.zeros(3) for _ in range(5)])) == []
 
 

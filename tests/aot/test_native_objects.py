@@ -13,12 +13,13 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
 from pullback._compile import compile
-from pullback.aot import _sinks
-from pullback.aot._fast_call import MISS
-from pullback.autograd._accumulate import AccumulateGrad, accumulator_of, accumulators_of
-from pullback.compiler.llvm import layouts, slots
+from pullback.aot._call import accumulators as _sinks
+from pullback.aot._call.fast_call import MISS
+from pullback.compiler.machine import structs
+from pullback.compiler.machine import structs as slots
 from pullback.core.state import next_stamp
 from pullback.errors import InternalError
+from pullback.tape.accumulate import AccumulateGrad, accumulator_of, accumulators_of
 from pullback.tensors.tensor import Leaf, Tensor
 
 
@@ -122,7 +123,7 @@ def test_python_makes_accumulators_until_there_were_many(monkeypatch):
 
 
 def test_python_goes_on_if_native_code_can_not_be_made(monkeypatch):
-    monkeypatch.setattr(layouts, "are_as_expected", lambda: False)
+    monkeypatch.setattr(structs, "are_as_expected", lambda: False)
     assert _sinks.native_or_not() is accumulators_of
     monkeypatch.setattr(_sinks, "makers", [])
     assert _sinks.native_or_not() is accumulators_of
@@ -185,7 +186,7 @@ def test_results_are_freed_with_their_tensors():
 
 
 def test_the_portable_way_makes_tensors_in_python(monkeypatch):
-    monkeypatch.setattr(layouts, "are_as_expected", lambda: False)
+    monkeypatch.setattr(structs, "are_as_expected", lambda: False)
     x, y = leaf(), leaf()
     call = shortened(lambda x, y: (x * y).sum(), x, y)
     assert "Tensor()" in call.source and "sinks" not in call.source

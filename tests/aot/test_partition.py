@@ -261,3 +261,19 @@ def test_halves_of_a_traced_function_give_its_gradient(way):
     np.testing.assert_array_equal(value, f(*tensors).detach().numpy())
     for got, tensor in zip(gradients, tensors, strict=True):
         np.testing.assert_array_equal(got, tensor.grad.numpy())
+
+
+def test_backward_may_reuse_what_only_it_holds():
+    def f(x, w):
+        hidden = pb.sin(x * w)
+        returned = pb.exp(hidden)
+        return returned, pb.cos(hidden) * returned
+
+    x, w = (pb.tensor(np.arange(1.0, 4.0), requires_grad=True) for _ in range(2))
+    joint = pb.aot.joint_graph(f, x, w)
+    split = pb.aot.partition(joint)
+    held = {id(value) for value in (*split.forward.inputs, *split.forward.outputs[: joint.num_forward_outputs])}
+    crossing = split.forward.outputs[len(split.forward.outputs) - len(split.saved) :]
+    assert any(each.is_donated for each in split.saved)
+    for each, value in zip(split.saved, crossing, strict=True):
+        assert not (each.is_donated and id(value) in held)

@@ -8,8 +8,7 @@ import pytest
 import pullback as pb
 from pullback.aot import PartitionError, joint_graph, partition
 from pullback.aot._partition import partition as split
-from pullback.aot._partition_cost import measured_seconds
-from pullback.aot._partition_knapsack import keep_best
+from pullback.aot._partition.budget import keep_best, measured_seconds
 
 UNIT = 8 * 8 * 8
 

@@ -1,4 +1,4 @@
-"""The classes of operators: every declared one has a class, and those everybody knows have the right one."""
+"""What computing an operator again costs: declarations say it, or it follows from what kind of operator it is."""
 
 import pkgutil
 import sys
@@ -6,24 +6,25 @@ from importlib import import_module
 
 import pytest
 
-from pullback.aot._op_classes import _BEARABLE_NAMES, _CHEAP_NAMES, _POINTWISE_NAMES, is_denied, is_fusible, op_class
+from pullback.aot._partition.bans import is_denied, is_fusible, is_recomputable, recompute_of
 from pullback.declare.op import Op, registry
 from pullback.graph.ir import Node
 
 EXPECTED = {
-    "pointwise": ["sin", "add", "where", "relu", "_astype", "masked_fill"],
-    "view": ["permute_dims", "broadcast_to", "_basic_index", "_reshape"],
-    "cheap": ["sum", "mean", "var", "amax", "_index", "_concat", "triu", "softmax"],
-    "random": ["_draw"],
-    "heavy": ["matmul", "einsum", "_convolve", "cumsum", "_argsort"],
-}
+    "free": [
+        "sin", "add", "where", "relu", "_astype", "masked_fill", "permute_dims", "broadcast_to", "_basic_index",
+        "_reshape", "sum", "mean", "var", "amax", "_index", "_concat", "triu", "softmax",
+    ],
+    "bearable": ["cumsum", "special.gamma", "_index_add"],
+    "never": ["matmul", "einsum", "_convolve", "_argsort", "_draw", "_linalg_solve", "_fft_c2c"],
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True, scope="module")
 def every_family():
     """Some families are loaded when they are first used."""
-    for module in pkgutil.iter_modules(sys.modules["pullback.ops"].__path__):
-        import_module(f"pullback.ops.{module.name}")
+    for module in pkgutil.walk_packages(sys.modules["pullback.operators"].__path__, "pullback.operators."):
+        import_module(module.name)
 
 
 def node(target, op=""):
@@ -32,21 +33,23 @@ def node(target, op=""):
 
 @pytest.mark.parametrize("kind", EXPECTED)
 def test_well_known_operators(kind):
-    assert {name: op_class(node(registry[name])) for name in EXPECTED[kind]} == dict.fromkeys(EXPECTED[kind], kind)
+    found = {name: recompute_of(node(registry[name])) for name in EXPECTED[kind]}
+    assert found == dict.fromkeys(EXPECTED[kind], kind)
 
 
 def test_kinds_of_nodes_that_are_no_operators():
-    kinds = {op: op_class(node(None, op)) for op in ("constant", "update", "cond", "scan", "while_loop")}
-    assert kinds == {"constant": "cheap", "update": "cheap", "cond": "heavy", "scan": "heavy", "while_loop": "heavy"}
-
-
-def test_every_name_in_the_tables_is_an_operator():
-    assert set(registry) >= _CHEAP_NAMES | _POINTWISE_NAMES | _BEARABLE_NAMES
+    kinds = {op: recompute_of(node(None, op)) for op in ("constant", "update", "cond", "scan", "while_loop")}
+    assert kinds == {"constant": "free", "update": "free", "cond": "never", "scan": "never", "while_loop": "never"}
 
 
 def test_custom_operators_are_heavy():
     op = Op("acme::f", lambda x: x, ("x",), family="custom", table={})
-    assert op_class(node(op)) == "heavy" and is_denied(node(op))
+    assert is_denied(node(op)) and not is_fusible(node(registry["sin"]), node(op))
+
+
+def test_a_custom_operator_that_may_run_again_is_a_barrier_for_fusion():
+    op = Op("acme::f", lambda x: x, ("x",), family="custom", table={}, recompute="free")
+    assert is_recomputable(node(op)) and not is_fusible(node(registry["sin"]), node(op))
 
 
 def test_fusing():

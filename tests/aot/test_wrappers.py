@@ -217,3 +217,153 @@ def test_control_flow_on_payloads_is_eager_where_it_is_not_traced() -> None:
     with pytest.warns(UserWarning, match="plain tensors only"):
         got = pb.compile(choose)(two(A, B), pb.tensor(Y))
     assert contents(got) == contents(two(A, B) * 2)
+
+
+# Gradients that nobody gave.
+
+SCALARS = {
+    "product": lambda x: (x * x).sum(),
+    "linear": lambda x: (x * 2).sum(),
+    "sum": lambda x: x.sum(),
+    "slice": lambda x: x[1:].sum(),
+    "exp": lambda x: pb.exp(x).mean(),
+    "concat": lambda x: pb.concatenate([x, x]).sum(),
+    "index": lambda x: (x * x)[1],
+}
+
+
+@VARIANT
+@pytest.mark.parametrize("f", SCALARS.values(), ids=SCALARS.keys())
+def test_the_first_gradient_of_a_payload_is_one(f: Any, variant: str) -> None:
+    parts = []
+    for values in (A, B):
+        x = pb.tensor(values, requires_grad=True)
+        f(x).backward()
+        parts.append(x.grad.tolist())
+    for g in (f, VARIANTS[variant](f)):
+        x = leaf(two(A, B, tag="tag"))
+        g(x).backward()
+        assert contents(x.grad)[:2] == ("TwoPart", "tag")
+        np.testing.assert_allclose([x.grad._data.a, x.grad._data.b], parts, rtol=1e-12)
+    gradient = pb.func.grad(f)(two(A, B))._data
+    np.testing.assert_allclose([gradient.a, gradient.b], parts, rtol=1e-12)
+
+
+@VARIANT
+def test_a_part_of_a_compiled_call_may_be_reduced_outside(variant: str) -> None:
+    x = leaf(two(A, B))
+    VARIANTS[variant](lambda x: x * x)(x).sum().backward()
+    assert contents(x.grad) == contents(two([2.0, 4.0, 6.0], [8.0, 10.0, 12.0]))
+
+
+def test_a_class_may_make_its_gradients_itself() -> None:
+    class Certain(TwoPart):
+        def ones(self, shape: Any, dtype: Any) -> Any:
+            return Certain(np.ones(shape, dtype), np.zeros(shape, dtype))
+
+    x = leaf(two(A, B, Certain))
+    (x * x).sum().backward()
+    assert contents(x.grad._data.a) == contents(np.array([2.0, 4.0, 6.0]))
+    assert contents(x.grad._data.b) == contents(np.zeros(3))
+
+
+def test_unused_results_of_a_function_have_zeros_of_their_kind() -> None:
+    arrived = []
+
+    class Both(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, first: Any, second: Any) -> Any:
+            arrived.append(contents(second))
+            return first * 2 + second * 3
+
+    x = leaf(two(A, B))
+    Both.apply(x)[0].sum().backward()
+    assert arrived == [contents(two([0.0] * 3, [0.0] * 3))]
+    assert contents(x.grad) == contents(two([2.0] * 3, [2.0] * 3))
+
+
+def test_nodes_know_that_their_values_are_payloads() -> None:
+    x = leaf(two(A, B))
+    results = [x * 2, pb.exp(x), x[1:], (x * 1).mul_(2), VARIANTS["numpy"](lambda x: x * x)(x)]
+    base = x * 1
+    base[1:].mul_(2)
+    results.append(base)
+    edges = [*((result.grad_fn, 0) for result in results), results[0].grad_fn.next_functions[0]]
+    for node, number in edges:
+        metadata = node._input_metadata[number]
+        assert metadata.is_tensor_subclass and metadata.kind is TwoPart, node
+        assert contents(metadata.zeros_like())[0] == "TwoPart"
+        assert metadata.zeros_like().shape == metadata.shape
+    plain = (pb.ones(3, requires_grad=True) * 2).grad_fn._input_metadata[0]
+    assert not plain.is_tensor_subclass and plain.kind is None and plain.zeros_like().tolist() == [0.0] * 3
+    seen = []
+    pb.func.vmap(lambda x: seen.append((x * 2).grad_fn._input_metadata[0].is_tensor_subclass) or x)(
+        pb.ones((2, 3), requires_grad=True)
+    )
+    assert seen == [False]
+
+
+# Writes in a backward pass.
+
+WRITES = {
+    "gradient": (lambda: two(Y, Y), lambda noted, g: noted.add_(g * 3)),
+    "part": (lambda: two(Y, Y), lambda noted, g: noted[1:].add_(g[1:] * 3)),
+    "constant": (lambda: two(Y, Y), lambda noted, g: noted.mul_(2)),
+    "plain": (lambda: pb.tensor(Y), lambda noted, g: noted.mul_(2)),
+}
+
+
+@VARIANT
+@pytest.mark.parametrize("make, write", WRITES.values(), ids=WRITES.keys())
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_what_a_backward_pass_writes_arrives(variant: str, make: Any, write: Any, is_wrapped: bool) -> None:
+    class Noting(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any, noted: Any) -> Any:
+            ctx.noted = noted
+            return x * y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            with pb.no_grad():
+                write(ctx.noted, g)
+            return g * 2, None, None
+
+    def left_by(f: Any) -> Any:
+        x, y = (two(A, B), pb.tensor(Y)) if is_wrapped else (pb.tensor(A), two(Y, Y))
+        noted = make()
+        for _ in range(2):
+            f(leaf(x), y, noted).sum().backward()
+        return contents(noted), noted._version, contents(x.grad)
+
+    assert left_by(VARIANTS[variant](lambda x, y, noted: Noting.apply(x, y, noted))) == left_by(Noting.apply)
+
+
+ZEROS = {
+    "materialized": lambda x, u: pb.autograd.grad((x * x).sum(), [x, u], materialize_grads=True)[1],
+    "func.grad": lambda x, u: pb.func.grad(lambda u: (x * x).sum())(u),
+    "func.jvp": lambda x, u: pb.func.jvp(lambda u: x * x, (u.detach(),), (x.detach(),))[1],
+    "functional.vjp": lambda x, u: pb.autograd.functional.vjp(lambda u: (x.detach() * 2).sum() + 0 * u.sum(), u)[1],
+}
+
+
+@pytest.mark.parametrize("made", ZEROS.values(), ids=ZEROS.keys())
+def test_derivatives_that_are_zero_are_payloads(made: Any) -> None:
+    zeros = made(leaf(two(A, B)), leaf(two(B, A)))
+    assert contents(zeros) == contents(two([0.0] * 3, [0.0] * 3))
+
+
+def test_a_traced_graph_makes_each_result_of_its_own_arrays_also_behind_written_inputs():
+    def f(x, y):
+        x.mul_(y)
+        return x * 3, y + 1, x - y
+
+    def given():
+        return two(A, B), two(B, A)
+
+    outs, _ = aot.trace(f, *given()).eval(*given())
+    assert [contents(each) for each in outs] == [contents(each) for each in f(*given())]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.autograd._function_rules import backward_of, batching_rule, check_batched_result
 from pullback.autograd.function import Function, InplaceFunction, once_differentiable
 from pullback.errors import AutogradError
+from pullback.tape.function.rules import backward_of, batching_rule, check_batched_result
 from pullback.testing import assert_close
 
 grad = pb.autograd.grad
@@ -589,3 +589,168 @@ def test_jvp_returns_one_tangent_per_output():
 
     with pytest.raises(RuntimeError, match="invalid number"):
         pb.func.jvp(Short.apply, (constant([1.0]),), (constant([1.0]),))
+
+
+# What is kept, and for how long
+
+
+def memory(tensor):
+    array = tensor._data
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return weakref.ref(array)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one output", "two outputs"])
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("hooked", [False, True])
+def test_boxed_gradients_are_freed_when_backward_empties_the_list(several, create_graph, hooked):
+    alive = []
+
+    class Doubled(pb.autograd.Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx, x):
+            return (x * 2, x * 2) if several else x * 2
+
+        @staticmethod
+        def backward(ctx, grads):
+            watched = [reference for g in grads for reference in (weakref.ref(g), memory(g))]
+            result = sum(g.sum() for g in grads) * pb.ones(3)
+            grads.clear()
+            if not create_graph:  # what is recorded may read them again
+                alive.extend(reference() is not None for reference in watched)
+            return result
+
+    x = pb.ones(3, requires_grad=True)
+    results = Doubled.apply(x)
+    results = results if several else (results,)
+    for result in results:
+        if hooked:
+            result.register_hook(lambda g: g * 1)
+    sum(pb.exp(result).sum() for result in results).backward(create_graph=create_graph)
+    assert not any(alive)
+    assert x.grad is not None
+
+
+def test_boxed_gradients_may_be_passed_on_and_are_seen_by_hooks_of_the_node():
+    class Same(pb.autograd.Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grads):
+            return grads.pop()
+
+    x, seen = pb.ones(3, requires_grad=True), []
+    y = Same.apply(x)
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.extend((inputs[0].tolist(), outputs[0].tolist())))
+    (y * 3).sum().backward()
+    assert seen == [[3.0] * 3] * 2
+    assert x.grad.tolist() == [3.0] * 3
+    assert pb.compile(lambda x: pb.autograd.grad((Same.apply(x) * 3).sum(), x))(x)[0].tolist() == [3.0] * 3
+
+
+@pytest.mark.parametrize("clears", [False, True])
+def test_raw_saved_tensors_are_gone_after_release(clears):
+    class Square(pb.autograd.Function):
+        clear_saved_tensors_on_access = clears
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * x * g
+
+    y = Square.apply(pb.ones(3, requires_grad=True))
+    assert len(y.grad_fn._raw_saved_tensors) == 1
+    y.sum().backward()
+    with pytest.raises(pb.AutogradError) as caught:
+        _ = y.grad_fn._raw_saved_tensors
+    assert caught.value.code == "SECOND_BACKWARD"
+
+
+@pytest.mark.parametrize("ending", ["early stop", "error in setup_context", "error in pack hook"])
+def test_an_output_that_is_to_be_saved_is_freed_where_the_call_does_not_end(ending):
+    outputs = []
+
+    class Exp(pb.autograd.Function):
+        @staticmethod
+        def forward(x):
+            out = pb.exp(x)
+            outputs.append(weakref.ref(out))
+            return out
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+            if ending == "error in setup_context":
+                raise KeyError(ending)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    def refuse(tensor):
+        raise KeyError(ending)
+
+    x = pb.ones(3, requires_grad=True)
+    gc.disable()
+    try:
+        if ending == "early stop":
+            pb.checkpoint(Exp.apply, x).sum().backward()
+        elif ending == "error in setup_context":
+            with pytest.raises(KeyError):
+                Exp.apply(x)
+        else:
+            with pytest.raises(KeyError), pb.autograd.graph.saved_tensors_hooks(refuse, lambda t: t):
+                Exp.apply(x)
+        assert [reference() for reference in outputs if reference() is not None] == []
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("materialize", [None, True, False])
+def test_gradients_of_outputs_that_take_none_are_zeros_unless_said_otherwise(materialize):
+    arrived = []
+
+    class Halves(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            if materialize is not None:
+                ctx._materialize_non_diff_grads = materialize
+            constant = x * 3
+            ctx.mark_non_differentiable(constant)
+            return x * 2, x > 0, constant, x * 4
+
+        @staticmethod
+        def backward(ctx, *grads):
+            arrived.extend(None if g is None else g.tolist() for g in grads)
+            return grads[0] * 2
+
+    Halves.apply(leaf([1.0, 2.0]))[0].sum().backward()
+    constant = [[False, False], [0.0, 0.0]] if materialize in (None, True) else [None, None]
+    assert arrived == [[1.0, 1.0], *constant, [0.0, 0.0]]
+
+
+def test_apply_of_a_node_runs_backward():
+    class Double(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 2 + y * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2, g * 3
+
+    node = Double.apply(leaf([1.0]), leaf([1.0])).grad_fn
+    assert [g.item() for g in node.apply(pb.ones(1))] == [2.0, 3.0]
+    assert [g.item() for g in node(pb.ones(1))] == [2.0, 3.0]

@@ -226,3 +226,23 @@ def test_the_dtype_of_inputs_and_outputs_is_kept():
     x = x3().astype(pb.float32)
     assert functional.vjp(lambda v: v * 2, x, pb.ones(3))[1].dtype == np.float32
     assert functional.jvp(lambda v: v * 2, x, pb.ones(3, dtype=np.float32))[1].dtype == np.float32
+
+
+LINEAR = {
+    "hessian": lambda f, x: pb.autograd.functional.hessian(f, x, strict=True),
+    "hvp": lambda f, x: pb.autograd.functional.hvp(f, x, pb.ones(2), strict=True),
+    "vhp": lambda f, x: pb.autograd.functional.vhp(f, x, pb.ones(2), strict=True),
+}
+
+
+@pytest.mark.parametrize("call", LINEAR.values(), ids=LINEAR.keys())
+def test_strict_says_that_the_slope_is_constant_and_not_the_function(call):
+    with pytest.raises(RuntimeError, match="jacobian of the user-provided function with respect to input 0 is indep"):
+        call(lambda x: (x * 2).sum(), pb.ones(2))
+    with pytest.raises(RuntimeError, match="Output 0 of the user-provided function does not require gradients"):
+        call(lambda x: pb.tensor(1.0), pb.ones(2))
+
+
+def test_strict_names_the_jacobian_that_does_not_depend_on_the_input():
+    with pytest.raises(RuntimeError, match="The jacobian of the user-provided function is independent of input 0"):
+        pb.autograd.functional.jacobian(lambda x: x * 2, pb.ones(2), strict=True, create_graph=True)

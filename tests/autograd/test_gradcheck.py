@@ -7,8 +7,8 @@ import pytest
 
 import pullback as pb
 from pullback.autograd import gradcheck, gradgradcheck
-from pullback.autograd._sparse import SparseGrad
 from pullback.errors import GradcheckError
+from pullback.tape.input_metadata import SparseGrad
 from pullback.testing import assert_close
 
 

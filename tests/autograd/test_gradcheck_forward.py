@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.autograd import _gradcheck_forward as forward_stages
-from pullback.autograd import _gradcheck_second_order as second_order
 from pullback.autograd import grad, gradcheck, gradgradcheck
+from pullback.autograd._gradcheck import forward as forward_stages
+from pullback.autograd._gradcheck import reverse as second_order
 from pullback.errors import GradcheckError
 
 X = [0.3, -1.2, 2.0]

@@ -71,6 +71,7 @@ def test_backward_into_an_interior_tensor_does_not_run_its_node():
     assert x.grad.tolist() == [4.0]
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_a_value_that_serves_no_wanted_gradient_may_be_overwritten():
     x, y = leaf([2.0]), leaf([5.0])
     a, b = x * 1.0, y * 1.0
@@ -304,6 +305,7 @@ def test_retain_grad_moves_at_once_when_the_view_itself_is_written():
     assert v.grad.tolist() == [1.0]
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_interleaved_operands_are_checked_and_not_copied():
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
     b = x * 1.0
@@ -346,3 +348,40 @@ def test_a_reshape_of_an_inference_tensor_that_has_to_copy_is_an_ordinary_tensor
     assert not copied.is_inference() and copied._version == 0
     with pb.inference_mode():
         assert rows.reshape((8,)).is_inference()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("view", [lambda x: x.unsqueeze(0), lambda x: x[None, ...], lambda x: x.reshape(1)])
+def test_gradients_of_an_inference_leaf_have_a_history_if_one_is_made(view, count):
+    """However often the leaf is named: a view's gradient is a part of what the caller gave, which requires grad."""
+    with pb.inference_mode():
+        x = pb.tensor(-0.17, requires_grad=True)
+    y = view(x)
+    firsts = pb.autograd.grad(y, [x] * count, y, create_graph=True)
+    assert [g.requires_grad for g in firsts] == [True] * count
+    assert not any(g.is_inference() for g in firsts)
+    (second,) = pb.autograd.grad(sum(firsts), x)
+    assert second.item() == count
+
+
+@pytest.mark.parametrize("f", [lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a @ b])
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_saved_leaf_that_does_not_require_grad_any_more_gives_gradients_no_history(f, moved):
+    a, b = leaf([1.0, 2.0]), leaf([2.0, 3.0])
+    y = f(a, b)
+    if moved:
+        b.data = constant([5.0, 6.0])
+    b.requires_grad_(False)
+    y.backward(pb.ones_like(y), create_graph=True)
+    assert not a.grad.requires_grad and b.grad is None
+    assert a.grad.tolist() == grad(f(a, constant([2.0, 3.0])).sum(), a)[0].tolist()
+
+
+@pytest.mark.parametrize("made", [lambda x: x, lambda x: x[:1], lambda x: x.reshape(3, 1)])
+def test_an_inference_tensor_takes_no_flag_outside_of_inference_mode_also_if_it_has_it(made):
+    with pb.inference_mode():
+        x = pb.ones(3).requires_grad_()
+    y = made(x)
+    assert y.is_inference() and y.requires_grad
+    with raises("INFERENCE_FLAG"):
+        y.requires_grad_()

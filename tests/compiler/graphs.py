@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-import tests.ops.declared  # noqa: F401  every family of operators is loaded
+import tests.operators.declared  # noqa: F401  every family of operators is loaded
 from pullback.declare.op import registry
 from pullback.declare.samples import samples_of
-from pullback.graph.ir import Program
-from pullback.graph.types import type_of
+from pullback.graph.descriptors import PlainAOTInput, PlainAOTOutput
+from pullback.graph.ir import Program, type_of
 from pullback.payloads.evaluate import evaluate
 
 
@@ -30,7 +30,7 @@ def one_node(op, operands, params):
     values, arrays = [], []
     for x in operands:
         if isinstance(x, np.ndarray):
-            values.append(program.add_input(type_of(x), f"args[{len(arrays)}]"))
+            values.append(program.add_input(type_of(x), PlainAOTInput(len(arrays))))
             arrays.append(x)
         else:
             values.append(x)
@@ -38,7 +38,7 @@ def one_node(op, operands, params):
         expected = listed(evaluate(op, operands, params))
     node = program.add(op, values, params, [type_of(x) for x in expected])
     for number, value in enumerate(node.results):
-        program.add_output(value, f"output[{number}]")
+        program.add_output(value, PlainAOTOutput(number))
     return program, arrays, expected
 
 
@@ -50,10 +50,9 @@ class Builder:
         self.arrays = {}
         self.inputs = [self.input(x) for x in arrays]
 
-    def input(self, array, desc=None):
+    def input(self, array):
         """A new input with an example of it."""
-        desc = desc or f"args[{len(self.program.inputs)}]"
-        value = self.program.add_input(type_of(array), desc)
+        value = self.program.add_input(type_of(array), PlainAOTInput(len(self.program.inputs)))
         self.arrays[value] = array
         return value
 
@@ -67,7 +66,9 @@ class Builder:
         return node.result if len(node.results) == 1 else node.results
 
     def constant(self, array):
-        """A constant."""
+        """A constant, which nobody may write."""
+        array = array.view()
+        array.flags.writeable = False
         node = self.program.add("constant", (), {"value": array}, [type_of(array)])
         self.arrays[node.result] = array
         return node.result
@@ -86,7 +87,7 @@ class Builder:
     def output(self, *values):
         """Outputs, in this order."""
         for value in values:
-            self.program.add_output(value, f"output[{len(self.program.outputs)}]")
+            self.program.add_output(value, PlainAOTOutput(len(self.program.outputs)))
         return self.program
 
     def expected(self):

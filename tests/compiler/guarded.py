@@ -12,7 +12,8 @@ import warnings
 
 import numpy as np
 
-from pullback.compiler.llvm import compile_llvm, layouts, native_call
+from pullback.compiler.llvm import compile_llvm
+from pullback.compiler.machine import entry, structs
 from tests.compiler.random_native import Generator, agrees, has_singles, is_stable
 
 PAGE = mmap.PAGESIZE
@@ -48,11 +49,15 @@ def guarded(array, at_end):
 
 def check(seed):
     """Run one graph on guarded inputs, results and arena; do the results agree?"""
+    return check_graph(Generator(np.random.default_rng(seed), 3 + seed % 12).b, seed)
+
+
+def check_graph(b, seed):
+    """The same for a graph that was made."""
     at_end = bool(seed % 2)
-    plain = native_call.empty_like_type
-    native_call.new_result = lambda type_: guarded(plain(type_), at_end)
-    native_call.new_arena = lambda nbytes: guarded_bytes(-(-nbytes // 64) * 64, at_end)
-    b = Generator(np.random.default_rng(seed), 3 + seed % 12).b
+    plain = entry.empty_like_type
+    entry.new_result = lambda type_: guarded(plain(type_), at_end)
+    entry.new_arena = lambda nbytes: guarded_bytes(-(-nbytes // 64) * 64, at_end)
     arrays = [guarded(b.arrays[value], at_end) for value in b.program.inputs]
     made = compile_llvm(b.program, portable=seed % 3 == 0, effort=0)
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -66,7 +71,7 @@ def check(seed):
 
 def main():
     first, last = int(sys.argv[1]), int(sys.argv[2])
-    layouts.are_as_expected = lambda: False  # ctypes calls, so that results are made here
+    structs.are_as_expected = lambda: False  # ctypes calls, so that results are made here
     wrong = [seed for seed in range(first, last) if not check(seed)]
     print(f"{last - first} graphs on guarded memory, wrong: {wrong}")
     return 1 if wrong else 0

@@ -7,10 +7,10 @@ import pytest
 
 import pullback as pb
 from pullback.compiler.llvm import compile_llvm
-from pullback.compiler.llvm.driver import all_commands
-from pullback.compiler.passes.assemble import assemble
+from pullback.compiler.passes.assemble import sums_to_writes
+from pullback.compiler.plan.plan import all_commands
 from pullback.declare.op import registry
-from pullback.declare.steps import ViewStep
+from pullback.declare.views import ViewStep
 from pullback.graph.interpret import evaluate
 from pullback.graph.rewrite import dce
 from tests.compiler.graphs import Builder
@@ -34,7 +34,7 @@ def added(b, values):
 def agree(b, graph, rtol=0.0):
     """Assembled or not, by NumPy and in native code, the results are the same."""
     arrays = [b.arrays[x] for x in b.program.inputs]
-    ways = [evaluate(graph, list(arrays)), evaluate(assemble(graph), list(arrays))]
+    ways = [evaluate(graph, list(arrays)), evaluate(sums_to_writes(graph), list(arrays))]
     for results in (*ways, compile_llvm(graph, effort=0).flat(*arrays)):
         for got, expected in zip(results, b.expected(), strict=True):
             np.testing.assert_allclose(got, expected, rtol=rtol)
@@ -48,7 +48,7 @@ def launches(graph):
 def test_columns_are_joined_with_zeros_in_the_gaps():
     b = Builder(*[np.arange(5.0) + k for k in range(3)])
     graph = b.output(added(b, [placed(b, x, (..., k), (5, 7)) for x, k in zip(b.inputs, (5, 0, 2), strict=True)]))
-    (join,) = [node for node in assemble(graph).nodes if node.op == "_concat"]
+    (join,) = [node for node in sums_to_writes(graph).nodes if node.op == "_concat"]
     assert [x.type.shape for x in join.operands] == [(5, 1), (5, 1), (5, 1), (5, 2), (5, 1), (5, 1)]
     agree(b, graph)
 
@@ -57,7 +57,7 @@ def test_rows_are_joined_and_what_is_as_large_as_the_whole_is_added():
     b = Builder(*[np.arange(3.0) + k for k in range(3)], np.ones((4, 3)))
     rows = [placed(b, x, (k, ...), (4, 3)) for k, x in enumerate(b.inputs[:3])]
     graph = b.output(added(b, [rows[0], rows[1], b.inputs[3], rows[2]]))
-    assert count(assemble(graph), "_concat") == 1
+    assert count(sums_to_writes(graph), "_concat") == 1
     agree(b, graph)
 
 
@@ -70,7 +70,7 @@ def test_parts_of_one_place_are_added_in_their_order():
              placed(b, x, (..., 2), (2, 3)), placed(b, y, (slice(0, 2), 1, ...), (2, 3)),
              placed(b, z, (slice(None), -2), (2, 3))]  # fmt: skip
     graph = b.output(added(b, parts))
-    assert count(dce(assemble(graph)), "_place_slice") == 0
+    assert count(dce(sums_to_writes(graph)), "_place_slice") == 0
     agree(b, graph)
 
 
@@ -79,14 +79,14 @@ def test_parts_that_lie_about_are_written_one_by_one():
     corners = [(slice(0, 2), slice(0, 2)), (slice(2, 4), slice(3, 5)), (slice(0, 2), slice(3, 5))]
     indices = [*corners, (slice(3, 1, -1), slice(0, 2))]
     graph = b.output(added(b, [placed(b, x, index, (4, 5)) for x, index in zip(b.inputs, indices, strict=True)]))
-    assert count(assemble(graph), "update") == 4
+    assert count(sums_to_writes(graph), "update") == 4
     agree(b, graph)
 
 
 def test_slices_that_overlap_are_added():
     b = Builder(*[np.arange(6.0).reshape(2, 3) + k for k in range(3)])
     graph = b.output(added(b, [placed(b, x, (slice(k, k + 2), ...), (4, 3)) for k, x in enumerate(b.inputs)]))
-    assert assemble(graph).nodes == graph.nodes
+    assert sums_to_writes(graph).nodes == graph.nodes
     agree(b, graph)
 
 
@@ -94,7 +94,7 @@ def test_sums_of_very_many_slices():
     """Found by a body of 800 operators: the parts of a sum were looked for by recursion."""
     b = Builder(np.arange(2.0))
     parts = [placed(b, b.inputs[0], (slice(2 * k, 2 * k + 2),), (4000,)) for k in range(2000)]
-    graph = assemble(b.output(added(b, parts)))
+    graph = sums_to_writes(b.output(added(b, parts)))
     (join,) = [node for node in graph.nodes if node.op == "_concat"]
     assert len(join.operands) == 2000
     np.testing.assert_array_equal(evaluate(graph, [np.arange(2.0)])[0], b.expected()[0])

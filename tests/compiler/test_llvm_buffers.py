@@ -9,7 +9,7 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 from numpy._core.multiarray import get_handler_name
 
-from pullback.compiler.llvm import buffers
+from pullback.compiler.machine import buffers
 
 LENGTH = 100_000
 add = buffers.reusing(np.add)

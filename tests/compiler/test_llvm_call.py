@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
+import platform
+import sys
 import warnings
 
 import numpy as np
@@ -13,11 +17,14 @@ import pullback as pb
 from pullback import _compile
 from pullback.aot import AOTError
 from pullback.compiler import native
-from pullback.compiler.llvm import compile_llvm, entry, jit, layouts, machine_code
+from pullback.compiler.llvm import compile_llvm
+from pullback.compiler.machine import entry as machine_code
+from pullback.compiler.machine import jit, objects, structs
 from tests.compiler.graphs import Builder
 from tests.compiler.random_native import Generator
 
 RANDOM = np.random.default_rng(11)
+CAN_LINK = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def chain(factor):
@@ -100,6 +107,20 @@ def test_the_short_way_of_a_call_has_no_guards_of_python_for_arrays():
     assert f.cache_info()[:2] == (1, 1)
 
 
+@pytest.mark.parametrize("char", "dfil?")
+def test_a_pickled_array_is_called_as_any_other(char):
+    usual = (np.arange(43) % 3).astype(char)
+    x = pickle.loads(pickle.dumps(usual))
+    assert x.dtype is not usual.dtype
+    f = pb.compile(lambda x: x * 2 + 1, fallback="raise", backend="llvm")
+    f(x)
+    (call,) = f._calls
+    assert ".shape" not in call.source
+    for each in (x, usual, x, usual):
+        np.testing.assert_array_equal(f(each).numpy(), 2 * usual + 1)
+    assert f.cache_info()[:2] == (4, 1)
+
+
 UNLIKE = {
     "shape": lambda x: np.concatenate([x, x]),
     "dtype": lambda x: x.astype(np.float32),
@@ -149,7 +170,7 @@ def test_saved_inputs_do_not_come_back_from_native_code():
 
 
 def test_without_the_entry_python_guards(monkeypatch):
-    monkeypatch.setattr(layouts, "are_as_expected", lambda: False)
+    monkeypatch.setattr(structs, "are_as_expected", lambda: False)
     f = pb.compile(lambda x: pb.asarray(x) * 3, fallback="raise", backend="llvm")
     x = np.arange(4.0)
     f(x), f(x)
@@ -162,7 +183,9 @@ def test_the_entry_of_a_process_that_computes_much_is_made_well():
     x = np.arange(7.0)
     for _ in range(machine_code._MOST_CALLS + 5):
         f(x)
-    assert entry._kept[-1].meth == entry._entry_address(machine_code.GOOD)
+    good, quick = (jit.load_c("entry", ("entry",), effort)[0] for effort in (machine_code.GOOD, machine_code.QUICK))
+    used = [table[table.definition + 1] for table in structs._tables.values()]
+    assert good in used and quick not in used
     np.testing.assert_array_equal(f(x).numpy(), x * 0.375 + 1)
 
 
@@ -280,5 +303,59 @@ def test_the_passes_are_told_with_their_times(monkeypatch, capsys):
     monkeypatch.setenv("PULLBACK_LOG", "compile")
     pb.compile(lambda x: (x * 0.625).sum(), fallback="raise", backend="llvm")(pb.ones(9))
     told = capsys.readouterr().err
-    for what in ("capture of <lambda>", "simplification of", "pass segmented", "plan of", "effort 0", " ms"):
+    for what in ("capture of <lambda>", "simplification of", "pass cut_segments", "plan of", "effort 0", " ms"):
         assert what in told
+
+
+# Code that nobody needs any more.
+
+
+NO_RELEASE = pytest.mark.skipif(not CAN_LINK, reason="LLVM links here, and keeps everything")
+
+
+@NO_RELEASE
+def test_the_memory_of_code_is_given_back_with_the_last_function_of_it(monkeypatch):
+    monkeypatch.setattr(jit, "MOST_RECENT", 0)
+    given = []
+    munmap = objects._libc.munmap
+    monkeypatch.setattr(objects._libc, "munmap", lambda base, size: given.append(base.value) or munmap(base, size))
+    compiled = [pb.compile(lambda x: pb.sin(x) * 0.640625, fallback="raise", backend="llvm") for _ in range(2)]
+    x = np.arange(5.0)
+    found = [f(x).numpy() for f in compiled]
+    text = compiled[0].entries()[0].compiled[0][1].segments[0].text
+    name, module, _ = jit.borrow(*text, ("run",), machine_code.QUICK)
+    assert jit._known[name] is module  # one for both
+    base = module.base
+    del module, compiled[0]
+    gc.collect()
+    assert base not in given and name in jit._known
+    np.testing.assert_array_equal(compiled[0](x).numpy(), found[0])
+    compiled.clear()
+    gc.collect()
+    assert base in given and name not in jit._known
+    np.testing.assert_allclose(found[0], np.sin(x) * 0.640625, rtol=1e-14)
+
+
+def test_a_function_that_is_held_alone_holds_its_code(monkeypatch):
+    monkeypatch.setattr(jit, "MOST_RECENT", 0)
+    b = Builder(np.arange(6.0))
+    b.output(b("tanh", b("multiply", b.inputs[0], 0.6484375)))
+    call = compile_llvm(b.program).flat
+    gc.collect()
+    for _ in range(300):  # good code takes the place of quick code in between
+        np.testing.assert_allclose(call(np.arange(6.0))[0], b.expected()[0], rtol=1e-14)
+
+
+@NO_RELEASE
+def test_new_shapes_do_not_pile_up_code(monkeypatch):
+    monkeypatch.setattr(jit, "MOST_RECENT", 0)
+    gc.collect()
+    before = len(jit._known), len(structs._tables)
+    for length in range(2, 12):
+        f = pb.compile(lambda x: pb.cos(x) * 0.65625, fallback="raise", backend="llvm")
+        x = pb.tensor(np.linspace(0, 1, length), requires_grad=True)
+        f(x).sum().backward()
+        np.testing.assert_allclose(x.grad.numpy(), -np.sin(x.detach().numpy()) * 0.65625, rtol=1e-13)
+        del f, x
+    gc.collect()
+    assert (len(jit._known), len(structs._tables)) == before

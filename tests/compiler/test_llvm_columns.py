@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
-from pullback.compiler import threads
-from pullback.compiler.llvm.build import Launch
-from pullback.compiler.llvm.columns import SHORT_ROW
-from pullback.compiler.llvm.tile_parts import Tiled
+from pullback.compiler.plan.columns import SHORT_ROW
+from pullback.compiler.plan.launches import Launch
+from pullback.compiler.plan.tiles import Tiled
+from pullback.core import threads
 from tests.compiler.graphs import Builder
 from tests.compiler.native import run
 

@@ -12,10 +12,10 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 import pullback as pb
 from pullback.compiler.llvm import compile_llvm
 from pullback.declare.op import registry
-from pullback.declare.steps import ViewStep
+from pullback.declare.views import ViewStep
 from pullback.func import grad_and_value
 from pullback.graph.interpret import evaluate
-from pullback.graph.types import array_type, type_of
+from pullback.graph.ir import array_type, type_of
 from tests.compiler.graphs import Builder
 
 RANDOM = np.random.default_rng(6)
@@ -176,6 +176,25 @@ def test_loops_and_branches():
     compiled = pb.compile(halved, backend="llvm", fallback="raise")
     np.testing.assert_allclose(compiled(x, 0).numpy(), halved(x, 0).numpy(), rtol=1e-13)
     assert compiled.explain(x, 0).data["left_to_numpy"] == []
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 513, 5000])
+@pytest.mark.parametrize("write", [
+    lambda z: z.imag.mul_(2), lambda z: z.real.add_(z.imag), lambda z: z[1:].imag.mul_(3),
+    lambda z: z.imag[::2].fill_(4), lambda z: pb.view_as_real(z).mul_(2), lambda z: pb.view_as_real(z)[..., 1].zero_(),
+    lambda z: z[::-1].copy_(z.real.clone()), lambda z: z.real.copy_(z.imag.clone()),
+])  # fmt: skip
+def test_a_write_to_the_parts_of_complex_numbers(write, n):
+    def function(z):
+        z = z * 1
+        write(z)
+        return z
+
+    array = complexes(n)
+    for backend in ("llvm", "numpy"):
+        compiled = pb.compile(function, backend=backend, fallback="raise")
+        for _ in range(2):
+            near(compiled(pb.tensor(array)).numpy(), function(pb.tensor(array)).numpy())
 
 
 def test_what_only_numpy_can_do_gets_whole_numbers():

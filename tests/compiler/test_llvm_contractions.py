@@ -11,8 +11,11 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
-from pullback.compiler import threads
-from pullback.compiler.llvm import blas_blocks, blas_guard, blas_library, compile_llvm
+from pullback.compiler.items import blas
+from pullback.compiler.llvm import compile_llvm
+from pullback.compiler.machine import blas_library
+from pullback.compiler.machine import threads as blas_guard
+from pullback.core import threads
 from tests.compiler import native
 from tests.compiler.graphs import Builder
 
@@ -109,7 +112,7 @@ def test_large_products_are_cut_into_blocks_whatever_the_number_of_threads(shape
     x, y = (b("permute_dims", v, axes=(1, 0)) if k in turned else v for k, v in enumerate(b.inputs))
     b.output(b("matmul", x, y))
     made = run(b)
-    assert blas_blocks.cut_of(made.segments[0].plan.commands[0].product).blocks > 1
+    assert blas.cut_of(made.segments[0].plan.commands[0].product).blocks > 1
     assert made.flat(*arrays)[0].tobytes() == compile_llvm(b.program, threads=1).flat(*arrays)[0].tobytes()
     before = threads.get_num_threads()
     try:
@@ -122,7 +125,7 @@ def test_large_products_are_cut_into_blocks_whatever_the_number_of_threads(shape
 
 def test_the_threads_of_blas_are_as_many_after_a_call_as_before():
     if not blas_guard.can_guard():
-        pytest.skip("this BLAS can not be told how many threads to use")
+        pytest.skip("this BLAS cannot be told how many threads to use")
     count = ctypes.CFUNCTYPE(ctypes.c_int)(blas_library.addresses()[blas_library.GET_THREADS])
     before = count()
     b = Builder(RANDOM.normal(size=(120, 90)), RANDOM.normal(size=(90, 80)))

@@ -7,8 +7,8 @@ import pytest
 
 import pullback as pb
 from pullback.compiler.llvm import compile_llvm
-from pullback.compiler.llvm.driver import FlowCall, all_commands
 from pullback.compiler.numpy_source.runtime import copy_in_layout
+from pullback.compiler.plan.plan import FlowCall, all_commands
 from pullback.graph.graph import Graph
 from tests.aot import control_programs
 from tests.aot.control_programs import gradients, same, tensors

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import platform
+import re
+
 import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 from pullback.compiler.llvm import compile_llvm
-from pullback.compiler.llvm.mathematics import FUNCTIONS
+from pullback.compiler.loops.mathematics import FUNCTIONS
 from tests.compiler.graphs import Builder, one_node, registry
 
 RANDOM = np.random.default_rng(11)
@@ -67,3 +70,12 @@ def test_ends_and_signs(name, portable):
     np.testing.assert_allclose(out[usual], wanted[usual], rtol=1e-14)
     zero = wanted == 0
     np.testing.assert_array_equal(np.signbit(out[zero]), np.signbit(wanted[zero]))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have shorter vectors")
+def test_vectors_on_the_stack_cross_no_cache_lines():
+    b = Builder(np.linspace(0.0, 1.0, 4096))
+    (x,) = b.inputs
+    b.output(b("sum", b("add", b("multiply", b("tanh", x), x), b("exp", x)), axis=(0,)))
+    assembly = compile_llvm(b.program).assembly()
+    assert not re.search(r"vmovup[sd]\s+%[yz]mm\d+, -?\d*\(%r[sb]p\)", assembly)

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
+import pullback as pb
 from pullback.compiler.llvm import compile_llvm
 from tests.compiler.graphs import Builder
 from tests.compiler.native import run
@@ -76,3 +77,15 @@ def test_a_number_everywhere_is_accumulated_too(name, shape):
     for reverse in (False, True):
         b.output(b("add", b.inputs[0], b(name, halves, axis=0, dtype=None, reverse=reverse)))
     run(b)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bool", "int8", "uint8", "int32", "float32", "complex64"])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_sums_and_products_of_every_dtype(name, dtype):
+    x = pb.tensor((np.arange(12) % 3).reshape(3, 4).astype(dtype))
+    for axis in (0, 1):
+        for options in ({}, {"dtype": np.complex128}, {"dtype": np.bool_}):
+            f = lambda x, axis=axis, options=options: getattr(pb, name)(x, axis, **options)
+            found, wanted = pb.compile(f, backend="llvm", fallback="raise")(x), f(x)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found.numpy(), wanted.numpy())

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 from pullback.compiler.llvm import compile_llvm
-from pullback.graph.types import type_of
+from pullback.graph.ir import type_of
 from tests.compiler.random_native import check
 from tests.compiler.test_numpy_programs import check_aliases, random_graph
 

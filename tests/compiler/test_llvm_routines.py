@@ -12,7 +12,8 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
 from pullback import compiler
-from pullback.compiler.llvm import compile_llvm, gufuncs
+from pullback.compiler.llvm import compile_llvm
+from pullback.compiler.machine import gufuncs
 from pullback.compiler.numpy_source import compile_numpy
 from pullback.declare.loops import MESSAGES
 from pullback.declare.op import registry

@@ -10,7 +10,7 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 from pullback.compiler.llvm import compile_llvm
 from pullback.declare.op import registry
 from pullback.declare.samples import samples_of
-from pullback.graph.types import type_of
+from pullback.graph.ir import type_of
 from tests.compiler.graphs import one_node, same_bits
 from tests.compiler.native import near
 

@@ -14,8 +14,9 @@ import pytest
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
-from pullback.compiler import threads
-from pullback.compiler.llvm import jit
+from pullback.compiler.machine import jit
+from pullback.compiler.machine import threads as pool
+from pullback.core import threads
 
 RANDOM = np.random.default_rng(7)
 
@@ -46,23 +47,44 @@ def bits(result):
 
 
 @pytest.mark.parametrize("own, general, expected", [
-    ("1", "2", 1), ("", "1", 1), (None, "1,2", 1), ("many", "1", 1), ("0", "1", 1), ("1", None, 1),
+    ("1", "2", 1), ("", "1", 1), (None, "1,2", 1), ("many", "1", 1), ("0", "1", 1), ("1", None, 1), ("-3", "1", 1),
+    ("\u00b2", "1", 1), ("000", "1", 1), ("0001", None, 1), ("1.5", " 1 ", 1),
 ])  # fmt: skip
 def test_the_environment_says_how_many(monkeypatch, own, general, expected):
     for name, value in (("PULLBACK_NUM_THREADS", own), ("OMP_NUM_THREADS", general)):
         monkeypatch.delenv(name, raising=False)
         if value is not None:
             monkeypatch.setenv(name, value)
-    assert threads._default() == expected
+    assert threads.wanted_threads(*threads._VARIABLES) == expected
 
 
 def test_without_a_word_there_are_as_many_as_processors(monkeypatch):
     monkeypatch.delenv("PULLBACK_NUM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    count = threads._default()
+    count = threads.wanted_threads(*threads._VARIABLES)
     assert count == (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
-    monkeypatch.setenv("PULLBACK_NUM_THREADS", "4096")
-    assert threads._default() == count  # not more than can run at once
+    for many in ("4096", "9" * 30, "9" * 5000):
+        monkeypatch.setenv("PULLBACK_NUM_THREADS", many)
+        assert threads.wanted_threads(*threads._VARIABLES) == count  # not more than can run at once
+
+
+@pytest.mark.parametrize("processors, most", [(1, 16), (4, 16), (5, 20), (64, 256)])
+def test_there_are_at_most_four_for_each_processor_or_sixteen(monkeypatch, processors, most):
+    monkeypatch.setattr(threads, "_available", lambda: processors)
+    assert threads.most_threads() == most
+
+
+@pytest.mark.parametrize("count", [100_000, 1 << 63, 10**30])
+def test_a_number_that_is_absurd_starts_no_more_threads_than_are_sensible(count):
+    x = pb.tensor(RANDOM.normal(size=(300, 300)))
+    f = pb.compile(lambda x: pb.exp(pb.sin(x)).sum() * 0.859375, fallback="raise", backend="llvm")
+    wanted = f(x).numpy()
+    pb.set_num_threads(count)
+    assert pb.get_num_threads() == threads.most_threads() and f(x).numpy() == wanted
+    again = pb.compile(lambda x: pb.exp(pb.sin(x)).sum() * 0.859375, fallback="raise", backend="llvm")
+    assert again(x).numpy() == wanted and pool._started < threads.most_threads()
+    if sys.platform == "linux":
+        assert len(os.listdir("/proc/self/task")) < threads.most_threads() + 64  # those of BLAS and of others
 
 
 @pytest.mark.parametrize("wrong, error", [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("2", TypeError)])

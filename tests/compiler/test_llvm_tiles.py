@@ -8,8 +8,11 @@ import pytest
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
-from pullback.compiler import threads
-from pullback.compiler.llvm import compile_llvm, tile_parts, tile_runs, tiles
+from pullback.compiler.llvm import compile_llvm
+from pullback.compiler.plan import tiles
+from pullback.compiler.plan import tiles as tile_parts
+from pullback.compiler.plan import tiles as tile_runs
+from pullback.core import threads
 from tests.compiler.graphs import Builder
 
 RANDOM = np.random.default_rng(29)

@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from pullback.compiler import threads
-from pullback.compiler.llvm import ufuncs
+from pullback.compiler.machine import ufuncs
+from pullback.core import threads
 from pullback.eager.native import native_formulas, native_kernels
-from tests.ops.declared import registry
+from tests.operators.declared import registry
 
 LENGTH = (1 << 16) + 5  # a last vector that is not full, and several blocks
 OPS = [op for op in registry.values() if op.fast_rules is not None]

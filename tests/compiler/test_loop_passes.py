@@ -9,10 +9,10 @@ import pytest
 
 import pullback as pb
 from pullback.compiler.llvm import compile_llvm
-from pullback.compiler.llvm.driver import FlowCall, all_commands
-from pullback.compiler.llvm.planes import in_planes
+from pullback.compiler.passes.layout import planar_points
 from pullback.compiler.passes.recompute import recompute
-from pullback.compiler.passes.slice_sums import slice_sums
+from pullback.compiler.passes.split_sums import split_sums
+from pullback.compiler.plan.plan import FlowCall, all_commands
 from pullback.graph.graph import Graph
 from tests.aot.control_programs import nodes_of
 from tests.compiler.graphs import Builder
@@ -87,17 +87,17 @@ def test_what_is_kept_lies_together():
     agree(graph, graph)
 
 
-def test_points_lie_in_planes():
+def test_points_lie_planar_points():
     b = Builder(np.random.default_rng(0).normal(size=(8, 3)))
     (x,) = b.inputs
     apart = b("subtract", b("expand_dims", x, axis=(0,)), b("expand_dims", x, axis=(1,)))
     squares = b("multiply", apart, apart)
     flat = b("_reshape", b("multiply", squares, 2.0), shape=(192,))
     graph = b.output(b("sum", squares, axis=(2,), keepdims=False), b("sum", flat, axis=(0,), keepdims=False))
-    strides = {node.op: node.result.type.strides for node in in_planes(graph).nodes}
+    strides = {node.op: node.result.type.strides for node in planar_points(graph).nodes}
     assert strides["subtract"] == (64, 8, 512)
     assert strides["_reshape"] is None
-    last = [node for node in in_planes(graph).nodes if node.op == "multiply"][-1]
+    last = [node for node in planar_points(graph).nodes if node.op == "multiply"][-1]
     assert last.result.type.strides is None  # a reshape reads it as it lies
 
 
@@ -144,7 +144,7 @@ def test_gradients_of_slices_are_carried_as_slices():
     found = pb.compile(pb.func.grad(run, (0, 1)), backend=backend, fallback="raise")(*args)
     for x, y in zip(found, pb.func.grad(run, (0, 1))(*args), strict=True):
         np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-12)
-    (changed,) = [slice_sums(graph) for graph in graphs]
+    (changed,) = [split_sums(graph) for graph in graphs]
     (reverse,) = [node for node in nodes_of(changed.verify(), "scan") if node.attrs["reverse"]]
     carried = [value.type.shape for value in reverse.results[: reverse.attrs["carried"]]]
     assert carried.count((4,)) == len(carried) == 4
@@ -171,7 +171,7 @@ def test_sums_of_slices_and_of_wholes():
             }
           return (output[0]=%3, output[1]=%4)
         }""")
-    changed = slice_sums(graph).verify()
+    changed = split_sums(graph).verify()
     (loop,) = nodes_of(changed, "scan")
     assert [value.type.shape for value in loop.results] == [(4, 3), (3,), (3,), (5, 3)]
     agree(graph, changed)

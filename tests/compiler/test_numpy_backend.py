@@ -13,10 +13,9 @@ import pytest
 import pullback as pb
 from pullback.compiler.numpy_source import compile_numpy
 from pullback.declare.op import registry
-from pullback.declare.steps import ViewStep
+from pullback.declare.views import ViewStep
 from pullback.graph.interpret import evaluate
-from pullback.graph.ir import Program
-from pullback.graph.types import array_type, type_of
+from pullback.graph.ir import Program, array_type, type_of
 from pullback.library._call import TENSOR, Call
 from tests.compiler.graphs import Builder, same_bits
 

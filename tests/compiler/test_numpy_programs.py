@@ -9,8 +9,8 @@ import pytest
 
 from pullback.compiler.numpy_source import compile_numpy
 from pullback.declare.op import registry
-from pullback.declare.steps import ViewStep
-from pullback.graph.types import type_of
+from pullback.declare.views import ViewStep
+from pullback.graph.ir import type_of
 from tests.compiler.graphs import Builder, same_bits
 
 SHAPE = (4, 3)

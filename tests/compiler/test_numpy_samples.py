@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from pullback.compiler.numpy_source import compile_numpy
-from pullback.compiler.numpy_source.forms import NEW_MEMORY
 from pullback.declare.op import registry
 from pullback.declare.samples import samples_of
-from pullback.graph.types import type_of
+from pullback.graph.ir import type_of
 from tests.compiler.graphs import one_node, same_bits
 
 OPS = [op for op in registry.values() if op.sample_rule is not None and op.family != "random"]
@@ -32,7 +31,7 @@ def test_compiled_is_evaluated(op):
         assert all(same_bits(x, y) for x, y in zip(arrays, before, strict=True)), sample.label
 
 
-@pytest.mark.parametrize("name", sorted(NEW_MEMORY))
+@pytest.mark.parametrize("name", sorted(op.name for op in registry.values() if op.fresh))
 def test_kernels_said_to_make_new_memory_do(name):
     """Backends write over such results, so nobody else may have them, and they must be laid out as is said."""
     op = registry[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pullback.compiler.planning import (
+from pullback.compiler.loops.planning import (
     CONSTANT,
     FOREVER,
     INPUT,
@@ -17,7 +17,7 @@ from pullback.compiler.planning import (
     is_dense,
     make_plan,
 )
-from pullback.graph.types import array_type
+from pullback.graph.ir import array_type
 from tests.compiler.graphs import Builder
 
 F64 = np.dtype(np.float64)

@@ -21,13 +21,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import optree
 import pytest
 
 import pullback as pb
 from pullback import aot
 from pullback._compile import compile
-from pullback.graph.printing import opaque_in
+from pullback.core.pytree import flatten
+from pullback.graph.text.printing import opaque_in
 
 VARIANTS: dict[str, Callable[..., Any]] = {
     "numpy": lambda f, **options: compile(f, backend="numpy", fallback="raise", **options),
@@ -85,7 +85,7 @@ def watched(args: Any) -> list[Any]:
 
 def leaves_of(tree: Any) -> list[Any]:
     """The leaves of a structure."""
-    return optree.tree_leaves(tree, none_is_leaf=True)
+    return flatten(tree)[0]
 
 
 # What can be seen. ---------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class Run:
     def seen(self) -> Any:
         """Everything, in a form that can be compared."""
         if self.error is None:
-            structure = optree.tree_structure(self.result, none_is_leaf=True)
+            structure = flatten(self.result)[1]
         else:
             structure = kind_of(self.error)
         return {

@@ -299,7 +299,7 @@ def test_139_the_function_runs_once_for_each_capture():
         a.mul_(2)
         return a + b
 
-    call = compiled(f)
+    call = compiled(f, side_effects="trace")
     for _ in range(3):
         call(plain(), plain())
     assert len(calls) == 1

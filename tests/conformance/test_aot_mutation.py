@@ -463,6 +463,7 @@ def test_042_an_error_in_a_kernel_leaves_every_argument_as_it_was():
     unchanged_by_errors(f, lambda: (plain(), inner()), FloatingPointError)
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_043_writing_over_a_saved_result_is_an_error_of_the_backward_pass():
     def f(x):
         o = pb.exp(x)
@@ -475,6 +476,7 @@ def test_043_writing_over_a_saved_result_is_an_error_of_the_backward_pass():
         result.sum().backward()
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_044_writing_over_a_saved_input_is_an_error_of_the_backward_pass():
     def f(x, b):
         o = x * b

@@ -310,6 +310,7 @@ def test_157_derivatives_of_any_order(variant):
             np.testing.assert_allclose(one._data, other._data, rtol=1e-13)
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_158_higher_derivatives_can_be_refused():
     call = compiled(lambda x: (x**3).sum(), higher_order="error")
     x = rg()
@@ -394,7 +395,7 @@ def test_161_each_difference_is_one_miss():
         ((inner((3, 2)),), "args[0]: shape or dtype: float64[2, 2] before, float64[3, 2] now"),
         ((plain((3, 2), dtype=np.float32),), "args[0]: shape or dtype"),
         ((plain((2, 3), dtype=np.float32).T,), "args[0]: strides"),
-        ((plain(), 2), "structure"), ((plain(), 3), "args[1]: value: 2 before, 3 now"),
+        ((plain(), 2), "structure"), ((plain(), 3.0), "args[1]: type: int before, float now"),
     ]  # fmt: skip
     for position, (args, reason) in enumerate(differences):
         call(*args)
@@ -412,7 +413,7 @@ def test_161_each_difference_is_one_miss():
     assert call.cache_info() == (0, 0, 0) and call.why_recompiled() == []
 
 
-def test_162_literals_are_told_apart_by_type_and_value():
+def test_162_literals_are_told_apart_by_type():
     call = compiled(lambda x, k: x * k)
     x = plain()
     for k in (1, 1.0, True):
@@ -423,8 +424,8 @@ def test_162_literals_are_told_apart_by_type_and_value():
         call(x, k)
     assert call.cache_info().misses == 3
     for k in (0.0, -0.0, float("nan"), float("nan")):
-        call(x, k)
-    assert call.cache_info().misses == 6
+        np.testing.assert_array_equal(call(x, k)._data, x._data * k)
+    assert call.cache_info().misses == 3  # what is computed with a number is the same for all of them
     np.testing.assert_array_equal(np.signbit(call(x, -0.0)._data), True)
 
 
@@ -536,7 +537,7 @@ def test_166_shapes_that_depend_on_values_and_tensors_that_leak():
         kept.append(a * 2)
         return a * 3
 
-    compiled(leaking)(plain())
+    aot.aot_function(leaking, interpret)(plain())  # pb.compile refuses it: tests/aot/test_captured_places.py
     with pytest.raises(aot.LeakedTracerError, match="return it"):
         kept[0] + 1
     with pytest.raises(aot.LeakedTracerError):
@@ -667,8 +668,8 @@ def test_170_another_process_finds_what_was_compiled(tmp_path):
 def run_twice(source: str, folder: Path) -> list[list[str]]:
     """The words that two processes print which share a cache. Should somebody have edited the package in between, the
     second one is right to find nothing, so the two run again."""
-    stamp = "\nfrom pullback.aot import _disk_cache; import hashlib"
-    stamp += "\nprint(hashlib.sha256(repr(_disk_cache.environment()).encode()).hexdigest())"
+    stamp = "\nfrom pullback.aot import _disk; import hashlib"
+    stamp += "\nprint(hashlib.sha256(repr(_disk.environment()).encode()).hexdigest())"
     for _ in range(5):
         outputs = [run_python(textwrap.dedent(source) + stamp, PULLBACK_CACHE_DIR=str(folder)) for _ in range(2)]
         words = [output.splitlines() for output in outputs]

@@ -231,10 +231,10 @@ def test_inputs_need_not_require_grad():
     np.testing.assert_allclose(array(w.grad), np.cos([2.0]))
 
 
-def test_the_reentrant_design_does_not_exist():
-    with pytest.raises(NotImplementedError):
-        checkpoint(sin_exp, L([1.0]), use_reentrant=True)
-    checkpoint(sin_exp, L([1.0]), use_reentrant=False).backward()
+def test_the_reentrant_design_is_one_node_and_has_to_be_asked_for():
+    assert checkpoint(sin_exp, L([1.0]), use_reentrant=True).grad_fn.name() == "CheckpointFunctionBackward"
+    for option in (None, False):
+        assert checkpoint(sin_exp, L([1.0]), use_reentrant=option).grad_fn.name() == "ExpBackward0"
 
 
 def test_no_saved_value_is_kept():
@@ -258,6 +258,7 @@ def test_no_saved_value_is_kept():
 # Re-running (§11.2 to §11.4)
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_an_input_written_after_the_forward_is_detected():
     x, c = L([1.0]), C([2.0])
     y = checkpoint(lambda x, c: (x * c).sin(), x, c)
@@ -519,6 +520,7 @@ def test_a_new_operator_in_the_second_run_is_an_error():
         y.backward()
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_a_saved_value_that_was_written_is_an_error_unless_allowed():
     def leaking(x):
         doubled = x * 2.0

@@ -108,6 +108,7 @@ def test_038_a_write_to_a_view_counts_for_its_base():
     assert base._version == 1 and base.tolist() == [2.0, 2.0, 1.0]
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_039_a_saved_value_that_was_written_is_noticed():
     q = P() * 1
     out = q * q

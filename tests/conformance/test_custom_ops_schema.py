@@ -9,7 +9,7 @@ import pytest
 
 import pullback as pb
 from pullback.library import BindError, SchemaError, custom_op, infer_schema
-from pullback.library._schema_text import parse_schema
+from pullback.library._schema.text import parse_schema
 from tests.conformance.custom_ops import T3, name, op
 
 

@@ -139,6 +139,14 @@ def test_87_a_new_tangent_for_a_written_argument_is_refused(d):
         function(dirty, lambda ctx, t: t * 2)(d)
 
 
+def test_87b_an_unmodified_tangent_of_a_written_argument_is_refused(d):
+    with pytest.raises(RuntimeError, match="not modifying the forward mode gradients inplace"):
+        function(dirty, lambda ctx, t: t)(d)
+    x = pb.ones(2)
+    with pytest.raises(RuntimeError, match="not modifying the forward mode gradients inplace"):
+        pb.func.jvp(lambda x: function(dirty, lambda ctx, t: t)(x.clone()), (x,), (x,))
+
+
 def test_88_a_written_plain_view_passes_its_tangent_to_the_base(d):
     def forward(ctx, x, y):
         ctx.mark_dirty(x)

@@ -52,7 +52,8 @@ def test_214_outputs_that_are_no_tensors_pass_through():
     doubled.backward()
     assert received == [[[1.0], None, None]]
 
-    opaque = Fn(lambda c, x: [x * 2, x * 3], backward)(x)
+    with pytest.warns(UserWarning, match="return a tuple"):
+        opaque = Fn(lambda c, x: [x * 2, x * 3], backward)(x)
     assert isinstance(opaque, list) and len(opaque) == 2
     assert not opaque[0].requires_grad
 

@@ -108,6 +108,7 @@ def test_210_inference_tensors_outside_inference_mode():
         frozen.requires_grad_()
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_211_a_write_inside_inference_mode_to_a_normal_tensor_is_seen_by_saved_uses():
     x, c = L([2.0]), C([3.0])
     y = x * c

@@ -24,6 +24,7 @@ def same(tensor):
 # Versions
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_192_only_a_value_that_was_saved_is_protected():
     x, c = L([2.0]), C([3.0])
     y = x * c
@@ -53,12 +54,13 @@ def test_193_writes_through_detach_are_seen_and_writes_through_data_are_not():
     assert it(x.grad) == [4.0, 6.0]
 
 
-def test_194_a_saved_input_must_not_be_detached_and_a_saved_output_may():
-    a = L([1.0]) * 1
+def test_194_what_was_saved_may_be_detached():
+    x = L([1.0])
+    a = x * 1
     y = a.sin()
     a.detach_()
-    with raises("SAVED_DETACHED"):
-        y.backward()
+    y.backward()
+    assert it(x.grad) == [np.cos(1.0)]
 
     x = L([1.0])
     a = x * 1
@@ -219,10 +221,10 @@ def test_203_writes_to_saved_values_are_allowed_inside_the_context():
         b = a.clone()
         out = (b**2).sum()
         b.sin_()
-    with raises("MUTATION_CTX"):
-        out.backward()
+    out.backward()
+    assert it(a.grad) == [2.0, 4.0]
 
-    with raises("MUTATION_NESTED"), allow_mutation(), allow_mutation():
+    with allow_mutation(), allow_mutation():
         pass
 
 
@@ -241,10 +243,12 @@ def test_204_versions_can_be_bumped_and_preserved_by_hand():
 # What is kept and what comes back (§8.2)
 
 
-def test_a_saved_input_comes_back_as_the_same_object_and_a_saved_output_as_a_twin():
+@pb.autograd.overwrite_policy("raise")
+def test_a_saved_leaf_comes_back_as_the_same_object_and_other_values_as_twins():
     x = L([1.0])
     h = x * 2
-    assert (h * h).grad_fn._saved_self is h
+    saved = (h * h).grad_fn._saved_self
+    assert saved.grad_fn is h.grad_fn and it(saved) == it(h)
     assert (x * x).grad_fn._saved_self is x
     y = h.exp()
     twin = y.grad_fn._saved_result
@@ -275,6 +279,7 @@ def test_an_output_written_in_place_through_a_view_is_saved_with_its_history():
     assert it(g(first.sum(), x)[0]) == [1.0, 0.0]
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_the_version_error_tells_dtype_shape_producer_and_both_versions():
     a = L([1.0, 2.0]) * 3
     y = a.sin()
@@ -301,6 +306,7 @@ def test_a_write_that_misses_the_saved_region_is_harmless():
     [lambda b: b.add_(1), lambda b: b[:2].add_(1), lambda b: b.__setitem__([1], 0.0)],
     ids=["whole", "overlapping slice", "integer index"],
 )
+@pb.autograd.overwrite_policy("raise")
 def test_a_write_that_hits_the_saved_region_is_caught(write):
     x, b = L([2.0, 2.0]), C([1.0, 2.0, 3.0])
     y = x * b[1:]
@@ -309,6 +315,7 @@ def test_a_write_that_hits_the_saved_region_is_caught(write):
         y.sum().backward()
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_a_hit_between_two_misses_is_caught():
     x, b = L([2.0]), C([1.0, 2.0, 3.0])
     y = x * b[:1]
@@ -319,6 +326,7 @@ def test_a_hit_between_two_misses_is_caught():
         y.backward()
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_a_write_under_no_grad_is_seen_too():
     x, c = L([2.0]), C([3.0])
     y = x * c
@@ -386,6 +394,7 @@ def test_hooks_apply_to_a_create_graph_pass_run_inside_the_block():
     assert packs
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_hooked_values_have_no_version_check():
     x, c = L([2.0]), C([3.0])
     with saved_tensors_hooks(same, same):
@@ -505,16 +514,18 @@ def test_writes_by_out_and_through_an_alias_are_covered():
     assert it(x.grad) == [1.0, 2.0]
 
 
-def test_backward_in_another_instance_of_the_context_is_refused():
+def test_backward_may_run_in_another_instance_of_the_context():
     a = L([1.0])
     with allow_mutation():
         b = a.clone()
         out = b * b
         b.zero_()
-    with raises("MUTATION_CTX"), allow_mutation():
+    with allow_mutation():
         out.backward()
+    assert it(a.grad) == [2.0]
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_after_the_context_writes_are_checked_again():
     with allow_mutation():
         pass

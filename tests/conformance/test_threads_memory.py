@@ -213,7 +213,7 @@ def loss_with_an_activation():
     x = L([1.0])
     h = x * 2
     loss = h.sin().sum()
-    return x, loss, weakref.ref(h)
+    return x, loss, weakref.ref(h._data)
 
 
 def test_243_a_saved_activation_is_freed_while_the_pass_runs(no_collector):

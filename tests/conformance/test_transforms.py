@@ -310,6 +310,7 @@ def test_136_a_vjp_may_be_called_again_unless_it_was_released():
         vjp_fn(pb.ones(3))
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_137_a_primal_that_is_written_meanwhile_is_noticed():
     y = x3()
     _, vjp_fn = vjp(pb.sin, y)

@@ -285,6 +285,7 @@ def test_180_a_clone_multiplied_in_place_by_its_source_has_the_right_gradient():
     assert it(x.grad) == 6.0
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_181_an_in_place_result_is_saved_after_its_own_write_and_protected_from_the_next():
     x = L([1.0])
     y = x.clone()

@@ -7,7 +7,7 @@ import pytest
 
 import pullback as pb
 from pullback.func import set_vmap_fallback, vmap
-from pullback.payloads import fallback
+from pullback.payloads.batched import evaluate
 from pullback.testing import assert_close
 
 
@@ -63,7 +63,7 @@ def test_164_values_that_are_no_tensors_need_a_place_of_none():
 
 
 def test_165_out_dims_are_checked():
-    with pytest.raises(ValueError, match="can not return a BatchedTensor"):
+    with pytest.raises(ValueError, match="cannot return a BatchedTensor"):
         vmap(lambda x: x, out_dims=None)(x23())
     with pytest.raises(IndexError, match="Dimension out of range"):
         vmap(lambda x: x, out_dims=5)(x23())
@@ -243,8 +243,8 @@ def test_180_a_function_without_a_rule_runs_example_by_example():
         return pb.digitize(x, bins)
 
     x, bins = x23(), pb.tensor([[0.5, 1.0, 2.5], [2.0, 3.5, 4.5]])
-    known = set(fallback._warned)
-    fallback._warned.clear()
+    known = set(evaluate._warned)
+    evaluate._warned.clear()
     previous = set_vmap_fallback("warn")
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -258,10 +258,10 @@ def test_180_a_function_without_a_rule_runs_example_by_example():
         with pytest.raises(RuntimeError, match=r"Batching rule not implemented for .*digitize"):
             vmap(f)(x, bins)
         set_vmap_fallback("silent")
-        fallback._warned.clear()
+        evaluate._warned.clear()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             vmap(f)(x, bins)
     finally:
         set_vmap_fallback(previous)
-        fallback._warned.update(known)
+        evaluate._warned.update(known)

@@ -59,9 +59,9 @@ def test_records_are_equal_by_their_fields():
 
 def test_frozen_records_are_not_changed_and_others_are():
     point, counter = Point(1.0), Counter()
-    with pytest.raises(AttributeError, match="Point can not be changed"):
+    with pytest.raises(AttributeError, match="Point cannot be changed"):
         point.x = 2.0
-    with pytest.raises(AttributeError, match="Point can not be changed"):
+    with pytest.raises(AttributeError, match="Point cannot be changed"):
         del point.x
     counter.count = 5
     assert counter.count == 5 and point.x == 1.0

@@ -16,10 +16,10 @@ pytest.importorskip("llvmlite")
 import pullback as pb
 from pullback import compiler
 from pullback.core.spec import LARGE, spec_for
-from pullback.core.sums import sums
+from pullback.core.threads import sums
 from pullback.declare.samples import Maker
 from pullback.eager import large, native
-from tests.ops.declared import registry
+from tests.operators.declared import registry
 
 LENGTH = (1 << 16) + 5
 OPS = [op for op in registry.values() if op.fast_rules is not None]
@@ -122,6 +122,7 @@ def test_higher_derivatives_and_kept_graphs():
     np.testing.assert_allclose(found, 2 * np.cos(values) * np.exp(values), rtol=1e-12, atol=1e-13)
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_writes_in_place_and_the_checks_of_saved_values():
     values = np.linspace(0.5, 1.5, LENGTH)
     x = pb.tensor(values, requires_grad=True)

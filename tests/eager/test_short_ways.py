@@ -25,6 +25,7 @@ def test_writes_are_numpys_and_are_counted(other):
     assert x._version == before + 4
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_a_write_to_what_was_saved_is_noticed():
     leaf, factor = pb.tensor(VALUES, requires_grad=True), pb.tensor(VALUES)
     out = leaf * factor
@@ -108,6 +109,7 @@ def test_variances_are_numpys_to_the_bit(shape, axis):
                 np.testing.assert_array_equal(found, theirs(x, axis=axis, ddof=correction))
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_writes_to_parts_are_numpys_and_are_counted():
     x, expected = pb.tensor(VALUES), VALUES.copy()
     leaf = pb.tensor(np.ones(2), requires_grad=True)

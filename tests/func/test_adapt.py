@@ -15,6 +15,7 @@ import pytest
 from numpy import array, float64, pi, sin, zeros
 
 import pullback as pb
+from pullback.errors import AutogradError
 from pullback.func import adapt
 from pullback.testing import assert_close
 from tests.func import far_away
@@ -550,11 +551,11 @@ def test_compiled_code_says_so():
     assert caught.value.code == "ADAPT_UNSEEN" and "buffer.array[0][1] = x[1]" in caught.value.where
 
     def g(x):
-        return np.random.default_rng(0).normal(x)
+        return np.random.default_rng(0).gamma(x)
 
     with pytest.raises(pb.AutogradError) as caught:
         adapt(g)(leaf([1.0, 2.0, 3.0]))
-    assert caught.value.code == "ADAPT_UNSEEN" and "normal(x)" in caught.value.where
+    assert caught.value.code == "ADAPT_UNSEEN" and "gamma(x)" in caught.value.where
 
 
 def test_functions_of_math_without_a_derivative_are_refused():
@@ -678,3 +679,86 @@ def test_array_arguments_are_constants_whose_memory_is_written():
 def test_without_grad_mode_nothing_is_recorded():
     with pb.no_grad():
         assert not adapt(fills_zeros)(leaf([1.0, 2.0, 3.0])).requires_grad
+
+
+# Functions handed to SciPy
+
+
+def integral(rate):
+    from scipy.integrate import quad
+
+    return quad(lambda u: np.exp(-rate * u), 0, 1)[0] + rate
+
+
+def integral_with_arguments(rate):
+    import scipy.integrate
+
+    return scipy.integrate.quad(lambda u, r: np.exp(-r * u), 0, 1, args=(rate,))[0]
+
+
+def root(level):
+    from scipy import optimize
+
+    return optimize.brentq(lambda u: u * u - level, 0, 2) * level
+
+
+def minimum(level):
+    from scipy.optimize import minimize_scalar
+
+    return minimize_scalar(lambda u: (u - level) ** 2, method="golden").x
+
+
+def path(rate):
+    from scipy.integrate import solve_ivp
+
+    return solve_ivp(lambda t, y: -rate * y, (0, 1), [1.0]).y[0, -1]
+
+
+@pytest.mark.parametrize("function", [integral, integral_with_arguments, root, minimum, path])
+def test_functions_of_scipys_differentiate(function):
+    pytest.importorskip("scipy", reason="SciPy calls back")
+    step = 1e-4
+    numerical = (function(0.7 + step) - function(0.7 - step)) / (2 * step)
+    x = pb.tensor(0.7, requires_grad=True)
+    adapt(function)(x).backward()
+    np.testing.assert_allclose(x.grad.item(), numerical, rtol=1e-3)
+    np.testing.assert_allclose(float(adapt(function)(pb.tensor(0.7))), function(0.7))
+
+
+def differences(level):
+    from scipy.optimize import approx_fprime
+
+    return approx_fprime([1.0], lambda u: u[0] * level)
+
+
+def test_a_function_of_scipys_without_a_derivative_is_refused():
+    pytest.importorskip("scipy", reason="SciPy calls back")
+    with pytest.raises(AutogradError) as caught:
+        adapt(differences)(pb.tensor(0.7, requires_grad=True))
+    assert caught.value.code == "ADAPT_CALLBACK" and "scipy.optimize.approx_fprime" in str(caught.value)
+
+
+def test_a_callback_of_scipys_may_return_constants():
+    pytest.importorskip("scipy", reason="SciPy calls back")
+
+    def scaled(x):
+        from scipy.integrate import quad
+
+        return quad(lambda u: np.exp(-2.0 * u), 0, 1)[0] * x
+
+    x = pb.tensor(3.0, requires_grad=True)
+    adapt(scaled)(x).backward()
+    np.testing.assert_allclose(x.grad.item(), (1 - np.exp(-2)) / 2)
+
+
+def test_a_function_of_scipys_that_is_made_of_operators_is_differentiated():
+    pytest.importorskip("scipy", reason="SciPy calls back")
+
+    def integral(rate):
+        from scipy.integrate import fixed_quad
+
+        return fixed_quad(lambda u: np.exp(-rate * u), 0, 1, n=8)[0]
+
+    rate = pb.tensor(0.7, requires_grad=True)
+    adapt(integral)(rate).backward()
+    np.testing.assert_allclose(rate.grad.item(), (np.exp(-0.7) * 1.7 - 1) / 0.49)

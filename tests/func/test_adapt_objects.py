@@ -333,3 +333,69 @@ def test_an_object_with_slots_is_not_seen_and_says_so():
     with pytest.raises(pb.AutogradError) as caught:
         adapt(Slotted(2.0).run)(leaf([1.0, 2.0, 3.0]))
     assert caught.value.code == "ADAPT_UNSEEN" and "Slotted.fill" in caught.value.what
+
+
+# Classes that work together ------------------------------------------------------------------------------------------
+
+
+class Part:
+    def __init__(self):
+        super().__init__()  # nobody comes after it, or another branch of the family
+        self.parts = np.zeros(2)
+
+    def describe(self):
+        return "part"
+
+
+class Named(Part):
+    label = "named"
+
+    def __init__(self, name, **others):
+        super().__init__(**others)
+        self.name = name
+
+    def describe(self):
+        return self.name + super().describe()
+
+
+class Weighted(Part):
+    def __init__(self, weight=1.0):
+        super().__init__()
+        self.parts[0] = weight
+
+    def __eq__(self, other):
+        return isinstance(other, Weighted)
+
+    def describe(self):
+        return "weighted " + super().describe()
+
+
+class Both(Named, Weighted):
+    label = "both"
+
+    def __init__(self, name, weight):
+        super().__init__(name, weight=weight)
+        self.parts[1] = 2 * weight
+
+
+def test_classes_that_call_each_other_by_super():
+    def f(x):
+        both = Both("it is ", x)
+        assert both.describe() == "it is weighted part" and both.label == "both" and isinstance(both, Part)
+        assert both == Weighted(x) and type(both).__hash__ is None
+        return both.parts.sum() ** 2
+
+    for call in (adapt(f), pb.compile(adapt(f), fallback="raise")):
+        x = pb.tensor(3.0, requires_grad=True)
+        y = call(x)
+        assert (y.item(), pb.autograd.grad(y, x)[0].item()) == (81.0, 54.0)
+
+
+def test_a_compiled_function_makes_objects_whose_classes_call_each_other_by_super():
+    class Holder(Part):
+        def __init__(self, value):
+            super().__init__()
+            self.value = value
+
+    compiled = pb.compile(lambda x: Holder(x * 2).value + 1, fallback="raise")
+    assert compiled(pb.tensor(2.0)).item() == 5.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from pullback.declare.op import registry
 from pullback.func import grad, hessian, hvp_fn, jacfwd, jacrev, jvp, linearize, vmap
 from pullback.testing import assert_close
 
@@ -28,6 +29,14 @@ def writes_into_a_copy(x):
     return (y * x).sum()
 
 
+def transforms_in_place(x):
+    y = x * 0.5
+    y.exp_()
+    y[1:].tanh_()
+    y[::-1].reciprocal_()
+    return (y * y * x).sum()
+
+
 def recurrent(x):
     h = pb.zeros(3)
     for k in range(3):
@@ -38,6 +47,7 @@ def recurrent(x):
 PROGRAMS = {
     "writes into views": writes_into_views,
     "writes into a copy": writes_into_a_copy,
+    "transforms in place": transforms_in_place,
     "recurrent": recurrent,
     "solve": lambda x: pb.linalg.solve(A + pb.diag(x**2 + 3), x).sum() * x[1],
     "eigh": lambda x: (pb.linalg.eigh(pb.outer(x, x) + pb.diag(pb.tensor([1.0, 2.0, 4.0])))[0] ** 3).sum(),
@@ -73,6 +83,34 @@ def test_all_ways_to_a_hessian_agree(f):
     ):
         assert_close(vmap(way(f))(X), expected)
         assert_close(way(f)(X[1]), expected[1])
+
+
+READ_THEIR_RESULT = sorted(
+    name for name, op in registry.items() if len(op.operands) == 1 and op.reads((True,))[1] and hasattr(X, f"{name}_")
+)
+PARTS = {"whole": lambda u: u, "part": lambda u: u[1:], "turned": lambda u: u[::-1], "one": lambda u: u[1:2],
+         "column": lambda u: u.reshape(-1, 1)[:, 0]}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("name", READ_THEIR_RESULT)
+def test_a_write_whose_derivative_is_a_function_of_its_result_has_all_second_derivatives(name, part):
+    """The saved result has the tangent of what was written, not that of what was there before."""
+
+    def f(x):
+        y = x * 0.5
+        written = part(y)
+        getattr(written, f"{name}_")()
+        return (y**3).sum() + (written * written).sum()
+
+    x, t = X
+    expected = jvp(grad(f), (x,), (t,))[1]
+    assert_close(grad(lambda x: (grad(f)(x) * t).sum())(x), expected)
+    assert_close(grad(lambda x: jvp(f, (x,), (t,))[1])(x), expected)
+    leaf = x.clone().requires_grad_()
+    (first,) = pb.autograd.grad(f(leaf), leaf, create_graph=True)
+    if first.requires_grad:
+        assert_close(pb.autograd.grad((first * t).sum(), leaf, materialize_grads=True)[0], expected)
 
 
 @programs

@@ -5,7 +5,7 @@ import pytest
 
 import pullback as pb
 from pullback.errors import AutogradError
-from pullback.func import _coloring as coloring
+from pullback.func._sparse import coloring
 from pullback.testing import assert_close
 
 sparse = pytest.importorskip("scipy.sparse", reason="the matrices are SciPy's")
@@ -33,6 +33,11 @@ def test_reductions_scans_and_sorting():
     assert pattern_of(lambda x: x.reshape((2, 2)).sum(axis=1), X) == [[1, 1, 0, 0], [0, 0, 1, 1]]
     assert pattern_of(pb.cumsum, X[:3]) == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert pattern_of(lambda x: pb.sort(-x), X[:2]) == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("function", [pb.nn.silu, pb.nn.gelu, pb.nn.softplus])
+def test_activations_are_diagonal(function):
+    assert pattern_of(function, X[:2]) == [[1, 0], [0, 1]]
 
 
 def test_contractions_unite_along_what_is_summed():

@@ -169,6 +169,8 @@ def twice(vjp_fn):
         ("VMAP_DATA", lambda: vmap(lambda x: x.item())(x3())),
         ("VMAP_DATA", lambda: vmap(lambda x: x if x > 0 else -x)(x3())),
         ("VMAP_DATA", lambda: vmap(lambda x: x.numpy())(x3())),
+        ("VMAP_DATA", lambda: vmap(lambda x: setattr(x, "data", pb.ones(3)))(x3())),
+        ("VMAP_DATA", lambda: vmap(lambda x: setattr(pb.ones(3), "data", x))(x3())),
         ("VMAP_DYNAMIC_SHAPE", lambda: vmap(lambda x: pb.nonzero(x))(pb.ones((2, 3)))),
         ("VMAP_INPLACE", lambda: (lambda c: vmap(lambda x: c.add_(x))(x3()))(pb.zeros(()))),
         ("CAPTURE_MUTATED", lambda: (lambda c: jvp(lambda x: c.copy_(x).sum(), (x3(),), (t3(),)))(pb.zeros(3))),
@@ -189,3 +191,23 @@ def test_errors_say_what_why_and_what_to_do(code, call):
     assert error.what and error.why and error.fix
     assert all(part in str(error) for part in (error.what, error.why, error.fix))
     assert is_clean()
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda x: copy.deepcopy({"x": [x]})["x"][0]])
+def test_copies_inside_of_a_transform_are_recorded(duplicate):
+    x = pb.tensor([1.0, 2.0])
+    assert_close(grad(lambda x: (duplicate(x) ** 2 + duplicate(x * 1)).sum())(x), [3.0, 5.0])
+    assert_close(vmap(grad(lambda x: duplicate(x).sum()))(pb.ones((2, 2))), np.ones((2, 2)))
+
+
+def test_what_a_transform_differentiates_is_not_pickled():
+    with pytest.raises(pb.autograd.AutogradError, match="PICKLE_DUAL"):
+        pb.func.grad(lambda x: pickle.loads(pickle.dumps(x)).sum())(pb.ones(2))
+
+
+def test_value_and_grad_is_grad_and_value_in_the_other_order():
+    x = pb.tensor([1.0, 3.0])
+    value, gradient = pb.func.value_and_grad(lambda x: (x * x).sum())(x)
+    assert value.item() == 10.0 and gradient.tolist() == [2.0, 6.0]
+    (value, aux), gradient = pb.func.value_and_grad(lambda x, y: ((x * y).sum(), "aux"), argnums=1, has_aux=True)(x, x)
+    assert value.item() == 10.0 and aux == "aux" and gradient.tolist() == [1.0, 3.0]

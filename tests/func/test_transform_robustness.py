@@ -10,9 +10,6 @@ import pytest
 
 import pullback as pb
 from pullback.autograd import forward_ad as fwd
-from pullback.autograd._levels import ForwardLevel
-from pullback.autograd._node import Node
-from pullback.autograd._tokens import Token
 from pullback.core.state import current, open_levels
 from pullback.func import (
     grad,
@@ -21,6 +18,9 @@ from pullback.func import (
     vjp,
     vmap,
 )
+from pullback.tape.forward.levels import ForwardLevel
+from pullback.tape.node import Node
+from pullback.tape.transform.tokens import Token
 from pullback.testing import assert_close
 from tests.func.transform_cases import TRANSFORMS, is_clean, program, t3, x3
 
@@ -85,7 +85,7 @@ def test_a_vjp_function_keeps_the_graph_and_lets_it_go():
 
     def body(x):
         inside = pb.sin(x)
-        seen.append(weakref.ref(inside))
+        seen.append(weakref.ref(inside._data))
         return inside * inside
 
     output, vjp_fn = vjp(body, x3())

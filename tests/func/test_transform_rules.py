@@ -261,6 +261,7 @@ def test_writes_to_intermediates_and_their_views():
         assert_close(transform(f)(x3()), expected)
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_a_write_to_what_backward_needs_is_noticed():
     def f(x):
         y = pb.exp(x)
@@ -539,3 +540,55 @@ def test_a_complex_cotangent_of_a_real_output_is_refused():
     _, pull = vjp(lambda x: x * 1j, x3())
     assert_close(pull(x3() * 1j)[0], x3())
     assert_close(pull(x3())[0], 0 * x3())
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1])
+def test_jacrev_lets_the_function_write_to_its_other_arguments(chunk_size):
+    def f(x, scratch):
+        scratch.copy_(x * x)
+        return x * scratch
+
+    x, scratch = pb.tensor([1.0, 3.0]), pb.zeros(2)
+    assert_close(pb.func.jacrev(f, chunk_size=chunk_size)(x, scratch), [[3.0, 0.0], [0.0, 27.0]])
+    assert_close(scratch, [1.0, 9.0])
+    assert not scratch.requires_grad
+    rows = pb.tensor([[1.0, 3.0], [2.0, 1.0]])
+    assert_close(pb.func.vmap(pb.func.jacrev(f))(rows, pb.zeros((2, 2)))[1], [[12.0, 0.0], [0.0, 3.0]])
+    with pytest.raises(RuntimeError, match="given to jacrev tried to mutate a captured"):
+        pb.func.jacrev(lambda x: f(x, scratch))(x)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1, 2, 3])
+def test_jacfwd_lets_the_function_write_to_its_arguments_once(chunk_size):
+    def f(x, scratch, *, count):
+        scratch.mul_(x * x)
+        count.add_(1)
+        return x.mul_(2) * scratch * count
+
+    x, scratch, count = pb.tensor([1.0, 3.0, 2.0]), pb.ones(3), pb.zeros(3)
+    jacobian = pb.func.jacfwd(f, chunk_size=chunk_size)(x, scratch, count=count)
+    assert_close(jacobian, pb.diag(pb.tensor([6.0, 54.0, 24.0])))
+    assert_close(x, [2.0, 6.0, 4.0])
+    assert_close(scratch, [1.0, 9.0, 4.0])
+    assert_close(count, [1.0, 1.0, 1.0])
+
+
+def test_hessian_lets_the_function_write_to_its_other_arguments():
+    hessian = pb.func.hessian(lambda x, scratch: (scratch.mul_(x) * x**2).sum())
+    assert_close(hessian(pb.tensor([1.0, 2.0]), pb.ones(2)), [[6.0, 0.0], [0.0, 12.0]])
+    assert_close(pb.func.vmap(hessian)(pb.ones(2, 1), pb.ones(2, 1)), [[[6.0]], [[6.0]]])
+
+
+def test_sparse_jacobian_runs_a_function_that_writes_to_its_arguments_on_copies():
+    x, scratch = pb.tensor([1.0, 3.0]), pb.ones(2)
+    jacobian = pb.func.sparse_jacobian(lambda x, scratch: scratch.add_(x) * x.mul_(2), structure="diag")(x, scratch)
+    assert_close(jacobian.toarray(), [[6.0, 0.0], [0.0, 14.0]])
+    assert_close(x, [1.0, 3.0])
+    assert_close(scratch, [1.0, 1.0])
+
+
+def test_jacrev_returns_the_parts_in_the_order_of_argnums():
+    x, y = pb.tensor([1.0, 2.0]), pb.tensor([3.0, 4.0])
+    by_y, by_x = pb.func.jacrev(lambda x, y: x["a"] * y**2, argnums=(1, 0))({"a": x}, y)
+    assert_close(by_y, [[6.0, 0.0], [0.0, 16.0]])
+    assert_close(by_x["a"], [[9.0, 0.0], [0.0, 16.0]])

@@ -460,3 +460,22 @@ def test_what_is_the_same_for_all_examples_is_printed_as_outside():
 
 def test_examples_without_elements_go_through_the_fallback():
     assert pb.func.vmap(lambda x: pb.isin(x, 0))(pb.zeros((2, 0))).shape == (2, 0)
+
+
+@pytest.mark.parametrize("out_dims", [1, 2, -1, -3, (0, 0), "0"])
+def test_a_vmap_method_that_names_no_batch_axis_is_refused(out_dims):
+    class Doubled(pb.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return x * 2, out_dims
+
+    with pytest.raises(RuntimeError, match="returned an incompatible"):
+        vmap(Doubled.apply)(x23())

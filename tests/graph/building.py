@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-import tests.ops.declared  # noqa: F401  (every family is declared)
+import tests.operators.declared  # noqa: F401  (every family is declared)
 from pullback.declare.op import registry
 from pullback.declare.samples import samples_of
-from pullback.declare.steps import ViewStep
+from pullback.declare.views import ViewStep
 from pullback.graph.descriptors import DummyAOTInput, DummyAOTOutput, PlainAOTInput, PlainAOTOutput
 from pullback.graph.graph import Graph
-from pullback.graph.types import type_of
+from pullback.graph.ir import type_of
 
 
 def every_sample(family=None):

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 import pullback as pb
-from pullback.graph.rerolling import reroll
+from pullback.graph.reroll import reroll
 
 STEPS = 11
 

@@ -3,7 +3,6 @@
 import pytest
 
 from pullback.errors import InternalError
-from pullback.graph.descriptor_text import parse_descriptor
 from pullback.graph.descriptors import (
     BufferAOTInput,
     CapturedAOTInput,
@@ -13,6 +12,7 @@ from pullback.graph.descriptors import (
     InputMutationAOTOutput,
     IntermediateBaseAOTOutput,
     MetadataMutationAOTOutput,
+    NumberAOTInput,
     ParamAOTInput,
     PlainAOTInput,
     PlainAOTOutput,
@@ -28,6 +28,7 @@ from pullback.graph.descriptors import (
     params,
     tangent_of,
 )
+from pullback.graph.text.literals import parse_descriptor
 from tests.graph.building import Builder
 
 EXPRESSIONS = [
@@ -36,6 +37,7 @@ EXPRESSIONS = [
     (ParamAOTInput("it's \"odd\"\n"), "param('it\\'s \"odd\"\\n')"),
     (BufferAOTInput("mean"), "buffer('mean')"),
     (CapturedAOTInput(1), "captured[1]"),
+    (NumberAOTInput(2), "number[2]"),
     (ViewBaseAOTInput(PlainAOTInput(0)), "base_of(args[0])"),
     (SyntheticBaseAOTInput(PlainAOTInput(2)), "synthetic_base_of(args[2])"),
     (TangentAOTInput(PlainAOTOutput(0)), "tangent(output[0])"),

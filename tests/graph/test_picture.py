@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from pullback.graph.picture import boxes_of, laid_out
+from pullback.graph.text.layout import laid_out
+from pullback.graph.text.picture import boxes_of
 from tests.graph.building import Builder
 from tests.graph.test_text import joint
 

@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from pullback.graph.aliasing import root_of, stored_inputs
 from pullback.graph.graph import Graph
+from pullback.graph.ir import root_of, stored_inputs
 from tests.graph.building import Builder
 
 NUMBERS = (0.0, -0.0, 1, 1.0, 2.0, -1.0, np.inf, 0)

@@ -8,9 +8,8 @@ from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.graph.descriptors import GradAOTOutput, PlainAOTInput, PlainAOTOutput, TangentAOTInput
 from pullback.graph.graph import Graph
-from pullback.graph.literals import Writer, laid_out, type_text
-from pullback.graph.scanning import Scanner
-from pullback.graph.types import array_type, type_of
+from pullback.graph.ir import array_type, type_of
+from pullback.graph.text.literals import Scanner, Writer, laid_out, type_text
 from tests.graph.building import Builder, body, every_sample, graph_of_call
 
 F64 = np.dtype(float)

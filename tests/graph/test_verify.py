@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from pullback.declare.op import registry
+from pullback.declare.views import ViewStep
 from pullback.errors import InternalError
 from pullback.graph.descriptors import GradAOTOutput, PlainAOTInput, PlainAOTOutput
 from pullback.graph.graph import Graph
-from pullback.graph.ir import Value
-from pullback.graph.types import array_type
+from pullback.graph.ir import Value, array_type, type_of
 from tests.graph.building import Builder, body, every_sample, graph_of_call
 
 VECTOR = array_type((2,), np.dtype(float))
@@ -109,7 +109,7 @@ def test_a_store_writes_an_input_with_a_value_of_its_type():
     fails(b.graph, "must be an input")
     b, x = plain()
     b.store(x, b.sum(x, axis=(0,), dtype=None, keepdims=False))
-    fails(b.graph, r"f64\[\] can not be stored into f64\[2\]")
+    fails(b.graph, r"f64\[\] cannot be stored into f64\[2\]")
 
 
 def test_the_backward_half_does_not_feed_the_forward_half():
@@ -199,3 +199,41 @@ def test_a_scan_has_as_many_slices_as_turns():
     b.graph.verify()
     b.graph.nodes[0].attrs["length"] = 5
     fails(b.graph, "has not 5 slices")
+
+
+def test_a_scan_carries_on_what_it_is_given():
+    b = Builder("forward", np.ones(2), np.ones(4))
+    shorter = {"axis": (0,), "dtype": None, "keepdims": False}
+    step = body("step", lambda inner, c, y: [inner.sum(c, **shorter)], np.ones(2), np.ones(()))
+    attrs = {"body": step, "carried": 1, "scanned": 1, "length": 4, "reverse": False}
+    b.graph.add("scan", b.inputs, attrs, [array_type((), np.dtype(float))])
+    fails(b.graph, "does not return what it carries")
+
+
+@pytest.mark.parametrize(
+    ("base", "steps", "new", "what"),
+    [
+        (np.ones(3), [("_imag", {})], np.ones(3), "lead to no memory of|is no view"),
+        (np.ones(3), [("_basic_index", {"index": (slice(1, 3),)})], np.ones(3), r"\[3\] cannot be written to"),
+        (np.ones(3), [("_basic_index", {"index": (5,)})], np.array(1.0), "_basic_index is no view of this"),
+        (np.ones(3), [("permute_dims", {"axes": (1, 0)})], np.ones(3), "permute_dims is no view of this"),
+        (np.ones(3, complex), [("_imag", {})], np.ones(3, complex), "complex128 cannot be written to"),
+    ],
+)
+def test_steps_of_an_update_fit_its_base(base, steps, new, what):
+    b = Builder("forward", base, new)
+    steps = tuple(ViewStep(registry[name], params) for name, params in steps)
+    b.graph.add("update", b.inputs, {"steps": steps}, [type_of(base)])
+    fails(b.graph, what)
+
+
+def test_a_view_is_a_view():
+    b, x = plain()
+    b.graph.add(registry["_imag"], (x,), {}, [VECTOR])
+    fails(b.graph, r"_imag is no view of f64\[2\]|there is no such call")
+
+
+def test_a_call_that_the_operator_refuses_is_no_node():
+    b, x = plain()
+    b.graph.add(registry["permute_dims"], (x,), {"axes": (1, 0)}, [VECTOR])
+    fails(b.graph, r"permute_dims\(%0\)`: there is no such call")

@@ -1,6 +1,7 @@
 """NumPy's functions on tensors: they become Pullback's, or say why not."""
 
 import importlib
+import warnings
 
 import numpy as np
 import pytest
@@ -112,6 +113,29 @@ def test_where_leaves_zeros_with_zero_gradient():
     assert_close(y, np.where(mask, np.log(VALUES), 0))
     y.sum().backward()
     assert_close(x.grad, np.where(mask, 1 / VALUES, 0))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("call", [
+    lambda x, mask: np.sqrt(x, where=mask, out=None),
+    lambda x, mask: np.divide(1.0, x, where=mask, out=None),
+    lambda x, mask: np.divide(x, np.array([0.0, 2.0, 3.0]), where=mask, out=None),
+    lambda x, mask: np.power(x, -0.5, where=mask, out=None),
+    lambda x, mask: np.arccosh(x + 1, where=mask, out=None),
+    lambda x, mask: np.log(x, where=mask[:, None] & mask, out=None),
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_where_computes_nothing_elsewhere_so_infinite_slopes_there_do_no_harm(call, dtype):
+    start, mask = np.array([0.0, 4.0, 2.0], dtype), np.array([False, True, True])
+    x = pb.tensor(start, requires_grad=True)
+    y = call(x, mask)
+    y.real.sum().backward()
+    assert y.dtype == call(start, mask).dtype and x.grad[0] == 0
+    inner = pb.tensor(start[1:], requires_grad=True)
+    with np.errstate(all="ignore"):
+        taken = call(pb.stack([inner[0] * 0 + 1, inner[0], inner[1]]), mask)
+    taken.real.sum().backward()
+    assert_close(x.grad[1:], inner.grad.numpy())
 
 
 def test_ufuncs_with_two_results():
@@ -352,10 +376,11 @@ def test_a_function_of_numpy_becomes_pullbacks(function):
 
 
 def test_arguments_that_pullback_lacks_are_left_to_numpy_on_constants():
-    mean = VALUES.mean(keepdims=True)
-    assert_close(np.var(constant(), mean=mean), np.var(VALUES, mean=mean))
-    with pytest.raises(TypeError, match=r"np\.var"):
-        np.var(leaf(), mean=mean)
+    half = np.float64(0.5)
+    expected = np.nanquantile(VALUES, half, axis=0, weights=VALUES, method="inverted_cdf")
+    assert_close(np.nanquantile(constant(), half, axis=0, weights=VALUES, method="inverted_cdf"), expected)
+    with pytest.raises(TypeError, match=r"np\.nanquantile"):
+        np.nanquantile(leaf(), half, axis=0, weights=VALUES, method="inverted_cdf")
 
 
 def test_where_with_one_argument_finds_the_nonzero():
@@ -446,3 +471,77 @@ def test_writing_functions_check_their_arguments():
         np.put(pb.zeros(3), [3], 1.0)
     with pytest.raises(ValueError, match="diagonal"):
         np.fill_diagonal(pb.zeros(3), 1.0)
+
+
+# Edges of NumPy's functions: nothing to reduce, no axes, other bytes --------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: np.nanmax(x, initial=-9), lambda x: np.nanmin(x, initial=9), lambda x: np.nanquantile(x, [0.1, 0.5]),
+    lambda x: np.nanpercentile(x, 30.0, keepdims=True), lambda x: np.max(x, initial=2), lambda x: np.nanmean(x),
+])  # fmt: skip
+def test_what_numpy_has_for_nothing(call):
+    empty = np.zeros((0,))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, wanted = call(pb.asarray(empty)), call(empty)
+    assert found.shape == wanted.shape
+    np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+@pytest.mark.parametrize("initial", [0, -9, 9, 2.5, True])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+@pytest.mark.parametrize("name", ["max", "min", "amax", "amin", "nanmax", "nanmin", "sum", "prod", "nansum", "nanprod"])
+def test_a_first_value_takes_the_dtype_of_the_reduction(name, dtype, initial):
+    x = np.array([[1, 0, 3], [2, 5, 1]]).astype(dtype)
+    wanted = getattr(np, name)(x, axis=1, initial=initial, where=x > 1)
+    found = getattr(np, name)(pb.asarray(x), axis=1, initial=initial, where=x > 1)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found.numpy(), wanted)
+
+
+def test_a_first_value_gets_the_gradient_where_nothing_else_is_chosen():
+    x, first = pb.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True), pb.tensor(2.5, requires_grad=True)
+    np.max(x, axis=1, where=x > 3.5, initial=first).sum().backward()
+    assert first.grad.tolist() == 1.0 and x.grad.tolist() == [[0.0, 0.0], [0.0, 1.0]]
+
+
+def test_numbers_without_axes_are_written_and_sorted():
+    x = pb.tensor(3.0)
+    np.place(x, x > 0, [7.0, 8.0])
+    np.place(x, x < 0, [9.0])
+    assert x.item() == 7.0
+    np.putmask(x, True, np.zeros(0))
+    assert x.item() == 7.0
+    assert np.argsort(x).tolist() == [0]
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: np.einsum("ij->i", x), np.nanvar, np.nanstd, lambda x: np.nanquantile(x, 0.3), np.nanmean,
+    lambda x: np.mean(x, where=x > 0), lambda x: np.max(x, axis=0),
+])  # fmt: skip
+def test_the_other_byte_order_is_read(call):
+    values = np.array([[0.5, 2.0, 1.0], [4.0, 1.5, 0.2]])
+    x = pb.asarray(values.astype(">f8")).requires_grad_()
+    np.testing.assert_allclose(call(x).detach().numpy(), call(values))
+    y = pb.tensor(values, requires_grad=True)
+    call(x).sum().backward(), call(y).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy())
+
+
+def test_reductions_cast_to_what_out_holds():
+    x = pb.tensor([0.25, 3.0])
+    for name in ("sum", "max", "nanmin", "mean"):
+        out = pb.zeros((), dtype=np.int64)
+        getattr(np, name)(x, out=out)
+        assert out.item() == getattr(np, name)(x.numpy(), out=np.zeros((), int))
+
+
+def test_a_wide_base_keeps_its_precision_under_a_narrow_exponent():
+    base, exponent = np.array([0.3, 1.7]), np.array([1.3, -0.7])
+    for x, y in ((base, exponent.astype("float16")), (base.astype("float16"), exponent)):
+        leaves = [pb.tensor(part, requires_grad=True) for part in (x, y)]
+        exact = [pb.tensor(part.astype(float), requires_grad=True) for part in (x, y)]
+        np.power(*leaves).sum().backward(), np.power(*exact).sum().backward()
+        for leaf, right in zip(leaves, exact, strict=True):
+            np.testing.assert_allclose(leaf.grad.numpy(), right.grad.numpy().astype(leaf.dtype), rtol=1e-12)

@@ -378,6 +378,7 @@ def test_a_kernel_that_shares_memory_is_caught_when_the_graph_runs():
         pb.compile(lambda x: made(x) + 1, fallback="raise")(T3())
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_saved_inputs_are_watched():
     made = op(lambda x: x * x, schema="(Tensor x) -> Tensor")
     made.register_fake(like_first)

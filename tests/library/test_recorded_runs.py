@@ -191,5 +191,5 @@ def test_records_do_not_grow_for_ever():
     made = op(halves)
     for length in range(2, 300, 2):
         made(pb.ones(length))
-    assert sum(map(len, made.recorded._runs.values())) <= 64
+    assert sum(map(len, made.seen_outputs._runs.values())) <= 64
     assert made.specs(pb.ones(298)) == pb.ShapeDtype((2, 149), pb.float32)

@@ -44,7 +44,8 @@ class RecordedView(torch.autograd.Function):
             stand_in = torch.zeros(ctx.shape, dtype=ctx.dtype, requires_grad=True)
             value = ctx.view(stand_in)
             outputs = [value] if isinstance(value, torch.Tensor) else list(value)
-            (gradient,) = torch.autograd.grad(outputs, [stand_in], list(grads), create_graph=keep and not inference)
+            given = [Connect.apply(g) if g is not None and is_flagged(g) else g for g in grads]
+            (gradient,) = torch.autograd.grad(outputs, [stand_in], given, create_graph=keep and not inference)
         return gradient.clone() if inference else gradient, None
 
 

@@ -17,11 +17,13 @@ from typing import Any
 
 from .differentiation import DifferentiationStatements
 from .statements import Program, Statement
-from .variables import Shape, Variable, literal
+from .variables import Shape, Variable, formula, literal
 
 UNARY = ("sin", "cos", "tanh", "sigmoid", "square", "abs", "exp", "clone")
 BINARY = {"{0} + {1}": "add", "{0} - {1}": "sub", "{0} * {1}": "mul", "{0} / {1}": "div"}
 SHAPES: tuple[Shape, ...] = ((), (2,), (3,), (4,), (2, 3), (3, 2), (2, 2), (3, 3), (1, 3), (2, 1), (2, 2, 2), (0,))
+
+MOST_WRITTEN = 64  # elements that are written one by one
 
 Make = Callable[[], None]
 
@@ -149,7 +151,12 @@ class Generator(DifferentiationStatements):
     def pick_float(self) -> Variable | None:
         return self.pick(lambda v: v.dtype != "int64")
 
+    def shape(self) -> Shape:
+        return self.rng.choices(SHAPES, [1, 2, 4, 4, 4, 2, 2, 3, 1, 1, 1, 0.3])[0]
+
     def values(self, shape: Shape, dtype: str = "float64") -> str:
+        if prod(shape) > MOST_WRITTEN:
+            return formula(shape, "" if dtype == "int64" else " * 0.37")
         if dtype == "int64":
             return literal(shape, lambda: str(self.rng.randint(-3, 4)))
         return literal(shape, lambda: str(round(self.rng.uniform(-2, 2), 2)))
@@ -160,7 +167,7 @@ class Generator(DifferentiationStatements):
     # ---- creation and functions ------------------------------------------------------------------------------
 
     def make_leaf(self, requires_grad: bool | None = None) -> None:
-        shape = self.rng.choices(SHAPES, [1, 2, 4, 4, 4, 2, 2, 3, 1, 1, 1, 0.3])[0]
+        shape = self.shape()
         dtype = self.rng.choices(("float64", "float32", "int64"), (16, 1.5, 0 if requires_grad else 0.7))[0]
         wants = dtype != "int64" and (requires_grad or self.rng.random() < 0.5)
         made = self.fresh(shape, dtype=dtype, requires_grad=wants, is_leaf=True)

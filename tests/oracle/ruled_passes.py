@@ -180,7 +180,7 @@ class RuledPasses(RuledWrites):
 
     @contextmanager
     def unwritable_gradients(self, create_graph: bool) -> Iterator[None]:
-        """Leaves whose `.grad` can not be written accumulate elsewhere meanwhile (rules D33 and N2)."""
+        """Leaves whose `.grad` cannot be written accumulate elsewhere meanwhile (rules D33 and N2)."""
         if not create_graph:
             for tensor in {id(tensor): tensor for tensor in self.environment.values()}.values():
                 grad = tensor.grad
@@ -246,7 +246,7 @@ class RuledPasses(RuledWrites):
             shared = any(gradient is other or share_storage(gradient, other) for other in seen)
             if shared or gradient._is_view() or repeats(gradient) or gradient._is_zerotensor():
                 self.fire("D19")
-                gradient = gradient.clone()
+                gradient = Connect.apply(gradient) if is_flagged(gradient) else gradient.clone()
             results.append(gradient)
         return results
 

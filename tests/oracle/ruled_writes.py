@@ -175,7 +175,7 @@ class RuledWrites(RuledViews):
         return new
 
     def stand_in(self, target: torch.Tensor) -> torch.Tensor:
-        """Torch can not detach a tensor that retains its gradient and write it later: another one takes its place."""
+        """Torch cannot detach a tensor that retains its gradient and write it later: another one takes its place."""
         new = target.detach()
         new.grad = target.grad
         self.moved[id(target)] = target, new

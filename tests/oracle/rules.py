@@ -247,6 +247,22 @@ RULES |= {
         "replaced by a sum, as every .grad that cannot be written",
         "RuledTorch.unwritable_gradients: set aside during the pass and added after it",
     ),
+    "D38": Rule(
+        "a write over a value that a graph needs destroys it",
+        "the value survives, unless the policy is torch's",
+        reach="programs run under overwrite_policy('raise')",
+    ),
+    "D39": Rule("a saved operand is the operand itself", "an equal tensor", reach="programs compare values"),
+    "D40": Rule(
+        "detach_() on a saved operand is an error at backward",
+        "harmless: the edge is in the node",
+        "RuledTorch.check: the saved value is read all the same",
+    ),
+    "D41": Rule(
+        "allow_mutation_on_saved_tensors does not nest, and backward runs inside of it",
+        "it nests, and backward runs anywhere",
+        reach="no allow_mutation_on_saved_tensors blocks",
+    ),
     "N4": Rule(
         "a gradient that was given to a pass with create_graph passes some formulas as the same object, so that writing"
         " to it later is noticed by what they saved",

@@ -12,7 +12,7 @@ from .ruled_passes import RuledPasses
 from .statements import Program, Statement
 
 # What a program meets if torch's own account of saved values differs from Pullback's.
-TELLING_ERRORS = ("VERSION", "VIEW_MULTI", "SECOND_BACKWARD")
+TELLING_ERRORS = ("VERSION", "VIEW_MULTI", "SECOND_BACKWARD", "SAVED_DETACHED")
 TELLING_RULES = ("D24", "N4")
 
 

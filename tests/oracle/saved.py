@@ -109,7 +109,7 @@ class SavedValues:
         if record.released:
             self.fire("D22")
         if record.detached:
-            raise RuleError("SAVED_DETACHED")
+            self.fire("D40")
         if record.alias._version != record.version:
             if record.overwritten and not record.is_lent:
                 raise RuleError("VERSION")
@@ -203,7 +203,7 @@ class SavedValues:
     def mark_quotient(self, since: int, quotient: torch.Tensor) -> None:
         """The quotient that a division saved serves the divisor's gradient only (rule R4)."""
         for record in self.records[since:]:
-            if record.region == region(quotient):
+            if record.region and record.region == region(quotient):  # without elements nothing tells them apart
                 record.serves = frozenset({1})
 
     def mark_outputs(self, since: int, results: tuple[torch.Tensor, ...]) -> None:

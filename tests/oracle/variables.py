@@ -34,3 +34,12 @@ def literal(shape: Shape, element: Callable[[], str]) -> str:
     if not shape:
         return element()
     return "[" + ", ".join(literal(shape[1:], element) for _ in range(shape[0])) + "]"
+
+
+def formula(shape: Shape, scale: str = "") -> str:
+    """The same for an array that is too large to be written out: numbers that repeat after a while."""
+    places = [f"i{axis}" for axis in range(len(shape))]
+    text = f"(({' + '.join(f'{3 + 4 * k} * {place}' for k, place in enumerate(places))}) % 13 - 5){scale}"
+    for place, length in zip(reversed(places), reversed(shape), strict=True):
+        text = f"[{text} for {place} in range({length})]"
+    return text

@@ -25,8 +25,8 @@ from pullback.payloads.batched import (
     widen_in_place,
     widened,
 )
+from pullback.payloads.batched.randomness import check_fill, check_mode
 from pullback.payloads.evaluate import evaluate
-from pullback.payloads.randomness import check_fill, check_mode
 
 
 @pytest.fixture
@@ -71,6 +71,16 @@ def test_leaving_a_level_that_a_payload_lacks_repeats_it_without_memory():
     out = leave(counted(5), -1, level)
     assert type(out) is np.ndarray and out.shape == (5, 4) and out.strides[1] == 0
     assert not out.flags.writeable
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, 3, -1, -3])
+def test_a_level_that_a_payload_lacks_is_repeated_along_any_axis(axis, levels):
+    outer, inner = levels
+    array = counted(2, 5, 4, 6)
+    for payload in (array[0], enter(array, 0, outer)):
+        out = leave(payload, axis, inner)
+        one = out if type(out) is np.ndarray else leave(out, 0, outer)[0]
+        np.testing.assert_array_equal(one, np.stack([array[0]] * inner.size, axis))
 
 
 def test_leaving_the_last_level_gives_a_plain_array():

@@ -19,7 +19,7 @@ from pullback.core.state import VmapLevel, changed
 from pullback.declare.derive import pull, push
 from pullback.declare.op import registry
 from pullback.declare.samples import Maker
-from pullback.ops import LATER
+from pullback.operators import LATER
 from pullback.payloads.batched import BatchedArray, enter, leave, levels_of
 from pullback.payloads.evaluate import evaluate
 from pullback.tensors.tensor import Tensor

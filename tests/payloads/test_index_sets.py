@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pullback.payloads.index_sets import IndexSets
+from pullback.payloads.lifted.index_sets import IndexSets
 
 
 def as_sets(sets, numbers):

@@ -17,7 +17,7 @@ from pullback.declare.samples import Maker
 from pullback.eager.build import as_operand
 from pullback.eager.record import apply
 from pullback.func._jet import jet
-from pullback.ops import LATER
+from pullback.operators import LATER
 from pullback.testing import assert_close
 
 for family in LATER:

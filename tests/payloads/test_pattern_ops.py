@@ -16,7 +16,7 @@ from pullback.declare.op import registry
 from pullback.declare.samples import Maker
 from pullback.eager.build import as_operand
 from pullback.eager.record import apply
-from pullback.ops import LATER
+from pullback.operators import LATER
 
 pytest.importorskip("scipy", reason="patterns are matrices of SciPy")
 
@@ -101,3 +101,22 @@ def test_the_pattern_of_the_gradient_contains_the_hessian(op, sample):
         pattern = pb.func.jacobian_sparsity(gradient, *values, argnums=argnums).toarray()
         hessian = dense(lambda *x: listed(gradient(*x)), values)
     assert not ((hessian != 0) & ~pattern).any()
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (2, 3, 2), (2, 4, 3, 2)])
+@pytest.mark.parametrize("is_left", [True, False])
+def test_products_with_a_constant_matrix_depend_on_all_that_they_do(shape, is_left):
+    matrix = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
+    shape = shape if is_left else (*shape[:-2], *shape[-2:][::-1])
+
+    def product(flat):
+        x = flat.reshape(shape)
+        return (matrix @ x if is_left else x @ matrix.T).reshape(-1)
+
+    x = pb.tensor(np.arange(1.0, 1 + np.prod(shape)))
+    pattern = pb.func.jacobian_sparsity(product, x)
+    pattern = pattern.toarray() if hasattr(pattern, "toarray") else np.asarray(pattern)
+    jacobian = pb.func.jacrev(product)(x).numpy()
+    assert not np.any((jacobian != 0) & (pattern == 0))
+    if len(shape) <= 2:  # a matrix from outside is looked into
+        assert np.array_equal(jacobian != 0, pattern != 0)

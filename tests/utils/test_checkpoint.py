@@ -120,6 +120,7 @@ def test_third_derivatives_pass_through_nested_checkpoints():
     assert_close(third(nested), third(lambda x: sin_exp(x * x).cos()))
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_a_value_saved_and_then_overwritten_is_an_error_or_right():
     def function(x):
         h = x.sin()
@@ -612,3 +613,28 @@ def test_segments_are_of_equal_length_and_the_last_one_takes_the_rest(segments, 
 def test_an_impossible_number_of_segments_is_refused(segments):
     with pytest.raises(ValueError):
         checkpoint_sequential([sin_exp, sin_exp], segments, leaf([1.0]))
+
+
+@pytest.mark.parametrize("run", [lambda f, *args: f(*args), checkpoint], ids=["plain", "checkpoint"])
+@pytest.mark.parametrize("hooks", [False, True])
+def test_saved_constants_come_back_as_the_very_objects(run, hooks):
+    seen = []
+
+    class Keeping(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.extend(ctx.saved_tensors)
+            return g, None
+
+    x, constant = pb.ones(2, requires_grad=True), pb.ones(2)
+    same = pb.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+    with same if hooks else contextlib.nullcontext():
+        out = run(Keeping.apply, x, constant)
+    out.sum().backward()
+    assert seen[1] is constant
+    assert seen[0].requires_grad

@@ -10,8 +10,8 @@ import pytest
 import pullback as pb
 from pullback.autograd.profiler import observers
 from pullback.errors import CheckpointError
+from pullback.tape.transform.interception import Interception
 from pullback.testing import assert_close
-from pullback.utils._interception import Interception
 from pullback.utils.checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -126,6 +126,7 @@ def test_writes_in_place_are_repeated_on_recomputed_memory():
     np.testing.assert_array_equal(y.grad.numpy(), x.grad.numpy())
 
 
+@pb.autograd.overwrite_policy("raise")
 def test_a_write_to_a_saved_result_inside_the_function_is_an_error():
     def function(x):
         h = x * 2

@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pullback.core.deferred import deferred as _deferred
+from pullback.core.lazy import deferred as _deferred
 
 if TYPE_CHECKING:  # loaded when they are first asked for, below
     from pullback._compile import export_source
     from pullback.aot._api import (
+        BackwardSignature,
         Joint,
+        Signature,
         Traced,
         aot_function,
         collect_metadata,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for, below
         spec,
         trace,
     )
-    from pullback.aot._disk_cache import clear_cache, set_cache_dir
+    from pullback.aot._disk import clear_cache, set_cache_dir
     from pullback.aot._dynamic import mark_dynamic
     from pullback.aot._explain import Explanation
     from pullback.aot._function import reset
@@ -47,8 +49,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for, below
         OutputType,
         ViewAndMutationMeta,
     )
-    from pullback.aot._signature import BackwardSignature, Signature
-    from pullback.aot._wrappers import wrap_payload
+    from pullback.aot._wrapper import wrap_payload
     from pullback.errors import (
         AliasError,
         AOTError,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for, below
         LeakedTracerError,
         PartitionError,
         RecompileLimitError,
+        SideEffectError,
         TraceError,
         TraceWarning,
         UnsupportedTypeError,
@@ -73,21 +75,22 @@ if TYPE_CHECKING:  # loaded when they are first asked for, below
 _MODULES = {
     "pullback._compile": ("export_source",),
     "pullback.aot._api": (
-        "Joint", "Traced", "aot_function", "collect_metadata", "explain", "joint_graph", "partition", "spec", "trace",
+        "BackwardSignature", "Joint", "Signature", "Traced", "aot_function", "collect_metadata", "explain",
+        "joint_graph", "partition", "spec", "trace",
     ),
-    "pullback.aot._disk_cache": ("clear_cache", "set_cache_dir"),
+    "pullback.aot._disk": ("clear_cache", "set_cache_dir"),
     "pullback.aot._dynamic": ("mark_dynamic",),
     "pullback.aot._explain": ("Explanation",),
     "pullback.aot._function": ("reset",),
     "pullback.aot._metadata": (
         "InputAliasInfo", "MemoryFormatMeta", "MutationType", "OutputAliasInfo", "OutputType", "ViewAndMutationMeta",
     ),
-    "pullback.aot._signature": ("BackwardSignature", "Signature"),
-    "pullback.aot._wrappers": ("wrap_payload",),
+    "pullback.aot._wrapper": ("wrap_payload",),
     "pullback.errors": (
         "AOTError", "AliasError", "CaptureError", "ConcretizationError", "ConstantMutationError", "DoubleBackwardError",
         "DynamicShapeError", "FunctionalizationError", "GuardError", "HigherOrderError", "LeakedTracerError",
-        "PartitionError", "RecompileLimitError", "TraceError", "TraceWarning", "UnsupportedTypeError",
+        "PartitionError", "RecompileLimitError", "SideEffectError", "TraceError", "TraceWarning",
+        "UnsupportedTypeError",
     ),
     "pullback.graph.graph": ("Graph",),
     "pullback.library._effects": ("debug_print", "effect_op"),
@@ -100,8 +103,8 @@ __all__ = [
     "AOTError", "AliasError", "BackwardSignature", "CaptureError", "ConcretizationError", "ConstantMutationError",
     "DoubleBackwardError", "DynamicShapeError", "Explanation", "FunctionalizationError", "Graph", "GuardError",
     "HigherOrderError", "InputAliasInfo", "Joint", "LeakedTracerError", "MemoryFormatMeta", "MutationType",
-    "OutputAliasInfo", "OutputType", "PartitionError", "RecompileLimitError", "Signature", "TraceError", "TraceWarning",
-    "Traced", "UnsupportedTypeError", "ViewAndMutationMeta", "aot_function", "clear_cache", "collect_metadata",
-    "debug_print", "effect_op", "explain", "export_source", "joint_graph", "mark_dynamic", "partition", "reset",
-    "set_cache_dir", "spec", "trace", "wrap_payload",
+    "OutputAliasInfo", "OutputType", "PartitionError", "RecompileLimitError", "SideEffectError", "Signature",
+    "TraceError", "TraceWarning", "Traced", "UnsupportedTypeError", "ViewAndMutationMeta", "aot_function",
+    "clear_cache", "collect_metadata", "debug_print", "effect_op", "explain", "export_source", "joint_graph",
+    "mark_dynamic", "partition", "reset", "set_cache_dir", "spec", "trace", "wrap_payload",
 ]  # fmt: skip

@@ -7,27 +7,115 @@ from typing import Any
 
 import numpy as np
 
-from pullback.aot._any_call import capture
-from pullback.aot._capture import Capture, Options
+from pullback.aot._call.runtime import input_of
 from pullback.aot._compilers import Compiler, Compilers
+from pullback.aot._dynamic import DynamicTable
+from pullback.aot._entry import specialised
 from pullback.aot._explain import Explanation
-from pullback.aot._function import CompiledFunction
-from pullback.aot._leaves import ArraySpec, flatten_arguments
-from pullback.aot._masks import specialised
-from pullback.aot._memory import memory_of
-from pullback.aot._metadata import ViewAndMutationMeta
+from pullback.aot._function import CompiledFunction, capture
+from pullback.aot._metadata import MutationType, ViewAndMutationMeta
 from pullback.aot._partition import Partition
 from pullback.aot._partition import partition as split
-from pullback.aot._runtime import input_of
-from pullback.aot._signature import Signature, signature_of
-from pullback.aot._wrappers import arrays_of
+from pullback.aot._trace.capture import Capture, GraphInput, Options
+from pullback.aot._trace.leaves import ArraySpec, flatten_arguments, memory_of
 from pullback.core.axes import normalize_shape
 from pullback.core.pytree import unflatten
-from pullback.core.records import Record
-from pullback.graph.descriptors import PlainAOTOutput
+from pullback.core.records import Record, field
+from pullback.graph.descriptors import GradAOTOutput, InputMutationAOTOutput, PlainAOTOutput
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD
+from pullback.graph.pipeline import JOINT, run
+from pullback.payloads.wrappers import arrays_of
 from pullback.tensors.tensor import Tensor
+
+# `Signature`: what the inputs and outputs of a graph mean, for those who store the graph and call it elsewhere.
+#
+# Parameters and buffers are what the function holds, or is said to be given unchanged (`static_inputs`): parameters
+# require grad, buffers do not. Everything else that it is given is a user input. Inputs and outputs are named as the
+# graph names them, parameters and buffers by the name that the function has for them.
+
+class BackwardSignature(Record, frozen=True):
+    """What the gradients of a joint graph are the gradients of, and which output is the loss."""
+
+    gradients_to_parameters: dict[str, str]
+    gradients_to_user_inputs: dict[str, str]
+    loss_output: str | None
+
+
+class Signature(Record, frozen=True):
+    """What the inputs and outputs of a graph mean."""
+
+    parameters: list[str]
+    buffers: list[str]
+    user_inputs: list[str]
+    user_outputs: list[str]
+    inputs_to_parameters: dict[str, str]
+    inputs_to_buffers: dict[str, str]
+    buffers_to_mutate: dict[str, str]
+    parameters_to_mutate: dict[str, str]
+    user_inputs_to_mutate: dict[str, str]
+    captures: list[str]
+    in_tree: Any = field(repr=False)
+    out_tree: Any = field(repr=False)
+    backward: BackwardSignature | None = None
+    input_tokens: tuple[str, ...] = ()  # effects keep their place by the order of the nodes
+    output_tokens: tuple[str, ...] = ()
+
+    @property
+    def loss_output(self) -> str | None:
+        """The output that was differentiated, if the graph begins its backward part by itself."""
+        return None if self.backward is None else self.backward.loss_output
+
+
+def signature_of(
+    found: Capture, graph: Graph, function: Callable[..., Any], static: tuple[int, ...], loss_index: int | None = None
+) -> Signature:
+    """The signature of a graph made from a capture."""
+    kinds: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "user input": {}}
+    mutated: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "user input": {}}
+    gradients: dict[str, dict[str, str]] = {"parameter": {}, "buffer": {}, "user input": {}}
+    there = {
+        desc.plain.expr() for desc, value in zip(graph.output_descs, graph.outputs, strict=True) if value is not None
+    }
+    names = _names(found)
+    for given, name in zip(found.inputs, names, strict=True):
+        kind = _kind(given, static)
+        kinds[kind][given.desc.expr()] = name
+        if given.info.mutation_type is not MutationType.NOT_MUTATED:
+            mutated[kind][InputMutationAOTOutput(given.desc).expr()] = name
+        gradient = GradAOTOutput(given.desc).expr()
+        if gradient in there:
+            gradients[kind][gradient] = name
+    return Signature(
+        parameters=list(kinds["parameter"].values()), buffers=list(kinds["buffer"].values()),
+        user_inputs=list(kinds["user input"]),
+        user_outputs=[PlainAOTOutput(k).expr() for k in range(len(found.meta.output_info))],
+        inputs_to_parameters=kinds["parameter"], inputs_to_buffers=kinds["buffer"],
+        buffers_to_mutate=mutated["buffer"], parameters_to_mutate=mutated["parameter"],
+        user_inputs_to_mutate=mutated["user input"],
+        captures=[name for given, name in zip(found.inputs, names, strict=True) if given.capture is not None],
+        in_tree=found.in_tree, out_tree=found.out_tree,
+        backward=None if not found.is_training else BackwardSignature(
+            gradients["parameter"], gradients["user input"],
+            None if loss_index is None else PlainAOTOutput(loss_index).expr(),
+        ),
+    )  # fmt: skip
+
+
+def _kind(given: GraphInput, static: tuple[int, ...]) -> str:
+    if given.capture is None and given.slot not in static:
+        return "user input"
+    return "parameter" if given.wants_grad else "buffer"
+
+
+def _names(found: Capture) -> list[str]:
+    """The names of inputs: what the function calls those that it holds, and what the graph calls the others."""
+    return [
+        given.desc.expr() if given.capture is None
+        else given.capture.name or found.texts.get(id(given.capture), given.desc.expr())
+        for given in found.inputs
+    ]  # fmt: skip
+
 
 _CAPTURE_OPTIONS = Options.fields
 
@@ -97,9 +185,14 @@ def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Traced:
 
 
 def collect_metadata(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> ViewAndMutationMeta:
-    """What `fn` does to its inputs, what its outputs are, and which gradients its backward takes."""
+    """What `fn` does to its inputs, what its outputs are, and which gradients its backward takes.
+
+    Where lengths of arguments vary, by `mark_dynamic` or with `dynamic=True`, it says which lengths of outputs do.
+    """
     options, kwargs = _separate(kwargs)
-    return _captured(fn, args, kwargs, options, backward=True).meta
+    leaves, structure = flatten_arguments(args, kwargs)
+    found = DynamicTable(fn, options).capture(leaves, structure)
+    return (found or _captured(fn, args, kwargs, options, backward=True)).meta
 
 
 def joint_graph(fn: Callable[..., Any], *args: Any, loss_index: int | None = None, **kwargs: Any) -> Joint:
@@ -112,7 +205,7 @@ def joint_graph(fn: Callable[..., Any], *args: Any, loss_index: int | None = Non
         graph = options.joint_pass(graph)
     if loss_index is not None:
         graph = _with_loss(graph, found.flat or found, loss_index)
-    graph = graph.simplify().cse().dce()
+    graph = run(JOINT, graph)
     signature = signature_of(found, graph, fn, options.static_inputs, loss_index)
     count = (found.flat or found).num_forward_outputs
     return Joint(graph, found.meta, count, found.in_tree, found.out_tree, found, signature)

@@ -8,34 +8,196 @@ gradients lead to get none, as in eager code.
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pullback.aot import _later
-from pullback.aot._backward_effects import happens
-from pullback.aot._capture import Capture, GraphInput, Options
 from pullback.aot._compilers import Compilers, flat
-from pullback.aot._draws import is_repeatable, nodes_in, sources_of
-from pullback.aot._fits import Fit
-from pullback.aot._masks import bits_of, sources_of_gradients, specialised, zeros
 from pullback.aot._metadata import OWN, MutationType
-from pullback.aot._stops import with_stops
-from pullback.core.collector import paused
+from pullback.aot._surroundings.places import moved_function
+from pullback.aot._trace.capture import Capture, GraphInput, Options
+from pullback.aot._trace.captured import CapturedTensor
+from pullback.aot._trace.dry_runs import Sources, happens
+from pullback.aot._trace.higher import is_repeatable, nodes_in, sources_of, with_stops
+from pullback.aot._trace.leaves import array_of, touching
+from pullback.core.frames import warn
 from pullback.core.records import replace
-from pullback.core.reports import reported
+from pullback.core.reports import paused, reported
 from pullback.core.spec import spec_for
 from pullback.errors import HigherOrderError
-from pullback.graph import rerolling
-from pullback.graph.descriptors import DummyAOTOutput
+from pullback.graph import reroll
+from pullback.graph.descriptors import DummyAOTOutput, PlainAOTInput, SyntheticBaseAOTInput
 from pullback.graph.graph import Graph
-from pullback.graph.ir import BACKWARD
+from pullback.graph.ir import BACKWARD, Value, type_of
+from pullback.graph.pipeline import JOINT, ROLL, check, run
 from pullback.graph.rewrite import shared
+from pullback.tape.hooks import has_hooks
+from pullback.tensors.tensor import Tensor
+from pullback.tensors.views import view_of
 
 if TYPE_CHECKING:
     from pullback.aot._partition import Partition
+
+
+# Does a call fit a capture? Its key does, or nobody would ask; what depends on the capture itself is asked here.
+
+class Fit:
+    """What a capture asks of a call: captured tensors are what they were, and no other arguments overlap."""
+
+    def __init__(self, captured: Capture) -> None:
+        held = [(given.capture, given.desc.expr()) for given in captured.inputs if given.capture is not None]
+        self.captured = [CapturedTensor(tensor, name, captured.texts.get(id(tensor))) for tensor, name in held]
+        self.places = captured.places
+        self.unhooked = captured.unhooked
+        self.moved = moved_function(self.places)
+        # What the function finds by itself, and is no argument: then it may not be one in another call.
+        self.seen = [x for x in captured.seen if not any(x is tensor for tensor in captured.met.values())]
+        # Arguments that the function also finds without being given them: they have to be these very tensors.
+        self.met = [(_slot_of(desc), desc.expr(), tensor) for desc, tensor in captured.met.items()]
+        self.numbers = captured.numbers
+        self.groups = captured.groups
+        self.bases = [given for given in captured.inputs if given.members]
+        self.written_slots = [g.slot for g in captured.inputs if g.slot is not None and g.info.mutates_data]
+        self.written_captures = [g.capture for g in captured.inputs if g.capture is not None and g.info.mutates_data]
+        self.is_plain = not (self.captured or self.met or self.groups or self.written_slots or self.places)
+        self.is_plain = self.is_plain and not captured.unhooked and not captured.numbers.steps
+
+    def misfit(self, leaves: list[Any]) -> str | None:
+        """What of this call is not as it was when the function was captured; None if it fits."""
+        if self.is_plain:
+            return None
+        if self.numbers.steps and (found := self.numbers.misfit(leaves)) is not None:
+            return found
+        if self.moved is not None and self.moved():
+            return next((place.words() for place in self.places if place.has_moved()), "something that it reads")
+        for leaf in leaves if self.seen else ():
+            if isinstance(leaf, (Tensor, np.ndarray)) and any(leaf is x for x in self.seen):
+                return "an argument is an object that the function also finds by itself"
+        for slot in self.unhooked:
+            if isinstance(leaves[slot], Tensor) and has_hooks(leaves[slot]):
+                return f"args[{slot}] has hooks, and the function computes its gradient"
+        found = self.moved_capture()
+        if found is not None:
+            return found
+        for slot, name, tensor in self.met:
+            if leaves[slot] is not tensor and _base_of(leaves[slot]) is not tensor:
+                return f"{name}: another object, and the function also uses the one that it was captured with"
+        return self._overlap(leaves)
+
+    def moved_capture(self) -> str | None:
+        """What of the captured tensors is not as it was; None if they are."""
+        return next((found for each in self.captured if (found := each.misfit()) is not None), None)
+
+    def _overlap(self, leaves: list[Any]) -> str | None:
+        known: list[tuple[str, Any]] = [(f"args[{slot}]", leaf) for slot, leaf in enumerate(leaves)]
+        known += [(captured.name, captured.tensor) for captured in self.captured]
+        known = [(name, leaf) for name, leaf in known if isinstance(array_of(leaf), np.ndarray)]
+        written = {id(leaves[slot]) for slot in self.written_slots} | set(map(id, self.written_captures))
+        members = {id(leaves[slot]): number for number, group in enumerate(self.groups) for slot in group}
+        asked = {at for at, (_, leaf) in enumerate(known) if id(leaf) in written or id(leaf) in members}
+        for at, other in touching([array_of(leaf) for _, leaf in known], asked):
+            mine, theirs = id(known[at][1]), id(known[other][1])
+            if mine != theirs and (mine not in members or members[mine] != members.get(theirs)):
+                return f"{known[at][0]} and {known[other][0]} overlap, and one of them is written"
+        for base in self.bases:
+            if not base.has_base_of(leaves):
+                return f"the arguments {', '.join(map(str, base.members))} do not overlap as they did"
+        return None
+
+
+def _slot_of(desc: Any) -> int:
+    while not isinstance(desc, PlainAOTInput):
+        assert not isinstance(desc, SyntheticBaseAOTInput)  # no tensor, so nobody finds it elsewhere
+        desc = desc.of
+    return desc.index
+
+
+def _base_of(leaf: Any) -> Any:
+    info = view_of(leaf) if isinstance(leaf, Tensor) else None
+    return None if info is None else info.base
+
+
+# Backward graphs for gradients that arrive at some of the outputs only.
+
+def specialised(graph: Graph, lead: int, defined: tuple[bool, ...], effects: Sources | None = None) -> Graph:
+    """A backward graph without the tangents that are not defined.
+
+    Backward graphs are linear in the tangents: what depends on absent ones only is zero, and is left out. Where such a
+    value meets another, it is zeros, and in a sum it is nothing at all. `effects` says which tangents lead to effects.
+    """
+    arrived = bits_of(defined)
+    copy = graph.copy()
+    tangents = copy.inputs[lead:]
+    zero = {value for value, there in zip(tangents, defined, strict=True) if not there}
+    alive = {value for value, there in zip(tangents, defined, strict=True) if there}
+    replaced: dict[Value, Value] = {}
+    nodes, copy.nodes = copy.nodes, []
+    for node in nodes:
+        given = [replaced.get(x, x) if type(x) is Value else x for x in node.operands]
+        reads_zero = [type(x) is Value and x in zero for x in given]
+        is_alive = any(type(x) is Value and x in alive for x in given)
+        if effects and not happens(node, effects, arrived):
+            zero.update(node.results)
+            continue
+        if any(reads_zero) and not is_alive and node.op != "store":
+            zero.update(node.results)
+            continue
+        if any(reads_zero):
+            left = [x for x, gone in zip(given, reads_zero, strict=True) if not gone]
+            if node.op == "add" and type(left[0]) is Value and left[0].type == node.result.type:
+                replaced[node.result] = left[0]
+                continue
+            given = [zeros(copy, x.type) if gone else x for x, gone in zip(given, reads_zero, strict=True)]
+        node.operands = tuple(given)
+        copy.nodes.append(node)
+        if is_alive:
+            alive.update(node.results)
+    copy.outputs = [
+        None if value is None or (value in zero and value not in replaced) else replaced.get(value, value)
+        for value in copy.outputs
+    ]
+    kept = [k for k in range(len(copy.inputs)) if k < lead or defined[k - lead]]
+    copy.inputs, copy.input_descs = [copy.inputs[k] for k in kept], [copy.input_descs[k] for k in kept]
+    return copy.dce()
+
+
+def sources_of_gradients(captured: Capture) -> list[int]:
+    """For each input, the tangents that its gradient is computed from, as bits. Asked of the graph as it was traced."""
+    graph, first = captured.graph, len(captured.inputs)
+    led: dict[Value, int] = {value: 1 << k for k, value in enumerate(graph.inputs[first:])}
+    for node in graph.nodes:
+        sources = 0
+        for x in node.inputs:
+            sources |= led.get(x, 0)
+        if sources:
+            led.update(dict.fromkeys(node.results, sources))
+    gradients = graph.outputs[captured.num_forward_outputs :]
+    # A formula need not use the gradient that it is given. Then the tape says what leads to it.
+    otherwise = captured.meta.gradient_sources or [0] * len(gradients)
+    return [
+        0 if value is None else led.get(value, 0) or known for value, known in zip(gradients, otherwise, strict=True)
+    ]
+
+
+def refused_inputs(meta: Any) -> list[bool]:
+    """For each input: does a gradient lead to it that cannot be computed? Whoever asks for it gets the error."""
+    refused = sum(1 << root for root in meta.deferred_errors)
+    return [bool(sources & refused) for sources in meta.gradient_sources]
+
+
+def bits_of(defined: tuple[bool, ...]) -> int:
+    """A set of tangents as bits."""
+    return sum(1 << k for k, there in enumerate(defined) if there)
+
+
+def zeros(graph: Graph, kind: Any) -> Value:
+    """A constant of this type in the backward half: nothing but zeros."""
+    array = np.zeros(kind.shape, kind.dtype)
+    array.flags.writeable = False
+    return graph.add("constant", [], {"value": array}, [type_of(array)], BACKWARD).result
+
 
 _MOST_MASKS = 8
 
@@ -49,7 +211,7 @@ class Entry:
         self.capture = captured
         self.straight = captured.graph if captured.stops else Graph()  # the graph that the stops are about
         self.function = function
-        self.fit = Fit(captured, function)
+        self.fit = Fit(captured)
         self.compilers = compilers
         self.options = options
         self.meta = captured.meta
@@ -60,7 +222,7 @@ class Entry:
         self.overwrites_inputs = any(
             info.mutation_type is not MutationType.NOT_MUTATED or info.version_bumps for info in infos
         )
-        # To find short ways for calls of this, see _fast_call.py: their sources and specs by id, or None for none.
+        # To find fast paths for calls of this (`_call/fast_call.py`): their sources and specs by id, or None for none.
         self.attempts: list[tuple[Any, ...] | None] = []
         # The compiled backward for the gradient of the first output alone, once there is one, if nothing can go wrong
         # with it: nodes of calls from then on are fast.
@@ -81,8 +243,9 @@ class Entry:
         # The inputs that some gradient leads to.
         first = captured.num_forward_outputs
         self.reaches = [value is not None for value in self.graph.outputs[first:]] or [False] * len(self.inputs)
-        if self.deferred_error is not None:
-            self.reaches = [True] * len(self.inputs)  # whoever asks for a gradient gets the error
+        if captured.meta.deferred_errors:
+            led = refused_inputs(captured.meta)
+            self.reaches = [is_led or at_all for is_led, at_all in zip(led, self.reaches, strict=True)]
         keeps = self.is_training and options.higher_order == "retrace"
         self.draw_sources = sources_of(self.graph) if keeps else ()
         self.tangent_specs = tuple([spec_for(each.shape, each.dtype) for each in tangents])
@@ -91,15 +254,10 @@ class Entry:
     # Compiling.
 
     def _compile_forward(self) -> None:
-        if self.options.reroll and rerolling.is_long(self.capture.graph):
+        if self.options.reroll and reroll.is_long(self.capture.graph):
             self._roll()
         captured = self.capture
-        graph = pruned(captured)
-        if self.options.joint_pass is not None and self.is_training:
-            graph = self.options.joint_pass(graph.copy())
-        with reported(f"simplification of {len(graph.nodes)} nodes"):
-            graph = graph.simplify().cse().dce()
-        self.graph = graph
+        self.graph = graph = self._simplified(captured)
         if not self.is_training or self.deferred_error is not None:
             graph = self._without_gradients(graph) if self.is_training else graph
             graph.name = "inference" if not self.is_training else "forward"
@@ -109,33 +267,65 @@ class Entry:
             self.forward = flat(self.compiled_forward)
             self.saved: list[Any] = []
             return
-        with reported(f"partition of {len(graph.nodes)} nodes"):
-            split = self.compilers.split(graph, captured.num_forward_outputs, self._static())
-        split = _later.with_private_copies(split, captured.inputs_read_later, captured.outputs_read_later)
-        self.partition = split
+        self.partition = split = self._split(captured, graph)
         split.forward.name = "forward"
         split.backward.name = "backward"
         self.forward_graph = split.forward
         self.saved = split.saved
         self.meta.bw_donated_idxs = [k for k, saved in enumerate(split.saved) if saved.is_donated]
         self.meta.num_tensors_saved_with_no_vc_check = sum(not saved.is_checked for saved in split.saved)
+        self.meta.num_saved = len(split.saved)
+        if captured.at_other_sizes is not None:
+            self.meta.saved_axes = self._saved_axes
         self.meta.num_symints_saved_for_bw = 0  # sizes are part of the graph
+        self.meta.num_opaque_objects_saved_for_bw = 0  # what is saved is arrays
         self.compiled_forward = self._compiled(self.compilers.forward, split.forward)
         self.forward = flat(self.compiled_forward)
+
+    def _simplified(self, captured: Capture) -> Graph:
+        graph = pruned(captured)
+        if self.options.joint_pass is not None and self.is_training:
+            graph = self.options.joint_pass(graph.copy())
+        with reported(f"simplification of {len(graph.nodes)} nodes"):
+            return run(JOINT, graph)
+
+    def _split(self, captured: Capture, graph: Graph) -> Partition:
+        with reported(f"partition of {len(graph.nodes)} nodes"):
+            split = self.compilers.split(graph, captured.num_forward_outputs, self._static())
+        check("partition", split.forward, split.backward)
+        split = _later.with_private_copies(split, captured.inputs_read_later, captured.outputs_read_later)
+        check("private copies", split.forward, split.backward)
+        live = captured.inputs_read_live
+        if not live:
+            return split
+        return replace(split, saved=[replace(x, is_checked=False) if x.input_index in live else x for x in split.saved])
+
+    def _saved_axes(self) -> dict[int, frozenset[int]] | None:
+        """By position among the saved values: the axes whose lengths vary. Found by splitting the graph for other
+        lengths, so only if somebody asks. None if with these it pays to save other values."""
+        shapes: list[list[tuple[int, ...]]] = [[] for _ in self.saved]
+        for captured in self.capture.at_other_sizes():
+            split = self._split(captured, self._simplified(captured))
+            if len(split.saved) != len(shapes):
+                return None
+            for seen, value in zip(shapes, split.backward.inputs, strict=False):
+                seen.append(value.type.shape)
+        varying = [{axis for axis, lengths in enumerate(zip(*seen)) if len(set(lengths)) > 1} for seen in shapes]
+        return {position: frozenset(axes) for position, axes in enumerate(varying) if axes}
 
     def _roll(self) -> None:
         """Have loops in place of what Python loops left in the graph, and let go of the straight graph."""
         captured = self.capture
         try:
             with reported(f"rolling of {len(captured.graph.nodes)} nodes"):
-                graph = rerolling.reroll(captured.graph)
+                graph = run(ROLL, captured.graph)
                 if graph is not captured.graph:
                     graph.verify()
         except Exception as error:
             if self.options.strict:
                 raise
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            warnings.warn(f"a long function is compiled without loops, because of {reason}", stacklevel=2)
+            warn(f"a long function is compiled without loops, because of {reason}")
             return
         if graph is not captured.graph:
             if len(captured.meta.traced_tangents) > 1:
@@ -149,7 +339,7 @@ class Entry:
         return compiled
 
     def _without_gradients(self, graph: Graph) -> Graph:
-        """The forward part of a joint graph whose backward can not be."""
+        """The forward part of a joint graph whose backward cannot be."""
         copy = graph.copy()
         count = self.capture.num_forward_outputs
         copy.outputs, copy.output_descs = copy.outputs[:count], copy.output_descs[:count]

@@ -1,9 +1,9 @@
 """`explain`: what a compiled call does to memory, as a table, as JSON and as a page.
 
-    inputs   0 x  f64[64,32]  grad leaf   not mutated
-    outputs  0    f64[1024]   view of output 1 via (reshape)
-    saved    args[0] 16384 B, sin 16384 B   total 32768 B, new 16384 B
-    recompute none   flops fw 67585  bw 135168  recompute 0
+inputs   0 x  f64[64,32]  grad leaf   not mutated
+outputs  0    f64[1024]   view of output 1 via (reshape)
+saved    args[0] 16384 B, sin 16384 B   total 32768 B, new 16384 B
+recompute none   flops fw 67585  bw 135168  recompute 0
 """
 
 from __future__ import annotations
@@ -11,19 +11,179 @@ from __future__ import annotations
 import collections
 import inspect
 import json
-from collections.abc import Callable
+import re
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from pullback.aot._captured import name_of
 from pullback.aot._entry import Entry
-from pullback.aot._explain_text import page, table
-from pullback.aot._leaves import flatten_arguments
-from pullback.aot._metadata import MutationType
+from pullback.aot._metadata import OWN, MutationType, OutputType
+from pullback.aot._trace.captured import name_of
+from pullback.aot._trace.leaves import flatten_arguments
 from pullback.core import pytree
 from pullback.graph.cost import flops
-from pullback.graph.literals import type_text
-from pullback.graph.types import array_type, type_of
+from pullback.graph.ir import array_type, type_of
+from pullback.graph.text import style
+from pullback.graph.text.layout import drawn
+from pullback.graph.text.literals import type_text
+from pullback.graph.text.picture import boxes_of
 from pullback.tensors.tensor import Tensor
+
+# An explanation as a table for people who read text, and as tables for notebooks and browsers.
+
+def table(data: dict[str, Any], verbose: bool = False) -> list[str]:
+    """The lines of the table; with `verbose` everything that is saved or computed again is named."""
+    split, flops, graph = data["partition"], data["flops"], data["graph"]
+    inputs = [
+        ("-" if x["slot"] is None else str(x["slot"]), x["name"], x["type"], "grad" if x["requires_grad"] else "-",
+         "leaf" if x["is_leaf"] else "", _happens(x)) for x in data["inputs"]
+    ]  # fmt: skip
+    saved = _saved(split["saved"], verbose)
+    again = ", ".join(_times(*each) for each in collections.Counter(split["recomputed"]).items()) or "none"
+    return _wrapped([
+        *_aligned("inputs", inputs),
+        *_aligned("outputs", [(str(x["position"]), x["type"], _described(x)) for x in data["outputs"]]),
+        *_aligned("tangents", [(x["name"], x["type"]) for x in data["tangents"]]),
+        f"saved    {saved}   total {split['saved_bytes']} B, new {split['activation_bytes']} B",
+        f"recompute {again}   flops fw {flops['forward']}  bw {flops['backward']}  "
+        f"recompute {flops['recompute']}   peak {split['peak_bytes']} B",
+        f"nodes    fw {graph['fw_nodes']}  bw {graph['bw_nodes']}   partition {split['method']}",
+        *_of_numbers(data["numbers"]),
+        *_kept(data["kept_over_writes"]),
+        *_numpy(data.get("left_to_numpy")),
+        f"notes    {'; '.join(data['notes']) or 'none'}",
+    ])
+
+
+def _numpy(left: list[dict[str, Any]] | None) -> list[str]:
+    """What native code leaves to NumPy; no line if there is no native code."""
+    if left is None:
+        return []
+    return _aligned("numpy", [(x["graph"], str(x["count"]), x["operator"].lstrip("_"), x["reason"]) for x in left])
+
+
+def _of_numbers(numbers: list[dict[str, Any]]) -> list[str]:
+    """What becomes of numbers among the arguments; no line if there are none."""
+    rows = [(x["name"], x["type"], x["kind"], "; ".join(x["pins"])) for x in numbers]
+    return _aligned("numbers", rows) if rows else []
+
+
+def _kept(over: list[dict[str, Any]]) -> list[str]:
+    """What is kept over writes; no line if nothing is."""
+    rows = [("over a write", x["operator"], f"{x['bytes']} B", f"{x['count']} times", x["place"]) for x in over]
+    return _aligned("kept", rows) if rows else []
+
+
+def _aligned(title: str, rows: Sequence[tuple[str, ...]]) -> list[str]:
+    if not rows:
+        return [f"{title:<9}none"]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for number, row in enumerate(rows):
+        text = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        lines.append(f"{title if number == 0 else '':<9}{text}")
+    return lines
+
+
+def _happens(given: dict[str, Any]) -> str:
+    same = given["duplicate_of"]
+    return str(given["mutation"]) + ("" if same is None else f", the same object as {same}")
+
+
+def _described(out: dict[str, Any]) -> str:
+    """What an output is."""
+    if out["duplicate_of"] is not None:
+        return f"the same object as output {out['duplicate_of']}"
+    kind = OutputType[out["kind"]]
+    via = f" via ({', '.join(out['via'])})" if out["via"] else ""
+    if kind is OutputType.is_input:
+        return f"is input {out['base']}"
+    if kind is OutputType.alias_of_input:
+        return f"view of input {out['base']}{via}"
+    if kind is OutputType.alias_of_intermediate_base_is_user_output:
+        return f"view of output {out['base']}{via}"
+    if kind not in OWN:
+        return f"view of intermediate {out['base']}{via}"
+    text = {OutputType.unsafe_view_alias: "new, a view inside", OutputType.custom_function_view: "view by a Function"}
+    return text.get(kind, "new") + (", requires grad" if out["requires_grad"] else "")
+
+
+Table = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
+
+
+def tables(data: dict[str, Any]) -> list[Table]:
+    """The same as tables, for notebooks and pages: heading, names of columns, rows."""
+    split, flops = data["partition"], data["flops"]
+    inputs = [
+        (x["slot"] if x["slot"] is not None else "-", x["name"], x["type"], "yes" if x["requires_grad"] else "no",
+         "yes" if x["is_leaf"] else "no", _happens(x)) for x in data["inputs"]
+    ]  # fmt: skip
+    found: list[Table] = [
+        ("Inputs", ("slot", "name", "type", "requires grad", "leaf", "what happens to it"), inputs),
+        ("Outputs", ("position", "type", "what it is"),
+         [(x["position"], x["type"], _described(x)) for x in data["outputs"]]),
+        ("Saved for backward", ("value", "times", "bytes each", "bytes"),
+         [(name, count, size, count * size) for name, count, size in _largest_first(split["saved"])]),
+    ]  # fmt: skip
+    over = [(x["place"], x["operator"], x["count"], x["bytes"]) for x in data["kept_over_writes"]]
+    if over:
+        found.append(("Kept over writes", ("written at", "by", "times", "bytes"), over))
+    left = [(x["graph"], x["operator"].lstrip("_"), x["count"], x["reason"]) for x in data.get("left_to_numpy") or ()]
+    if left:
+        found.append(("Left to NumPy", ("graph", "operator", "times", "reason"), left))
+    again = collections.Counter(split["recomputed"])
+    costs: list[tuple[Any, ...]] = [
+        ("bytes saved", split["saved_bytes"], ""),
+        ("of these new", split["activation_bytes"], ""),
+        ("bytes in use at most", split["peak_bytes"], ""),
+        ("operations forward", flops["forward"], ""),
+        ("operations backward", flops["backward"], ""),
+        ("of these repeated", flops["recompute"], ", ".join(_times(*each) for each in again.most_common())),
+    ]
+    found.append(("Costs", ("what", "how much", ""), costs))
+    if data["notes"]:
+        found.append(("Notes", ("note",), [(note,) for note in data["notes"]]))
+    return found
+
+
+def _times(name: str, count: int) -> str:
+    return name if count == 1 else f"{name} ×{count}"
+
+
+def _grouped(saved: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
+    """Operator, count and bytes of each of those that are equal; `sin_1` is the second `sin`."""
+    return [(name, count, size) for (name, size), count in
+            collections.Counter((re.sub(r"_\d+$", "", x["name"]), x["bytes"]) for x in saved).items()]  # fmt: skip
+
+
+def _largest_first(saved: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
+    return sorted(_grouped(saved), key=lambda group: -group[1] * group[2])
+
+
+_LARGEST = 5
+
+
+def _saved(saved: list[dict[str, Any]], verbose: bool) -> str:
+    """What is saved: equal values once, and of many the largest."""
+    groups = _grouped(saved)
+    left = [] if verbose or len(groups) <= _LARGEST else _largest_first(saved)[_LARGEST:]
+    shown = _largest_first(saved)[:_LARGEST] if left else groups
+    texts = [f"{name} {size} B" if count == 1 else f"{name} ×{count}, {size} B each" for name, count, size in shown]
+    if left:
+        rest = sum(count * size for _, count, size in left)
+        texts.append(f"{sum(count for _, count, _ in left)} more of {rest} B")
+    return ("; " if any("each" in text for text in texts) else ", ").join(texts) or "none"
+
+
+def _wrapped(lines: list[str]) -> list[str]:
+    """Lines of at most so many letters, the rest of which goes on below."""
+    return [part for line in lines for part in textwrap.wrap(
+        line, _WIDEST, subsequent_indent=" " * 9, drop_whitespace=True, replace_whitespace=False,
+        break_long_words=False, break_on_hyphens=False) or [""]]  # fmt: skip
+
+
+_WIDEST = 110
+
 
 SCHEMA_VERSION = 1
 
@@ -44,6 +204,8 @@ class Explanation:
             "outputs": _outputs(entry),
             **_graphs(entry),
             **_left_to_numpy(entry),
+            "numbers": _numbers(entry, names, flatten_arguments(args, kwargs)[0]),
+            "kept_over_writes": _kept_over_writes(entry),
             "guards": _guards(entry),
             "notes": [*notes, *_groups(entry)],
         }  # fmt: skip
@@ -52,14 +214,28 @@ class Explanation:
         """The same as a JSON text, of schema version 1."""
         return json.dumps(self.data, **options)
 
+    def to_text(self, verbose: bool = False) -> str:
+        """The same as a table of text. With `verbose` everything that is saved is named, and not the largest only."""
+        return "\n".join(table(self.data, verbose))
+
+    def tables(self) -> list[Table]:
+        """The same as rows: heading, names of columns, rows."""
+        return tables(self.data)
+
     def to_html(self) -> str:
-        """The same as an HTML page, with the graph drawn."""
-        return page(self.data, self.entry.graph.to_svg())
+        """The same for a notebook, with the graph drawn. Its style reaches nothing else on the page."""
+        parts = [f"<h3>{style.escape(heading)}</h3>{style.table(head, rows)}" for heading, head, rows in self.tables()]
+        graph = self.entry.graph
+        drawing = style.embedded(drawn(boxes_of(graph)), f"graph {graph.name}")
+        return style.output("".join([*parts, "<h3>Graph</h3>", drawing]))
 
     _repr_html_ = to_html
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self.to_html()}
+
     def __str__(self) -> str:
-        return "\n".join(table(self.data))
+        return self.to_text()
 
     def __repr__(self) -> str:
         return str(self)
@@ -81,12 +257,24 @@ def _inputs(entry: Entry, names: list[str], types: list[str]) -> list[dict[str, 
     ]
 
 
+def _numbers(entry: Entry, names: list[str], leaves: list[Any]) -> list[dict[str, Any]]:
+    """The numbers among the arguments: part of what is computed, pinned by something, or not used at all."""
+    program, unused = entry.capture.numbers, entry.capture.unused_numbers
+    found = []
+    for slot in program.slots:
+        own, name = [pin for pin in program.pins if slot in pin.slots], names[slot]
+        pins = [f"{pin.text.replace(f'args[{slot}]', name)}: {pin.why}" for pin in own]
+        kind = "unused" if slot in unused else "pinned" if pins else "dynamic"
+        found.append({"slot": slot, "name": name, "type": type(leaves[slot]).__name__, "kind": kind, "pins": pins})
+    return found
+
+
 def _captures(entry: Entry) -> list[dict[str, Any]]:
     held = [given for given in entry.inputs if given.capture is not None]
     return [
         {
             "slot": None,
-            "name": name_of(captured.tensor, captured.name, captured.way),
+            "name": name_of(captured),
             "type": _type(captured.tensor),
             "requires_grad": given.info.requires_grad,
             "is_leaf": given.info.is_leaf,
@@ -144,6 +332,19 @@ def _graphs(entry: Entry) -> dict[str, Any]:
     }
 
 
+def _kept_over_writes(entry: Entry) -> list[dict[str, Any]]:
+    """What backward reads although the function writes over it: where the write is, and how much is kept."""
+    totals: dict[tuple[str, str], list[int]] = {}
+    for each in entry.capture.overwrites:
+        total = totals.setdefault((f"{each.file}:{each.line}", each.operator), [0, 0])
+        total[0] += 1
+        total[1] += each.nbytes
+    return [
+        {"place": place, "operator": operator, "count": count, "bytes": nbytes}
+        for (place, operator), (count, nbytes) in totals.items()
+    ]
+
+
 def _left_to_numpy(entry: Entry) -> dict[str, Any]:
     """The operators that a native backend has no native code for."""
     tell = entry.compilers.left_to_numpy
@@ -165,7 +366,8 @@ def _guards(entry: Entry) -> list[str]:
         f"{given.desc.expr()}: {type_text(value.type)}"
         for given, value in zip((entry.capture.flat or entry.capture).inputs, entry.graph.inputs, strict=False)
     ]
-    guards += [f"{captured.name}: {captured.way[-1].text}" for captured in entry.fit.captured if captured.way]
+    guards += [f"{captured.name}: {captured.text}" for captured in entry.fit.captured if captured.text]
+    guards += [f"{place.text} ({place.kind})" for place in entry.fit.places]
     if entry.overwrites_inputs:
         guards.append("which arguments overlap the written ones")
     return [*guards, "structure and literals", "grad mode", "inference mode", "default dtype"]

@@ -1,47 +1,159 @@
 """`CompiledFunction`: a function with a table of its captures. It is what `aot_function` and `pb.compile` return.
 
-A call looks for its capture in three places: among the short ways (`_fast_call.py`), then in the table by its key, and
+A call looks for its capture in three places: among the fast paths (`_call`), then in the table by its key, and
 if it is in neither, the function is captured and compiled under the lock. Other threads that want the same wait there
 and find it. A call inside of a trace or of a transform runs the function itself, which becomes part of what is traced.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
+import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from contextlib import contextmanager, suppress
+from types import MethodType
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from pullback import aot
-from pullback.aot._any_call import capture, entry_for, has_wrappers, is_capturable, run
-from pullback.aot._capture import Capture, Options
+from pullback.aot import _later, _trace
+from pullback.aot._call.fast_call import MISS, FastPaths, fast_call, has_fast_paths
+from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._compilers import Compilers
 from pullback.aot._dynamic import DynamicTable
 from pullback.aot._entry import Entry
-from pullback.aot._fast_call import MISS, fast_call, has_short_ways
 from pullback.aot._guards import call_key, difference, leaf_key
 from pullback.aot._inside import Inside
-from pullback.aot._leaves import flatten_arguments
-from pullback.aot._methods import BoundMethods
-from pullback.aot._short_ways import ShortWays
-from pullback.core.collector import paused
+from pullback.aot._numbers.program import RAISES, Program, fixed_numbers, is_number
+from pullback.aot._numbers.stand_in import value_of
+from pullback.aot._trace.capture import Capture, Options
+from pullback.aot._trace.leaves import flatten_arguments, is_leaf_type
+from pullback.aot._wrapper import HasWrappers, is_wrapped
+from pullback.core.frames import warn
+from pullback.core.pytree import flatten, how_to_register
 from pullback.core.records import replace
-from pullback.core.reports import reported
-from pullback.core.state import current, open_levels
-from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, TraceError
+from pullback.core.reports import paused, reported
+from pullback.core.state import Modes, current, open_levels, put_in_force
+from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, SideEffectError, TraceError
+from pullback.graph.pipeline import is_told
 from pullback.payloads.traced import TracedArray
+from pullback.payloads.wrappers import is_array
 from pullback.tensors.tensor import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Capturing, compiling and running calls, whether or not there are wrappers among their tensors.
+#
+# What is about wrappers is loaded when the first of them is met.
+
+def capture(
+    function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True,
+    numbers: bool = False,
+) -> Capture:  # fmt: skip
+    """`_trace.capture.capture`, for calls with and without wrappers."""
+    if not has_wrappers(leaves):
+        try:
+            return _trace.capture.capture(function, leaves, in_tree, options, backward=backward, numbers=numbers)
+        except HasWrappers:
+            pass  # the function makes them by itself
+    captured: Capture = _later.capture_wrapped(function, leaves, in_tree, options, backward=backward)
+    if numbers:
+        captured.numbers = fixed_numbers(leaves, "there are tensors on payloads of another kind")
+    return captured
+
+
+def entry_for(
+    captured: Capture, compilers: Compilers, options: Options, function: Callable[..., Any] | None = None
+) -> Any:
+    """The compiled form of a capture."""
+    kind: Any = Entry if captured.flat is None else _later.WrappedEntry
+    return kind(captured, compilers, options, function)
+
+
+def run(entry: Any, leaves: list[Any]) -> Any:
+    """The result of a call that fits `entry`."""
+    return run_plain(entry, leaves) if type(entry) is Entry else _later.run_wrapped(entry, leaves)
+
+
+def has_wrappers(leaves: list[Any]) -> bool:
+    """Is a tensor on a payload made of arrays among the arguments?"""
+    return any(map(is_wrapped, leaves))
+
+
+def is_capturable(leaf: Any) -> bool:
+    """Is this argument no tensor, a plain one, or one whose payload can be taken apart?"""
+    if not isinstance(leaf, Tensor) or is_array(leaf._data):
+        return True
+    return is_wrapped(leaf)
+
+
+# Compiled methods: one compiled function for every object that a compiled method was called on.
+#
+# An object that is no container of arrays cannot be an argument of a graph. Its tensors are captured instead, by a
+# function that is bound to it, weakly: the compiled function belongs to the object, and goes when it goes.
+
+class Method:
+    """A function with its first argument given, which is not kept alive by it."""
+
+    def __init__(self, function: Callable[..., Any], instance: Any) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self._instance = weakref.ref(instance)
+        with suppress(TypeError, ValueError):  # written in C, and nobody knows
+            _, *parameters = inspect.signature(function).parameters.values()
+            self.__signature__ = inspect.Signature(parameters)
+
+    @property
+    def __self__(self) -> Any:
+        return self._instance()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of the function for this object."""
+        instance = self._instance()
+        if instance is None:
+            raise ReferenceError(f"the object of {self.__name__} is gone")  # type: ignore[attr-defined]
+        return self.function(instance, *args, **kwargs)
+
+    def seen_by(self, see: Callable[..., Any]) -> Any:
+        """The same with the function and the object as a trace sees them."""
+        return MethodType(see(self.function), see(self.__self__, text="self"))
+
+
+class BoundMethods:
+    """The compiled functions of one compiled method, by object."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], Any]] = {}
+
+    def of(self, function: Callable[..., Any], instance: Any, compiled: Callable[[Method], Any]) -> Any:
+        """The compiled function of an object; None if the object is better given as an argument."""
+        known = self._known.get(id(instance))
+        if known is not None and known[0]() is instance:
+            return known[1]
+        if is_leaf_type(instance) or not flatten(instance)[1].is_leaf():
+            return None
+        key = id(instance)
+        try:
+            reference = weakref.ref(instance, lambda _: self._known.pop(key, None))
+        except TypeError:
+            return None
+        found = compiled(Method(function, instance))
+        with suppress(TypeError, ValueError):
+            found.__signature__ = inspect.signature(function)  # of which a bound method leaves out the first
+        self._known[key] = (reference, found)
+        return found
+
 
 PROCESS_LIMIT = 256
 """How many captures all functions together may have, not counting the first of each."""
 
-_MOST_ATTEMPTS = 3  # to find a short way for calls of one capture, which may differ in what is no part of their key
+_MOST_ATTEMPTS = 3  # to find a fast path for calls of one capture, which may differ in what is no part of their key
 
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
@@ -55,13 +167,30 @@ class CacheInfo(NamedTuple):
 
 
 class _Eager:
-    """Stands in the table for calls that can not be captured: the function itself runs."""
+    """Stands in the table for calls that cannot be captured: the function itself runs. For other numbers it may be
+    another matter."""
+
+    def __init__(self, numbers: Program | None = None) -> None:
+        self._numbers = numbers
+
+    def misfit(self, leaves: list[Any]) -> str | None:
+        """What of a call with this key makes it another one."""
+        return None if self._numbers is None else self._numbers.misfit(leaves)
 
 
 EAGER = _Eager()
+ONCE = _Eager()  # for one call only
+_MOST_EFFECTS = 2  # so often a function is tried that has side effects
+_MOST_FAILURES = 3
+_MOST_KEYS = 64  # of captures that one function keeps
 
 
-class CompiledFunction(Inside):
+def _made_again(function: Callable[..., Any], compilers: Compilers, options: Options, how: dict[str, Any]) -> Any:
+    """What a pickle says is done here."""
+    return CompiledFunction(function, compilers, options, **how)
+
+
+class CompiledFunction(Inside, Generic[P, R]):
     """A function that is captured when it is called with a new kind of arguments, and otherwise runs compiled."""
 
     __slots__ = ("_calls", "_hits")  # read at every call, and found sooner here than in a dictionary
@@ -93,26 +222,54 @@ class CompiledFunction(Inside):
             function, self.compilers, self.options, fallback=self.fallback, recompile_limit=self.recompile_limit
         )
 
+    def __reduce__(self) -> Any:
+        """By its name if it is a global, as a decorator makes it; otherwise the function and how it is compiled.
+
+        Captures and machine code stay where they are: another process makes its own, or finds them on disk.
+        """
+        name: str = getattr(self, "__qualname__", "")
+        found: Any = sys.modules.get(self.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        how = {"fallback": self.fallback, "recompile_limit": self.recompile_limit}
+        return _made_again, (self.function, self.compilers, self.options, how)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
+        """Itself, as functions are; that of a bound method belongs to the copy of its object."""
+        function = copy.deepcopy(self.function, memo)
+        return self if function is self.function else self._like_this(function)
+
+    def seen_by(self, see: Callable[[Any], Any]) -> CompiledFunction:
+        """The same with the function as a trace sees it, of which it becomes a part."""
+        twin = self._like_this(see(self.function))
+        twin._tracing = self._tracing
+        return twin
+
     def _forget(self) -> None:
         self._entries: dict[Any, list[Any]] = {}
-        self._calls: tuple[Any, ...] = ()  # short ways to be tried
+        self._calls: tuple[Any, ...] = ()  # fast paths to be tried
         # All of them, by the number of positional arguments and the names of the others in the order of the call.
-        self._ways: dict[tuple[Any, ...], ShortWays] = {(): ShortWays()}
+        self._ways: dict[tuple[Any, ...], FastPaths] = {(): FastPaths()}
         self._hits = 0
         self._misses = 0
         self._last_key: Any = None
         self._reasons: list[str] = []
         self._warned = False
+        self._failures = 0  # how often tracing has raised something that is no error of ours
+        self._effects = 0  # how often the function had side effects when it was traced
         self._sizes = DynamicTable(self.function, self.options)
 
     # Calling.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The result of the function."""
         if not kwargs:
             for call in self._calls:
                 result = call(args)
                 if result is not MISS:
+                    # path: short call
                     self._hits += 1
                     return result
         else:
@@ -122,9 +279,12 @@ class CompiledFunction(Inside):
                 for call in ways.calls:
                     result = call(given)
                     if result is not MISS:
+                        # path: short call with keywords
                         self._hits += 1
                         return result
         modes = current()
+        if modes.watch is not None:
+            return self._watched(modes, args, kwargs)
         if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
             return self._as_a_part(args, kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
@@ -135,25 +295,46 @@ class CompiledFunction(Inside):
         entry = self._found(key, leaves)
         if entry is None:
             entry = self._compile(key, leaves, structure)
-        elif entry is not EAGER:
+        elif type(entry) is not _Eager:
             self._hits += 1
-        if entry is not EAGER and len(entry.attempts) < _MOST_ATTEMPTS:
+        if type(entry) is not _Eager and len(entry.attempts) < _MOST_ATTEMPTS:
             self._shorten(entry, args, kwargs, leaves)
-        return self.function(*args, **kwargs) if entry is EAGER else run(entry, leaves)
+        return self.function(*args, **kwargs) if type(entry) is _Eager else run(entry, leaves)
+
+    def _watched(self, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that somebody watches: it begins, goes its usual way, and ends."""
+        watch: Any = modes.watch
+        out = None
+        mark = watch.begin("compiled", self._name, args)
+        put_in_force(modes.unwatched())
+        try:
+            out = self(*args, **kwargs)
+        finally:
+            put_in_force(modes)
+            watch.end(mark, out)
+        return out
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
-        bound = self._methods.of(self.function, instance, self._like_this)
-        return functools.partial(self, instance) if bound is None else bound
+        bound = self._methods.of(self.function, instance, self._method_like_this)
+        return functools.partial(self, instance) if bound is None else MethodType(bound, instance)
+
+    def _method_like_this(self, method: Method) -> CompiledMethod:
+        return CompiledMethod(
+            method, self.compilers, self.options, fallback=self.fallback, recompile_limit=self.recompile_limit
+        )
 
     def _as_a_part(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call inside of something larger, which looks into the function."""
         leaves, structure = flatten_arguments(args, kwargs)
         if not any(isinstance(leaf, Tensor) and type(leaf._data) is TracedArray for leaf in leaves):
             return self.function(*args, **kwargs)
+        plain = [value_of(leaf) for leaf in leaves]
         try:
-            key = call_key(leaves, structure)
+            # With the values of numbers: a function may call itself with another one, until that is 0.
+            values = tuple([leaf_key(leaf) for leaf in plain if is_number(leaf)])
+            key = (call_key(plain, structure), values) if values else call_key(plain, structure)
             hash(key)
         except (TypeError, AttributeError):  # a literal without hash, or a payload of a transform
             return self.function(*args, **kwargs)
@@ -166,13 +347,20 @@ class CompiledFunction(Inside):
         except TypeError:
             raise _unhashable(leaves) from None
         for entry in entries:
-            if entry is EAGER or entry.misfit(leaves) is None:
+            found = entry.misfit(leaves)
+            if found is RAISES:
+                return ONCE  # as the function itself does, at the right place
+            if found is None:
+                if len(self._entries) > _MOST_KEYS // 2:
+                    with self._lock:  # it is the last one to go now
+                        if key in self._entries:
+                            self._entries[key] = self._entries.pop(key)
                 return entry
         return None
 
     def _shorten(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
-        """Give calls like this one a short way, if there is one."""
-        if entry.capture.flat is not None or not has_short_ways(current()):
+        """Give calls like this one a fast path, if there is one."""
+        if entry.capture.flat is not None or not has_fast_paths(current()):
             return
         given = (*args, *kwargs.values())
         order = [*range(len(args)), *(len(args) + k for k in _sorted_positions(kwargs))]
@@ -180,11 +368,11 @@ class CompiledFunction(Inside):
         specs = [id(leaf._spec) for leaf in leaves if isinstance(leaf, Tensor)]
         attempt = None if call is None else (call.source, *specs)
         with self._lock:
-            # A short way misses its own call where native code is made anew.
+            # A fast path misses its own call where native code is made anew.
             is_new = call is not None and attempt not in entry.attempts
             entry.attempts.append(attempt)
             if is_new:
-                ways = self._ways.setdefault((len(args), *kwargs) if kwargs else (), ShortWays())
+                ways = self._ways.setdefault((len(args), *kwargs) if kwargs else (), FastPaths())
                 ways.add(call, given)
                 self._calls = self._ways[()].calls
 
@@ -197,9 +385,7 @@ class CompiledFunction(Inside):
                 return entry
             captured = None if has_wrappers(leaves) else self._sizes.found(leaves, structure)
             if captured is not None:
-                entry = self._entry_of(captured)
-                self._entries.setdefault(key, []).append(entry)
-                return entry
+                return self._kept(key, self._entry_of(captured))
             reason = self._reason(key, leaves)
             if self._misses >= self.recompile_limit or (reason and _recompiled() >= PROCESS_LIMIT):
                 return self._over_the_limit(reason or "the first kind of arguments")
@@ -208,9 +394,19 @@ class CompiledFunction(Inside):
                 self._reasons.append(reason)
             with self._in_trace(key), paused():
                 entry = self._new_entry(leaves, structure)
+            if entry is ONCE:
+                self._misses -= 1
+                return EAGER
             self._last_key = key
-            self._entries.setdefault(key, []).append(entry)
-            return entry
+            return self._kept(key, entry)
+
+    def _kept(self, key: Any, entry: Any) -> Any:
+        """Keep an entry. There may be one for every length that ever came: those go that were not asked for longest."""
+        entries = self._entries.pop(key, [])
+        self._entries = {**self._entries, key: [*entries, entry]}  # others may be looking through the old one
+        while len(self._entries) > _MOST_KEYS:
+            self._entries.pop(next(iter(self._entries)))
+        return entry
 
     @contextmanager
     def _in_trace(self, key: Any) -> Iterator[None]:
@@ -230,17 +426,36 @@ class CompiledFunction(Inside):
     def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
         try:
             return self._entry_of(self._capture(leaves, structure))
+        except SideEffectError as error:
+            # A function may fill a cache in its first call, and do nothing of the kind later.
+            if self.fallback == "raise" or self.options.strict:
+                raise
+            self._effects += 1
+            if self._effects < _MOST_EFFECTS:
+                return ONCE
+            warn(f"{self._name} runs without being compiled: {error}")
+            return _Eager(error.numbers)
         except AOTError as error:
             if self.fallback == "raise" or self.options.strict:
                 raise
-            warnings.warn(f"{self._name} runs without being compiled: {error}", stacklevel=4)
+            warn(f"{self._name} runs without being compiled: {error}")
             if isinstance(error, DynamicShapeError) and error.instead is not None:
                 self.function = error.instead(self.function)
-            return EAGER
+            return _Eager(error.numbers)
+        except Exception as error:
+            # The function itself says whether this is its own: code that asks for its globals, or for the class of an
+            # object, may find something else in a trace.
+            if self.fallback == "raise" or self.options.strict or is_told(error):
+                raise
+            self._failures += 1
+            if self._failures < _MOST_FAILURES:
+                return ONCE
+            warn(f"{self._name} runs without being compiled: tracing it raises {error!r}")
+            return _Eager(fixed_numbers(leaves, "tracing raises"))
 
     def _entry_of(self, captured: Capture) -> Any:
         entry = entry_for(captured, self.compilers, self.options, self.function)
-        # The entry does not refer to this function, which would live until the garbage collector comes by.
+        # The entry does not refer to this function, which would live until the garbage collector runs.
         entry.compiled_again = functools.partial(compiled_gradients, self.compilers, self.options)
         return entry
 
@@ -248,7 +463,7 @@ class CompiledFunction(Inside):
         captured = None if has_wrappers(leaves) else self._sizes.capture(leaves, structure)
         if captured is None:
             with reported(f"capture of {self._name}"):
-                captured = capture(self.function, leaves, structure, self.options)
+                captured = capture(self.function, leaves, structure, self.options, numbers=True)
         captured.in_tree = structure
         return captured
 
@@ -271,8 +486,8 @@ class CompiledFunction(Inside):
             )
         if not self._warned:
             self._warned = True
-            warnings.warn(
-                f"{what}; other kinds of arguments of {self._name} run without being compiled ({reason})", stacklevel=4
+            warn(
+                f"{what}; other kinds of arguments of {self._name} run without being compiled ({reason})"
             )
         return EAGER
 
@@ -317,10 +532,26 @@ class CompiledFunction(Inside):
         return f"<compiled {self._name}>"
 
 
+class CompiledMethod(CompiledFunction[..., Any]):
+    """The compiled function of one object. A bound method calls it, and keeps the object alive meanwhile."""
+
+    __slots__ = ()
+
+    def __call__(self, instance: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """The result of the method."""
+        if not kwargs:
+            for call in self._calls:  # as the function itself does: one more call would cost a third of all
+                result = call(args)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
+        return CompiledFunction.__call__(self, *args, **kwargs)
+
+
 def compiled_gradients(
     compilers: Compilers, options: Options, function: Callable[..., Any]
 ) -> CompiledFunction:
-    """The gradients of a capture as a compiled function, for derivatives of them. Where they can not be captured, they
+    """The gradients of a capture as a compiled function, for derivatives of them. Where they cannot be captured, they
     are computed all the same."""
     own = replace(options, static_inputs=(), joint_pass=None, strict=False, dynamic=False)
     return CompiledFunction(function, compilers, own, fallback="eager")
@@ -333,8 +564,8 @@ def _sorted_positions(kwargs: dict[str, Any]) -> list[int]:
 
 
 def _recompiled() -> int:
-    """The captures of all functions, without the first of each."""
-    return sum(max(0, function.cache_info().currsize - 1) for function in tuple(_functions))
+    """How often functions were captured, without the first capture of each."""
+    return sum(max(0, function._misses - 1) for function in tuple(_functions))
 
 
 def reset() -> None:
@@ -350,6 +581,6 @@ def _unhashable(leaves: list[Any]) -> AOTError:
         except TypeError:
             return TraceError(
                 f"args[{position}], of type {type(leaf).__name__}, is part of the key of a call, and has no hash",
-                fix="pass what is in it, or something that stands for it",
+                fix=how_to_register(type(leaf)) or "pass what is in it, or something that stands for it",
             )
     return TraceError("the structure of the arguments has no hash")

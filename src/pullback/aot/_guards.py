@@ -1,6 +1,6 @@
 """Guards: what of a call's arguments and modes a capture depends on.
 
-The key of a call is looked up in a table. What can not be part of a key, because it depends on the capture itself, is
+The key of a call is looked up in a table. What cannot be part of a key, because it depends on the capture itself, is
 asked of the entries found (`Entry.misfit`): captured tensors, and which arguments overlap those that are written.
 
 Not guarded: containers in closures whose contents change, attributes, the environment, `numpy.errstate`.
@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from pullback.aot._wrappers import is_wrapper, wrapper_key
-from pullback.autograd._variable import is_leaf, requires_grad
+from pullback.aot._numbers.program import is_number
+from pullback.aot._wrapper import wrapper_key
 from pullback.core.state import current
-from pullback.ops.creation import get_default_dtype
+from pullback.operators.arrays.creation import get_default_dtype
+from pullback.payloads.wrappers import is_wrapper
+from pullback.tape.history import is_leaf, requires_grad
 from pullback.tensors.tensor import Leaf, Tensor
 from pullback.tensors.views import CreationMeta
 
@@ -66,12 +68,17 @@ def _bits(number: Any) -> str:
     return repr(number)
 
 
+def argument_key(leaf: Any) -> Any:
+    """What of one argument is part of the key of a call: of a number its type, since its value may not matter."""
+    return (type(leaf),) if is_number(leaf) else leaf_key(leaf)
+
+
 def call_key(leaves: list[Any], structure: Any) -> Any:
     """What of a whole call a capture depends on."""
     modes = current()
     return (
         structure,
-        tuple([leaf_key(leaf) for leaf in leaves]),
+        tuple([argument_key(leaf) for leaf in leaves]),
         same_objects(leaves),
         modes.grad,
         modes.inference,

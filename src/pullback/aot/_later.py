@@ -6,17 +6,17 @@ table are not imported by the modules that `pb.compile` loads (docs/design/impor
 
 from __future__ import annotations
 
-from pullback.core.deferred import deferred
+from pullback.core.lazy import deferred
 
 __getattr__, __dir__ = deferred(
     globals(),
     {
-        "DynamicCapture": "pullback.aot._dynamic_capture",
-        "WrappedEntry": "pullback.aot._wrappers_entry",
-        "capture_wrapped": "pullback.aot._wrappers_capture",
+        "DynamicCapture": "pullback.aot._dynamic.capture",
+        "WrappedEntry": "pullback.aot._wrapper.entry",
+        "capture_wrapped": "pullback.aot._wrapper.capture",
         "partition": "pullback.aot._partition",
-        "run_wrapped": "pullback.aot._wrappers_runtime",
+        "run_wrapped": "pullback.aot._wrapper.entry",
         "stored_partition": "pullback.aot._stored_partition",
-        "with_private_copies": "pullback.aot._private",
+        "with_private_copies": "pullback.aot._partition.private",
     },
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.records import Record, field, replace
-from pullback.declare.steps import ViewStep
+from pullback.declare.views import ViewStep
 
 # Where a view lies in memory: shape, strides in bytes, offset in bytes, dtype.
 Layout = tuple[tuple[int, ...], tuple[int, ...], int, str]
@@ -134,13 +134,21 @@ class ViewAndMutationMeta(Record):
     static_input_indices: tuple[int, ...] = ()
     indices_of_inputs_that_requires_grad_with_mutations_in_bw: list[int] = field(default_factory=list)
     backward_writes: dict[int, int] = field(default_factory=dict)  # by input of the graph: writes in a backward pass
-    effect_sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # see _backward_effects.py
+    effect_sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # see `_trace/dry_runs.py`
     gradient_sources: list[int] = field(default_factory=list)  # for each input: the tangents that lead to it, as bits
     bw_donated_idxs: list[int] | None = None
     num_tensors_saved_with_no_vc_check: int | None = None
     num_symints_saved_for_bw: int | None = None
     alias_groups: list[tuple[int, ...]] = field(default_factory=list)
     captures: list[Any] = field(default_factory=list)
+    num_opaque_objects_saved_for_bw: int | None = None
+    saved_axes: Any = field(default_factory=dict)  # makes `dynamic_saved_tensors_idxs`, or is it
+    num_saved: int | None = None
+    tangent_source_stack_traces: list[str] = field(default_factory=list)  # for each tangent, the line of what it is of
+    deterministic: bool = True  # always: every operator gives the same numbers again, whatever the number of threads
+    tokens: tuple[str, ...] = ()  # always: effects keep their place by the order of the nodes, forward and backward
+    num_backward_tokens: int = 0
+    is_rng_op_functionalized: bool = False  # always: graphs draw from the generators of the call
     deferred_backward_error: BaseException | None = None  # no gradient can be computed
     deferred_errors: dict[int, BaseException] = field(default_factory=dict)  # none can from these tangents
     subclass_inp_meta: list[Any] = field(default_factory=list)
@@ -230,11 +238,58 @@ class ViewAndMutationMeta(Record):
         )
         return mutated + self.num_outputs + self.num_intermediate_bases
 
+    @property
+    def num_outputs_rng_offset(self) -> int:
+        """How many of them are states of generators: none."""
+        return int(self.is_rng_op_functionalized)
+
+    @property
+    def num_forward(self) -> int:
+        """How many values the forward graph returns before those that it saves."""
+        return self.num_forward_returns + self.num_outputs_rng_offset
+
+    @property
+    def dynamic_saved_tensors_idxs(self) -> dict[int, frozenset[int]] | None:
+        """By position among the saved values: the axes whose length depends on a size of an input. None if other values
+        are saved where sizes differ a little."""
+        if callable(self.saved_axes):
+            self.saved_axes = self.saved_axes()
+        return self.saved_axes
+
+    def _saved_slice(self, start: int, count: int) -> slice:
+        return slice(self.num_forward + start, self.num_forward + start + count)
+
+    @property
+    def tensors_saved_for_backwards_slice(self) -> slice:
+        """Where the forward graph returns saved arrays."""
+        return self._saved_slice(0, self.num_saved or 0)
+
+    @property
+    def tensors_saved_for_backwards_with_vc_check_slice(self) -> slice:
+        """Of those, the ones in memory that the caller can write to."""
+        return self._saved_slice(0, (self.num_saved or 0) - (self.num_tensors_saved_with_no_vc_check or 0))
+
+    @property
+    def tensors_saved_for_backwards_no_vc_check_slice(self) -> slice:
+        """And the others."""
+        count = self.num_tensors_saved_with_no_vc_check or 0
+        return self._saved_slice((self.num_saved or 0) - count, count)
+
+    @property
+    def opaque_objects_saved_for_backwards_slice(self) -> slice:
+        """Where it returns other things that are saved: nowhere."""
+        return self._saved_slice(self.num_saved or 0, self.num_opaque_objects_saved_for_bw or 0)
+
+    @property
+    def symints_saved_for_backwards_slice(self) -> slice:
+        """Where it returns sizes: nowhere, they are part of the graph."""
+        return self._saved_slice(self.num_saved or 0, self.num_symints_saved_for_bw or 0)
+
     def make_runtime_safe(self) -> ViewAndMutationMeta:
         """The same without anything of the trace: payloads are replaced by their types, and traced tangents dropped."""
         metas = ("subclass_inp_meta", "subclass_fw_graph_out_meta", "subclass_tangent_meta")
         safe: dict[str, Any] = {name: [each.make_runtime_safe() for each in getattr(self, name)] for name in metas}
-        return replace(self, traced_tangents=[], **safe)
+        return replace(self, traced_tangents=[], saved_axes=self.dynamic_saved_tensors_idxs, **safe)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain types, for JSON."""

@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from pullback.aot._disk_cache import cache_dir, key_of, load, store
+from pullback.aot._disk import cache_dir, is_storable, key_of, load, store
 from pullback.aot._partition import Partition, SavedValue
-from pullback.aot._storable import is_storable
 from pullback.core.records import field
 from pullback.errors import AutogradError
 from pullback.graph.graph import Graph
@@ -62,6 +61,7 @@ def _read(record: Any) -> Partition | None:
             for (value, desc), each in zip(outputs, record["saved"], strict=True)
         ]
         recomputed = [backward.nodes[k] for k in record["recomputed"]]
+        # path: partition from disk
         return StoredPartition(
             forward, backward, saved, recomputed, record["method"], count, None, record["stats"]  # type: ignore[arg-type]
         )

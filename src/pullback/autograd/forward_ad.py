@@ -15,10 +15,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from pullback.autograd._duals import UnpackedDualTensor, dual_at, unpacked_at
-from pullback.autograd._tangent_holders import ForwardLevel
-from pullback.core.state import change, current, next_stamp
+from pullback.core.state import change, current, last_entered, next_stamp, restore_beside_modes
 from pullback.errors import AutogradError
+from pullback.tape.forward.duals import UnpackedDualTensor, dual_at, unpacked_at
+from pullback.tape.forward.levels import ForwardLevel
 from pullback.tensors.tensor import Tensor
 
 __all__ = [
@@ -31,6 +31,17 @@ __all__ = [
 ]
 
 _stack: ContextVar[tuple[ForwardLevel, ...]] = ContextVar("pullback_forward_levels", default=())
+
+
+def _restore_levels(before: tuple[ForwardLevel, ...]) -> None:
+    """Close the levels that were left open; one that was closed stays so."""
+    for level in reversed(_stack.get()):
+        if level not in before:
+            level.close()
+    _stack.set(tuple(level for level in before if level.is_open))
+
+
+restore_beside_modes(_stack.get, _restore_levels)
 
 Level = int | ForwardLevel | None
 
@@ -75,7 +86,7 @@ class dual_level:
         return self._levels[-1]
 
     def __exit__(self, *exc: object) -> None:
-        exit_dual_level(level=self._levels.pop())
+        exit_dual_level(level=last_entered(self._levels, self))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-from pullback.autograd._function_apply import apply_function
-from pullback.autograd._function_node import FunctionNode
-from pullback.autograd._function_rules import Statics, check_one_backward
-from pullback.autograd._node import ErrorNode, Node
-from pullback.autograd._variable import edge_of, requires_grad
-from pullback.core.state import change, current, next_stamp
+from pullback.core.frames import warn
+from pullback.core.state import change, current
 from pullback.errors import AutogradError
+from pullback.tape.function.apply import apply_function
+from pullback.tape.function.node import FunctionNode
+from pullback.tape.function.rules import Statics, check_one_backward
+from pullback.tape.history import edge_of, requires_grad
+from pullback.tape.node import ErrorNode, Node
 from pullback.tensors.tensor import Tensor, alias
 
 __all__ = ["Function", "InplaceFunction", "once_differentiable"]
@@ -49,15 +49,17 @@ class Function(Statics):
         cls._node_class = _node_class_of(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
-            f"{type(self).__name__} is not to be instantiated: its methods are static, use its `apply`",
+        warn(
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are static: use `apply`",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: a Function is used through `apply`."""
-        raise RuntimeError(f"a Function is not called but applied: {type(self).__name__}.apply(...)")
+        raise RuntimeError(
+            f"a Function is not called but applied: {type(self).__name__}.apply(...). Legacy autograd function with "
+            "non-static forward method is deprecated"
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -78,7 +80,7 @@ class InplaceFunction(Function):
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A `backward` that can not be differentiated itself: it runs with grad mode off, and asking for a second
+    """A `backward` that cannot be differentiated itself: it runs with grad mode off, and asking for a second
     derivative through it is an error instead of a silent zero.
 
     >>> class Erf(pb.autograd.Function):
@@ -116,13 +118,7 @@ def _not_differentiable(value: Any, ctx: FunctionNode, edges: list[tuple[Node | 
     """`value` with a history that raises when it is differentiated."""
     if not isinstance(value, Tensor) or not value._spec.is_differentiable:
         return value
-    node = ErrorNode()
-    node.next = tuple(edge[0] for edge in edges)
-    node.next_nr = tuple(edge[1] for edge in edges)
-    node.spec = value._spec
-    node.rare = None
-    node.seq = next_stamp()
-    node.error = AutogradError(
+    error = AutogradError(
         "ONCE_DIFFERENTIABLE",
         f"the backward of {ctx._function.__name__} is marked once_differentiable and is being differentiated",
         where=ctx.name(),
@@ -130,5 +126,5 @@ def _not_differentiable(value: Any, ctx: FunctionNode, edges: list[tuple[Node | 
         fix="remove the decorator and write the backward with differentiable operations",
     )
     guarded = alias(value)
-    guarded._node, guarded._nr = node, 0
+    guarded._node, guarded._nr = ErrorNode.behind(value._spec, edges, error), 0
     return guarded

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from pullback.autograd._duals import jvp_of_tuple
-from pullback.autograd._mapping import map_over
-from pullback.autograd._recording import Recording
-from pullback.autograd.grad_mode import enable_grad
 from pullback.declare.op import registry
-from pullback.tensors.making import made_here
-from pullback.tensors.tensor import Tensor
+from pullback.tape.forward.duals import jvp_of_tuple
+from pullback.tape.modes import enable_grad
+from pullback.tape.transform.body import map_over
+from pullback.tape.transform.recording import Recording
+from pullback.tensors.tensor import Tensor, gradient_like, made_here, zero_tangent
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -44,7 +43,8 @@ def vjp(
 
     def compute(*xs: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         recording, outputs = _recorded("vjp", call.function, xs)
-        return outputs, recording.pull(_vector("vjp", v, outputs, "the function returns"), create_graph, create_graph)
+        cotangents = _vector("vjp", v, outputs, "the user-provided function returns")
+        return outputs, recording.pull(cotangents, create_graph, create_graph)
 
     outputs, gradients = call.run(compute)
     return call.like_output(outputs), call.like_input(gradients)
@@ -62,7 +62,7 @@ def jvp(
     (tensor([1., 9.]), tensor([2., 6.]))
     """
     call = _Call("jvp", func, inputs, create_graph, strict)
-    directions = _vector("jvp", v, call.inputs, "the inputs are")
+    directions = _vector("jvp", v, call.inputs, "the input to the user-provided function is")
     outputs, tangents = call.run(lambda *xs: _pushed(call.function, xs, directions))
     return call.like_output(outputs), call.like_output(tangents)
 
@@ -99,7 +99,8 @@ def hessian(
     """
     call = _Call("hessian", func, inputs, create_graph, strict)
     slopes = _Slopes(call)
-    _, rows = call.run(_jacobian_by(outer_jacobian_strategy, "hessian", slopes, vectorize, create_graph), pairs=True)
+    compute = _jacobian_by(outer_jacobian_strategy, "hessian", slopes, vectorize, create_graph)
+    _, rows = call.run(compute, pairs=True, of_slopes=True)
     return call.like_input([call.like_input(row) for row in rows])
 
 
@@ -117,9 +118,10 @@ def vhp(
 
     def compute(*xs: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         recording, gradients = _recorded("vhp", slopes, xs)
-        return gradients, recording.pull(_vector("vhp", v, call.inputs, "the inputs are"), create_graph, create_graph)
+        cotangents = _vector("vhp", v, call.inputs, "the input to the user-provided function is")
+        return gradients, recording.pull(cotangents, create_graph, create_graph)
 
-    _, products = call.run(compute)
+    _, products = call.run(compute, of_slopes=True)
     return slopes.value(), call.like_input(products)
 
 
@@ -133,9 +135,9 @@ def hvp(
     (tensor(9.), tensor([ 6., 12.]))
     """
     call = _Call("hvp", func, inputs, create_graph, strict)
-    directions = _vector("hvp", v, call.inputs, "the inputs are")
+    directions = _vector("hvp", v, call.inputs, "the input to the user-provided function is")
     slopes = _Slopes(call)
-    _, products = call.run(lambda *xs: _pushed(slopes, xs, directions))
+    _, products = call.run(lambda *xs: _pushed(slopes, xs, directions), of_slopes=True)
     return slopes.value(), call.like_input(products)
 
 
@@ -157,28 +159,31 @@ class _Call:
         self.returns_tuple = isinstance(output, tuple)
         return _as_tuple(output, self.who, "outputs of the user-provided function")
 
-    def run(self, compute: Callable[..., tuple[list[Tensor], Any]], pairs: bool = False) -> tuple[Any, Any]:
+    def run(
+        self, compute: Callable[..., tuple[list[Tensor], Any]], pairs: bool = False, of_slopes: bool = False
+    ) -> tuple[Any, Any]:
         """`compute(*inputs)`, values and derivatives, as the caller gets them. With strict dependence is checked, of
-        every value on every input if `pairs`, else of every value on some input and of some value on every input."""
+        every value on every input if `pairs`, else of every value on some input and of some value on every input. The
+        values are those of the user's function, or if `of_slopes` its first derivatives."""
         with enable_grad():
             if not self.strict:
                 return self._results(compute(*self.inputs))
             recording = Recording(f"functional.{self.who}")
             values, derivatives = recording.run(compute, self.inputs, {})
-            self._check_values(recording, values, pairs)
+            why = _constant_slope if of_slopes else _constant_output if pairs else _constant_value
+            self._check_values(recording, values, pairs, why)
             if self.create_graph:
                 self._check_derivatives(recording, _flat(derivatives))
             return self._results((values, derivatives), recording)
 
-    def _check_values(self, recording: Recording, values: list[Tensor], pairs: bool) -> None:
+    def _check_values(
+        self, recording: Recording, values: list[Tensor], pairs: bool, independence: Callable[..., str]
+    ) -> None:
         reached = [_reached(value, recording.leaves) for value in values]
         for number, positions in enumerate(reached):
             missing = [position for position in range(len(self.inputs)) if position not in positions]
             if missing and (pairs or not positions):
-                raise RuntimeError(
-                    f"{self.who}: Output {number} of the user-provided function is independent of input {missing[0]}, "
-                    "which strict=True does not allow"
-                )
+                raise RuntimeError(f"{self.who}: {independence(number, missing[0], positions)}")
         for position in range(len(self.inputs)):
             if not any(position in positions for positions in reached):
                 raise RuntimeError(
@@ -190,8 +195,9 @@ class _Call:
         for number, derivative in enumerate(derivatives):
             if not _reached(derivative, recording.leaves):
                 raise RuntimeError(
-                    f"{self.who}: the derivative number {number} of the user-provided function is independent of all "
-                    "inputs, which strict=True does not allow when create_graph=True"
+                    f"{self.who}: The jacobian of the user-provided function is independent of input "
+                    f"{number % len(self.inputs)}. This is not allowed in strict mode when create_graph=True: part "
+                    f"{number} of the result is the same for all inputs"
                 )
 
     def _results(self, results: Any, recording: Recording | None = None) -> Any:
@@ -221,17 +227,42 @@ class _Slopes:
     def __call__(self, *xs: Tensor) -> tuple[Tensor, ...]:
         who = self.call.who
         recording, outputs = _recorded(who, self.call.function, xs)
-        if len(outputs) != 1 or outputs[0].size != 1:
-            raise RuntimeError(f"{who}: The user-provided function must return a single Tensor with a single element")
+        if len(outputs) != 1:
+            raise RuntimeError(f"The function given to {who} should return a single Tensor, got {len(outputs)}")
+        if outputs[0].size != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {who} should contain a single element, got shape "
+                f"{list(outputs[0].shape)}"
+            )
         if self.call.strict:
-            self.call._check_values(recording, outputs, pairs=True)
+            self.call._check_values(recording, outputs, True, _constant_value)
         self._value = recording.finish(outputs[0])
-        return tuple(recording.pull([made_here(np.ones(outputs[0].shape, outputs[0].dtype))], True, True))
+        return tuple(recording.pull([gradient_like(outputs[0], 1)], True, True))
 
     def value(self) -> Any:
         """The value of the function at its last call."""
         assert self._value is not None
         return self.call.like_output([self._value if self.call.create_graph else self._value.detach()])
+
+
+def _constant_output(number: int, position: int, positions: Any, which: str = "") -> str:
+    alone = "" if positions else f"Output {number} of the user-provided function does not require gradients. "
+    return (
+        f"{alone}{which or f'Output {number}'} of the user-provided function is independent of input {position}, which "
+        "strict=True does not allow"
+    )
+
+
+def _constant_value(number: int, position: int, positions: Any) -> str:
+    return _constant_output(number, position, positions, "The output")
+
+
+def _constant_slope(number: int, position: int, positions: Any) -> str:
+    return (
+        f"the jacobian of the user-provided function with respect to input {number} is independent of the input "
+        f"{position}, so the second derivative is 0, which strict=True does not allow; the function depends on the "
+        "input, but in a linear way"
+    )
 
 
 def _as_tuple(values: Any, who: str, what: str) -> tuple[Tensor, ...]:
@@ -250,14 +281,17 @@ def _vector(who: str, v: Tensors | None, like: Sequence[Tensor], whose: str) -> 
     if v is None:
         if len(like) != 1 or like[0].size != 1:
             raise RuntimeError(f"{who}: The vector v can only be None if {whose} a single Tensor with a single element")
-        return [made_here(np.ones(like[0].shape, like[0].dtype))]
+        return [gradient_like(like[0], 1)]
     parts = _as_tuple(v, who, "v")
     if len(parts) != len(like):
-        raise RuntimeError(f"{who}: v has {len(parts)} entries, but {whose} {len(like)} Tensors")
+        wanted = "a single Tensor." if len(like) == 1 else f"{len(like)} Tensors."
+        raise RuntimeError(
+            f"{who}: The given v should contain {wanted} v has {len(parts)} entries, but {whose} {len(like)}"
+        )
     for number, (part, own) in enumerate(zip(parts, like, strict=True)):
         if part.shape != own.shape:
             raise RuntimeError(
-                f"{who}: entry {number} of v has invalid size: shape {list(part.shape)}, expected {list(own.shape)}"
+                f"{who}: entry {number} of v has invalid size: should be {list(own.shape)} but got {list(part.shape)}"
             )
     return list(parts)
 
@@ -284,7 +318,7 @@ def _pushed(
 
     tangents = jvp_of_tuple(remembered, xs, directions)
     return outputs, [
-        made_here(np.zeros(out.shape, out.dtype)) if tangent is None else tangent
+        zero_tangent(out) if tangent is None else tangent
         for out, tangent in zip(outputs, tangents, strict=True)
     ]
 

@@ -59,12 +59,18 @@ class record_function:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._marks: list[Any] = []
 
     def __enter__(self) -> record_function:
         self._tell("begin")
+        watch = state.watching.get()
+        self._marks.append((watch, None if watch is None else watch.begin("user", self.name)))
         return self
 
     def __exit__(self, *exc: object) -> None:
+        watch, mark = self._marks.pop()
+        if watch is not None:
+            watch.end(mark, None)
         self._tell("end")
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
-from pullback.core.deferred import deferred
+from pullback.core.lazy import deferred
 
 __getattr__, __dir__ = deferred(
     globals(),
     {
-        "compile_llvm": "pullback.compiler.llvm.compiled",
+        "compile_llvm": "pullback.compiler.llvm",
         "expand": "pullback.compiler.passes.expand",
-        "formula_of": "pullback.compiler.llvm.ufunc_text",
-        "formula_ufunc": "pullback.compiler.llvm.ufuncs",
-        "left_to_numpy": "pullback.compiler.llvm.compiled",
-        "read_native": "pullback.compiler.llvm.stored",
+        "formula_of": "pullback.compiler.machine.ufuncs",
+        "formula_ufunc": "pullback.compiler.machine.ufuncs",
+        "left_to_numpy": "pullback.compiler.llvm",
+        "read_native": "pullback.compiler.stored",
         "recompute": "pullback.compiler.passes.recompute",
-        "release": "pullback.compiler.llvm.buffers",
-        "reusing": "pullback.compiler.llvm.buffers",
-        "sinks_function": "pullback.compiler.llvm.sinks",
-        "twin": "pullback.compiler.llvm.ufuncs",
-        "write_native": "pullback.compiler.llvm.stored",
+        "release": "pullback.compiler.machine.buffers",
+        "reusing": "pullback.compiler.machine.buffers",
+        "sinks_function": "pullback.compiler.machine.leaves",
+        "twin": "pullback.compiler.machine.ufuncs",
+        "write_native": "pullback.compiler.stored",
     },
 )

@@ -6,14 +6,15 @@ NumPy. llvmlite is looked for here, when native code is asked for, and not befor
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from pullback import compiler
 from pullback.compiler import numpy_source
+from pullback.core.frames import warn
 from pullback.core.reports import report
 from pullback.errors import AOTError
 from pullback.graph.ir import Program
+from pullback.graph.pipeline import is_told
 
 _told: set[str] = set()
 
@@ -26,13 +27,13 @@ def compile_native(
     graph: Program, example_types: Any = None, *, strict: bool = False, required: bool = True, **options: Any
 ) -> Any:
     """Native code for a graph. `strict` raises where otherwise there would be a warning; `required` raises if llvmlite
-    can not be imported."""
+    cannot be imported."""
     try:
         compile_llvm = compiler.compile_llvm
     except ImportError as error:
         if required:
             raise AOTError(
-                "native code needs llvmlite, which can not be imported",
+                "native code needs llvmlite, which cannot be imported",
                 why=str(error),
                 fix='install it with `pip install "pullback[compile]"`, or say backend="numpy"',
             ) from error
@@ -41,7 +42,7 @@ def compile_native(
     try:
         return compile_llvm(graph, example_types, **options)
     except Exception as error:
-        if strict:
+        if strict or is_told(error):
             raise
         _tell(graph, error)
         return numpy_source.compile_numpy(graph)
@@ -54,7 +55,7 @@ def read_native(record: Any, graph: Program, fastmath: bool) -> Any:
     try:
         return compiler.read_native(record, graph, fastmath)
     except Exception as error:
-        report(f"a record of {graph.name} can not be used: {type(error).__name__}: {error}")
+        report(f"a record of {graph.name} cannot be used: {type(error).__name__}: {error}")
         return None
 
 
@@ -78,8 +79,7 @@ def _tell(graph: Program, error: Exception) -> None:
     _told.add(reason)
     notes = "; ".join(getattr(error, "__notes__", ()))
     where = notes or ", ".join(list(dict.fromkeys(node.op for node in graph.nodes))[:8])
-    warnings.warn(
+    warn(
         f"graph {graph.name} runs with NumPy, because native code could not be made of it ({where}): {reason}",
         NativeCompilerWarning,
-        stacklevel=3,
     )

@@ -21,9 +21,16 @@ __all__ = [
 
 
 def normalize_axes(axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
-    """`axis` as a sorted tuple of non-negative axes; None means all of them."""
+    """`axis` as a sorted tuple of non-negative axes; None means all of them.
+
+    An array without axes is taken as a vector of one element, so that 0 and -1 mean all of its axes, of which there are
+    none: NumPy's reductions and PyTorch agree on that.
+    """
     if axis is None:
         return tuple(range(ndim))
+    if ndim == 0:
+        normalize_axis_tuple(axis, 1)
+        return ()
     return tuple(sorted(normalize_axis_tuple(axis, ndim)))
 
 
@@ -43,8 +50,8 @@ def normalize_shape(shape: Any) -> tuple[int, ...]:
 
 
 def _plain(length: Any) -> int:
-    """A length as an int, also where it is of a class that has more to say than its value (aot/_sizes.py)."""
-    return int.__index__(length) if isinstance(length, int) else operator.index(length)
+    """A length as an int, also where it is of a class that has more to say than its value (aot/_dynamic/sizes.py)."""
+    return int.__index__(length) if issubclass(type(length), int) else operator.index(length)
 
 
 def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:

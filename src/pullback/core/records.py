@@ -31,7 +31,7 @@ def field(*, default_factory: Callable[[], Any] | None = None, repr: bool = True
 
 @dataclass_transform(field_specifiers=(field,))
 class Record:
-    """What classes of records are made from. `frozen` ones can not be assigned to, and have a hash unless `eq` is
+    """What classes of records are made from. `frozen` ones cannot be assigned to, and have a hash unless `eq` is
     False: then objects are equal to themselves only."""
 
     fields: ClassVar[tuple[str, ...]] = ()
@@ -92,7 +92,7 @@ class Record:
 
 
 def _refuse(record: Record, name: str, value: Any = None) -> None:
-    raise AttributeError(f"{type(record).__name__} can not be changed, and {name} was assigned to or deleted")
+    raise AttributeError(f"{type(record).__name__} cannot be changed, and {name} was assigned to or deleted")
 
 
 def replace(record: _R, **changes: Any) -> _R:

@@ -21,8 +21,8 @@ class Spec:
     """Shape and dtype of a value. `is_differentiable` says whether gradients may flow through it, `is_real` also
     that it is not complex, and `is_plain` also that there is no use of native code for its arrays."""
 
-    __slots__ = ("__weakref__", "dtype", "is_complex", "is_differentiable", "is_plain", "is_real", "ndim",
-                 "numbers", "shape")  # fmt: skip
+    __slots__ = ("__weakref__", "dtype", "is_complex", "is_differentiable", "is_plain", "is_real",
+                 "known", "ndim", "numbers", "shape")  # fmt: skip
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -32,6 +32,7 @@ class Spec:
     is_real: bool
     is_plain: bool
     numbers: dict[Any, Any]
+    known: dict[Any, Any]  # canonical parameters of operators on such arrays, by what users gave (eager/build.py)
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.shape = shape
@@ -42,6 +43,7 @@ class Spec:
         self.is_plain = self.is_real and (self.size < LARGE or dtype.char not in _NATIVE)
         self.is_differentiable = self.is_real or self.is_complex
         self.numbers = {}
+        self.known = {}
 
     def number(self, value: float) -> Any:
         """A Python number as NumPy would promote it against this dtype, ready made: that halves a ufunc's overhead.
@@ -90,8 +92,15 @@ def spec_for(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Spec:
     if spec is None:
         if len(_interned) >= _MOST_INTERNED:
             _interned.clear()
-        spec = _interned[key] = Spec(shape, dtype)
+        spec = _interned[key] = Spec(shape, usual_dtype(dtype))
     return spec
+
+
+def usual_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The object that NumPy's own arrays of an equal dtype have, which code may compare by identity. Arrays that were
+    pickled have others."""
+    usual = np.dtype(dtype.char)
+    return usual if usual == dtype else dtype
 
 
 def spec_of(array: Any) -> Spec:
@@ -112,3 +121,9 @@ def is_complex_dtype(dtype: np.dtype[Any]) -> bool:
 def describe(shape: tuple[int, ...], dtype: Any) -> str:
     """How error messages write a value's shape and dtype: `float64[2, 3]`."""
     return f"{np.dtype(dtype)}{list(shape)}"
+
+
+def on_number(function: Any, number: Any) -> Any:
+    """A function of Python's `math` of a number, which may be one of a trace (aot/_numbers)."""
+    through = getattr(type(number), "through", None)
+    return function(number) if through is None else through(number, function)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import itertools
 import operator
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+
+from pullback.errors import AutogradError
 
 next_stamp: Callable[[], int] = itertools.count(1).__next__
 """The process-wide clock: nodes, levels and tokens get their number from it, and later means larger."""
@@ -32,6 +35,17 @@ class VmapLevel:
         return f"<vmap of {self.size}>"
 
 
+class Watch:
+    """Somebody who looks at what runs: `pb.profile`, `pb.memory`. Told by whoever runs it."""
+
+    def begin(self, kind: str, name: str, operands: tuple[Any, ...] = ()) -> Any:
+        """Something begins: "forward", "backward", "compiled", "compile", "hook" or "user". What is returned goes to
+        `end`."""
+
+    def end(self, mark: Any, subject: Any) -> None:
+        """What began with `mark` is over. `subject` is its result, or the node that ran; None after an exception."""
+
+
 class Modes:
     """What the running code has switched on. Immutable; `replace` makes the changed copy."""
 
@@ -48,12 +62,12 @@ class Modes:
         "interceptors",
         "layout_policy",
         "multithreading",
-        "mutation_guard",
         "records",
         "saved_hooks",
         "trace",
         "transforms",
         "vmaps",
+        "watch",
     )
 
     grad: bool  # operations are recorded
@@ -64,15 +78,15 @@ class Modes:
     multithreading: bool  # accepted for compatibility, without effect
     saved_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...]  # innermost pair last
     hooks_disabled: str | None  # message of the innermost disable_saved_tensors_hooks
-    mutation_guard: Any  # the allow_mutation_on_saved_tensors context, or None
     interceptors: tuple[Callable[..., Any], ...]  # see every primitive before it runs, innermost last
     transforms: tuple[Any, ...]  # function transforms whose body is running, innermost last
     vmaps: tuple[VmapLevel, ...]  # batch dimensions that exist here, oldest first
-    trace: Any  # what records a graph here (payloads/recorder.py), or None
+    trace: Any  # what records a graph here (payloads/traced/recorder.py), or None
     forward_mask: int  # forward levels up to this stamp are switched off
+    watch: Watch | None  # is told when operations begin and end here
     born: int  # derived: what dates the memory that operations make here, the stamp of the innermost transform or 0
-    forwards: bool  # derived: tangents may take the short way (eager/fast_forward.py)
-    records: bool  # derived: nothing but transforms is unusual, which recording has a short way for (eager/fast.py)
+    forwards: bool  # derived: tangents may take the fast path (eager/forward.py)
+    records: bool  # derived: nothing but transforms is unusual, which recording has a fast path for (eager/fast.py)
 
     def __init__(self) -> None:
         self.grad = True
@@ -83,16 +97,16 @@ class Modes:
         self.multithreading = True
         self.saved_hooks = ()
         self.hooks_disabled = None
-        self.mutation_guard = None
         self.interceptors = ()
         self.transforms = ()
         self.vmaps = ()
         self.trace = None
         self.forward_mask = 0
+        self.watch = None
         self.born = 0
         self.forwards = True
         self.records = False
-        self._variants: dict[bool, Modes] = {}  # this record with another grad mode, the change made most often
+        self._variants: dict[Any, Modes] = {}  # this record with another grad mode, the change made most often
 
     def replace(self, **changes: Any) -> Modes:
         """A copy with these fields changed; the one `NORMAL` record if that makes everything normal."""
@@ -134,12 +148,12 @@ class Modes:
         copy.multithreading = self.multithreading
         copy.saved_hooks = self.saved_hooks
         copy.hooks_disabled = self.hooks_disabled
-        copy.mutation_guard = self.mutation_guard
         copy.interceptors = self.interceptors
         copy.transforms = self.transforms
         copy.vmaps = self.vmaps
         copy.trace = self.trace
         copy.forward_mask = self.forward_mask
+        copy.watch = self.watch
         copy._variants = {}
         return copy
 
@@ -149,9 +163,20 @@ class Modes:
         self.forwards = not (
             self.inference or self.interceptors or self.vmaps or self.forward_mask or self.trace is not None
         )
-        self.records = bool(transforms) and self.forwards and self.grad and not (
-            self.saved_hooks or self.anomaly or self.mutation_guard is not None
-        )  # fmt: skip
+        self.records = (
+            bool(transforms)
+            and self.forwards
+            and self.grad
+            and not (self.saved_hooks or self.anomaly)
+            and self.watch is None
+        )
+
+    def unwatched(self) -> Modes:
+        """These modes for the inside of an operation that is watched: it goes its usual way, the fast one if it can."""
+        found = self._variants.get("unwatched")
+        if found is None:
+            found = self._variants["unwatched"] = self._copy({"watch": None})
+        return found
 
 
 _FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "born", "forwards", "records"))
@@ -207,6 +232,60 @@ def change_grad(enabled: bool) -> bool:
     return previous
 
 
+class _Here(threading.local):
+    """The notes of the context managers that are entered in this thread, one for each time."""
+
+    def __init__(self) -> None:
+        self.entered: list[list[Any]] = []
+
+
+here = _Here()
+
+
+def note_entered(notes: list[Any], previous: Any) -> None:
+    """Note among those of a context manager what was in force when it was entered, for `last_entered`."""
+    notes.append(previous)
+    here.entered.append(notes)
+
+
+def last_entered(notes: list[Any], context: object) -> Any:
+    """What a context manager noted when it was entered last, for its `__exit__`."""
+    if not notes:
+        name = type(context).__name__
+        raise AutogradError(
+            "EXIT_WITHOUT_ENTER",
+            f"__exit__ of {name} was called more often than its __enter__",
+            where=name,
+            why="leaving a context puts back what entering it has changed, and this object has changed nothing",
+            fix=f"use it in a `with` statement: `with {name}(...):`",
+        )
+    entered = here.entered
+    if entered and entered[-1] is notes:
+        entered.pop()
+    else:  # left out of turn, or in another thread
+        place = next((k for k in range(len(entered) - 1, -1, -1) if entered[k] is notes), None)
+        if place is not None:
+            del entered[place]
+    return notes.pop()
+
+
+def _count_entered() -> int:
+    return len(here.entered)
+
+
+def _forget_entered(count: int) -> None:
+    """Forget that context managers were entered since there were so many, and not left: what they changed is undone.
+
+    One that was entered before as well would take the inner note for the outer one, and stay in force for good. Any
+    other may be left later, as by a generator that waits in its block.
+    """
+    entered = here.entered
+    while len(entered) > count:
+        notes = entered.pop()
+        if any(each is notes for each in entered):
+            notes.pop()
+
+
 @contextmanager
 def changed(**changes: Any) -> Iterator[None]:
     """These modes inside the block, the previous ones after it."""
@@ -217,11 +296,60 @@ def changed(**changes: Any) -> Iterator[None]:
         change(**previous)
 
 
+_beside_modes: list[tuple[Callable[[], Any], Callable[[Any], Any], Any]] = []
+
+
+def restore_beside_modes(get: Callable[[], Any], restore: Callable[[Any], Any]) -> None:
+    """Let `reinstate` take care of a setting that lives elsewhere; `restore` is called if what `get` gives is another
+    object than before. Modules that are loaded late do this late, so the value of now is that of all earlier times."""
+    _beside_modes.append((get, restore, get()))
+
+
+def in_force() -> tuple[Any, ...]:
+    """Everything that user code can switch in its thread or task, for `reinstate`."""
+    return (current(), *[get() for get, _, _ in _beside_modes])
+
+
+def reinstate(settings: tuple[Any, ...]) -> None:
+    """Undo what code that was called since `in_force` gave these settings has switched on or off and left so.
+
+    Whoever calls user code from inside of the machinery (hooks, formulas, second runs) does this when it returns: what
+    runs next belongs to somebody else.
+    """
+    if current() is not settings[0]:
+        _modes.set(settings[0])
+    for position, (get, restore, initial) in enumerate(_beside_modes, start=1):
+        before = settings[position] if position < len(settings) else initial
+        if get() is not before:
+            restore(before)
+
+
+restore_beside_modes(_count_entered, _forget_entered)
+
+
 open_levels: set[Any] = set()
 """The forward levels that are open in this process. While there is none, nothing asks for tangents."""
 
 running_pass: ContextVar[Any] = ContextVar("pullback_running_pass", default=None)
 """The backward pass that is running here; within one, values of a vmap that has ended are at home."""
+
+
+watching: ContextVar[Watch | None] = ContextVar("pullback_watching", default=None)
+"""Who watches here. Inside of an operation the modes do not say so, and what is compiled there is seen all the same."""
+
+
+@contextmanager
+def watched(kind: str, name: str) -> Iterator[None]:
+    """Tell whoever watches that something runs in this block."""
+    watch = watching.get()
+    if watch is None:
+        yield
+        return
+    mark = watch.begin(kind, name)
+    try:
+        yield
+    finally:
+        watch.end(mark, None)
 
 
 Observer = Callable[[str, str, int, int], None]

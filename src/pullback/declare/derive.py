@@ -15,12 +15,12 @@ from pullback.core.spec import spec_of
 from pullback.declare.op import Op, Rule, run_rule
 from pullback.errors import InternalError
 
-_NUMBERS = (int, float, complex)
+_NUMBERS = (int, float, complex, bool)
 
 
 def times_conjugate(g: Any, partial: Any) -> Any:
     """`g * conj(partial)`: the adjoint of multiplication by a partial derivative."""
-    if type(partial) in _NUMBERS:
+    if partial.__class__ in _NUMBERS:  # also of numbers in a trace
         return times(g, partial.conjugate())
     return g * (partial.conj() if partial.dtype.kind == "c" else partial)
 
@@ -109,7 +109,7 @@ def push(op: Op, operands: tuple[Any, ...], tangents: tuple[Any, ...], outputs: 
                 terms.append(op(*operands[:position], tangent, *operands[position + 1 :], **params))
     elif op.linear_in is not None:
         filled = [
-            np.zeros(value.shape, value.dtype) if tangent is None else tangent
+            tangent if tangent is not None else 0 if value.__class__ in _NUMBERS else np.zeros(value.shape, value.dtype)
             for value, tangent in zip(operands, tangents, strict=True)
         ]
         return op(*filled, **params)

@@ -11,14 +11,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from pullback.core.axes import merge_spellings, normalize_axes
 from pullback.core.spec import Spec, spec_for, spec_of
+from pullback.declare.facts import Facts
 from pullback.declare.op import Op, Rule
 from pullback.declare.samples import Maker, Sample, layouts
 
@@ -32,23 +34,24 @@ def elementwise(
     partials: tuple[Any, ...] | None,
     *,
     domain: Domain | tuple[Domain, ...] = (-2.0, 2.0),
-    lower: Any = None,
     complex_domain: bool = False,
     inplace: bool = True,
     params: tuple[str, ...] = (),
     doc: str = "",
     aliases: tuple[str, ...] = (),
     torch: str | None = None,
+    **facts: Unpack[Facts],
 ) -> Op:
     """An operator that works element by element and broadcasts.
 
     `partials` has one entry per operand: a number, a function of what it reads, or None for an operand that has no
     derivative. `partials=None` leaves it to attached `vjp` and `jvp` rules. `complex_domain` adds complex samples.
     """
-    op = Op(name, kernel, operands, params=params, family="elementwise", doc=doc, aliases=aliases, torch=torch)
+    op = Op(
+        name, kernel, operands, params=params, family="elementwise", doc=doc, aliases=aliases, torch=torch, **facts
+    )
     if partials is not None:
         op.partials = tuple(Rule(op, 0 if partial is None else partial, is_partial=True) for partial in partials)
-    op.lower_rule = lower
     op.has_inplace_twin = inplace
     op.spec_rule = _elementwise_spec(op)
     op.batch_rule = _elementwise_batch(op)
@@ -145,37 +148,72 @@ def _function_parts(fn: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str,
 def primitive(
     fn: Callable[..., Any] | None = None, *, name: str | None = None, outputs: tuple[str, ...] = ("out",),
     family: str = "general", any_number_of_outputs: bool = False, aliases: tuple[str, ...] = (),
-    torch: str | None = None,
+    torch: str | None = None, batch: Literal["shifted"] | None = None, spec: Literal["same", "shape"] | None = None,
+    **facts: Unpack[Facts],
 ) -> Any:  # fmt: skip
-    """An operator whose kernel is the decorated function: positional operands, keyword-only static parameters."""
+    """An operator whose kernel is the decorated function: positional operands, keyword-only static parameters.
+
+    `batch="shifted"` does to a batch what it does to one example, with parameters that name axes or shapes adapted. The
+    result is like the first operand where `spec` is "same", and has the `shape` of the parameters where it is "shape".
+    """
 
     def declare(kernel: Callable[..., Any]) -> Op:
         operands, params = _function_parts(kernel)
         op = Op(
             name or kernel.__name__, kernel, operands, params=params, outputs=outputs, family=family,
-            aliases=aliases, torch=torch,
+            aliases=aliases, torch=torch, **facts,
         )  # fmt: skip
         if any_number_of_outputs:
             op.num_outputs = None
+        if batch is not None:
+            op.batch_rule = _shifted_batch(op)
+        if spec is not None:
+            op.spec_rule = _same if spec == "same" else _of_shape
         return op
 
     return declare if fn is None else declare(fn)
 
 
+_NAME_AXES, _NAME_SHAPES = frozenset({"axis", "axes", "axis1", "axis2"}), frozenset({"shape"})
+
+
+def _shifted_batch(op: Op) -> Callable[..., Any]:
+    def shifted(name: str, value: Any, count: int) -> Any:
+        if name in _NAME_AXES:
+            return tuple([axis + 1 for axis in value]) if isinstance(value, tuple) else value + 1
+        return (count, *value) if name in _NAME_SHAPES else value
+
+    def rule(*operands: Any, **params: Any) -> Any:
+        count = operands[0].shape[0]
+        return op(*operands, **{name: shifted(name, value, count) for name, value in params.items()})
+
+    return rule
+
+
+def _same(x: Spec, *others: Any, **params: Any) -> Spec:
+    return x
+
+
+def _of_shape(x: Spec, *others: Any, shape: tuple[int, ...], **params: Any) -> Spec:
+    return spec_for(shape, x.dtype)
+
+
 def view(
     fn: Callable[..., Any] | None = None, *, may_copy: bool = False, any_number_of_outputs: bool = False,
     name: str | None = None, aliases: tuple[str, ...] = (), torch: str | None = None,
+    batch: Literal["shifted"] | None = None, spec: Literal["same", "shape"] | None = None, **facts: Unpack[Facts],
 ) -> Any:  # fmt: skip
-    """An operator whose result shares memory with its operand. `may_copy`: NumPy can not always do that."""
+    """An operator whose result shares memory with its operand. `may_copy`: NumPy cannot always do that."""
 
     def declare(kernel: Callable[..., Any]) -> Op:
         op = primitive(
             kernel, family="view", any_number_of_outputs=any_number_of_outputs, name=name, aliases=aliases,
-            torch=torch,
+            torch=torch, batch=batch, spec=spec, **facts,
         )  # fmt: skip
         op.is_view = True
         op.may_copy = may_copy
-        op.spec_rule = _view_spec(op)
+        if spec is None:
+            op.spec_rule = _view_spec(op)
         return op
 
     return declare if fn is None else declare(fn)
@@ -191,9 +229,9 @@ def _view_spec(op: Op) -> Callable[..., Any]:
 
 
 def reduction(
-    fn: Callable[..., Any] | None = None, *, lower: Any = None, domain: Domain = (-2.0, 2.0),
+    fn: Callable[..., Any] | None = None, *, domain: Domain = (-2.0, 2.0),
     complex_domain: bool = False, distinct: bool = False, empty: bool = True, name: str | None = None,
-    aliases: tuple[str, ...] = (), torch: str | None = None,
+    aliases: tuple[str, ...] = (), torch: str | None = None, **facts: Unpack[Facts],
 ) -> Any:  # fmt: skip
     """An operator that reduces `axis`. The kernel keeps the reduced axes at length 1, and so do `g` and `out`.
 
@@ -213,10 +251,10 @@ def reduction(
             reduce = kernel
         op = Op(
             name or kernel.__name__, reduce, operands, params=(*params, "keepdims"), family="reduction",
-            doc=kernel.__doc__ or "", aliases=aliases, torch=torch,
+            doc=kernel.__doc__ or "", aliases=aliases, torch=torch, **facts,
         )  # fmt: skip
-        op.lower_rule = lower
         op.adapt_output = _keep_axes
+        op.adapt_array = _keep_axes_of_array
         op.restore_output = _drop_axes
         op.door_rule = _reduction_door(kernel, params)
         op.spec_rule = _reduction_spec(op)
@@ -236,6 +274,16 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
 
 def _keep_axes(value: Any, x: Spec, params: dict[str, Any]) -> Any:
     return value if params["keepdims"] else value.reshape(reduced_shape(x.shape, params["axis"], True))
+
+
+def _keep_axes_of_array(value: Any, x: Spec, params: dict[str, Any]) -> Any:
+    """The same for arrays, whose shapes are plain numbers: each is found once."""
+    return value if params["keepdims"] else value.reshape(_kept_shape(x.shape, params["axis"]))
+
+
+@functools.lru_cache(1024)
+def _kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return reduced_shape(shape, axes, True)
 
 
 def _drop_axes(value: Any, x: Spec, params: dict[str, Any]) -> Any:
@@ -274,6 +322,8 @@ def _reduction_door(kernel: Callable[..., Any], names: tuple[str, ...]) -> Calla
 
 def _reduction_spec(op: Op) -> Callable[..., Spec]:
     def rule(x: Spec, *, axis: tuple[int, ...], keepdims: bool = False, **others: Any) -> Spec:
+        if "correction" in others:
+            others["correction"] = 0  # of which NumPy warns for one element
         with np.errstate(all="ignore"):
             dtype = op.kernel(np.ones((1,) * x.ndim, x.dtype), axis=axis, keepdims=True, **others).dtype
         return spec_for(reduced_shape(x.shape, axis, keepdims), dtype)
@@ -317,13 +367,14 @@ def _reduction_samples(
 
 def gufunc(
     signature: str, *, outputs: tuple[str, ...] = ("out",), name: str | None = None, aliases: tuple[str, ...] = (),
-    torch: str | None = None,
+    torch: str | None = None, **facts: Unpack[Facts],
 ) -> Callable[..., Any]:  # fmt: skip
     """An operator with a core signature such as `(n,n)->(n),(n,n)`; further leading axes are batches."""
 
     def declare(kernel: Callable[..., Any]) -> Op:
-        op = primitive(kernel, outputs=outputs, family="gufunc", name=name, aliases=aliases, torch=torch)
+        op = primitive(kernel, outputs=outputs, family="gufunc", name=name, aliases=aliases, torch=torch, **facts)
         cores, results = (_core_dimensions(side) for side in signature.replace(" ", "").split("->"))
+        op.cores = cores
         op.spec_rule = _gufunc_spec(op, cores, results)
         op.batch_rule = _gufunc_batch(op, cores)
         return op

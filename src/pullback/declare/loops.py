@@ -26,7 +26,7 @@ MESSAGES = (SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SINGULAR_VALUES, ZERO_ON_
 class Loop(NamedTuple):
     """A generalized ufunc, and how it is called for an operator.
 
-    Loops of `numpy.linalg` report a matrix that they can not treat as an invalid floating-point operation, and go on;
+    Loops of `numpy.linalg` report a matrix that they cannot treat as an invalid floating-point operation, and go on;
     its results are NaN. Results of the operator that the ufunc does not have must be empty.
     """
 

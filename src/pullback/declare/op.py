@@ -11,6 +11,9 @@ A rule is a plain function whose parameter names say what it reads:
     out, <output>      an output's value
     t_x, t_y, ...      the tangent of an operand (jvp rules)
     needs              which operands need a gradient
+    operands           the values of all operands, if the op takes any number of them; `t_operands` their tangents
+    outs               the values of all outputs
+    ctx                what `setup` filled in behind the kernel, and the node keeps
     any other name     a static parameter
 
 Operands and outputs that a rule names are saved for backward; nothing else is kept alive.
@@ -19,46 +22,60 @@ Operands and outputs that a rule names are saved for backward; nothing else is k
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from pullback.core.spec import Spec
+from pullback.declare.facts import FACTS, Complex, Exact, Expansion, Fact, Facts, Flow, Layout, Price, Recompute
 from pullback.errors import InternalError
 
 registry: dict[str, Op] = {}
 """Every declared operator by name, in the order of declaration."""
 
 # What one argument of a rule is taken from.
-GRADIENT, OPERAND, SPEC, OUTPUT, PARAM, NEEDS, TANGENT, OPERANDS, SPECS, TANGENTS, GRADIENTS = range(11)
+(
+    GRADIENT, OPERAND, SPEC, OUTPUT, PARAM, NEEDS, TANGENT, OPERANDS, SPECS, TANGENTS, GRADIENTS, OUTPUTS, CONTEXT,
+) = range(13)  # fmt: skip
+
+
+def _declared(name: str, module: str) -> Op:
+    if name not in registry and module:
+        importlib.import_module(module)
+    return registry[name]
 
 
 class Rule:
     """A derivative rule together with the plan of where its arguments come from."""
 
-    __slots__ = ("constant", "fn", "is_partial", "plan", "reads_all_operands", "reads_operands", "reads_outputs")
+    __slots__ = ("by_spec", "constant", "fn", "is_partial", "plan", "reads_all_operands", "reads_all_outputs",
+                 "reads_operands", "reads_outputs")  # fmt: skip
 
     def __init__(self, op: Op, fn: Any, *, specs: Iterable[int] = (), is_partial: bool = False) -> None:
         self.is_partial = is_partial
         self.constant: Any = None
         self.fn: Callable[..., Any] = fn
         self.plan: tuple[tuple[int, Any], ...] = ()
+        self.by_spec = frozenset(specs)  # operands of which the rule sees the Spec
         if not callable(fn):
             self.constant = fn
             self.fn = lambda: fn
         else:
             code = fn.__code__
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            by_spec = frozenset(specs)
-            self.plan = tuple([op.source_of(name, by_spec) for name in names])
-        read: dict[int, list[int]] = {OPERAND: [], OUTPUT: [], OPERANDS: []}
+            if hasattr(fn, "__self__"):
+                names = names[1:]
+            self.plan = tuple([op.source_of(name, self.by_spec) for name in names])
+        read: dict[int, list[int]] = {OPERAND: [], OUTPUT: [], OPERANDS: [], OUTPUTS: []}
         for source, key in self.plan:
             if source in read:
                 read[source].append(key)
         self.reads_operands = tuple(sorted(read[OPERAND]))
         self.reads_outputs = tuple(sorted(read[OUTPUT]))
         self.reads_all_operands = bool(read[OPERANDS])
+        self.reads_all_outputs = bool(read[OUTPUTS])
 
 
 class Op:
@@ -81,9 +98,12 @@ class Op:
         aliases: tuple[str, ...] = (),
         torch: str | None = None,
         table: dict[str, Op] = registry,
+        **facts: Unpack[Facts],
     ) -> None:
         if name in table:
             raise InternalError(f"operator {name} is declared twice")
+        if facts and not FACTS.issuperset(facts):
+            raise InternalError(f"operator {name} states {sorted(set(facts) - FACTS)}, which are no facts")
         self.name = name
         self.kernel = kernel
         self.operands = operands
@@ -93,8 +113,13 @@ class Op:
         self.doc = doc or (kernel.__doc__ or "" if hasattr(kernel, "__code__") else "")
         self.aliases = aliases  # other public names of the same function
         self.torch = torch  # the name that torch gives it, if that is another
+        self.stated = facts  # of `declare/facts.py`; what is not stated is derived
+        self.expansion: Expansion | None = None
+        if "expand" in facts:
+            self.expansion = Expansion(facts["expand"], takes_numbers=True)
         self.is_public = not name.startswith("_")
-        self.saved_aliases: dict[str, str] = {}
+        # Other names of what a node has saved; of something that is made of it, the function of the node that does.
+        self.saved_aliases: dict[str, str | Callable[[Any], Any]] = {}
         # A last operand written with a star stands for any number of them.
         self.variadic_from = len(operands) - 1 if operands and operands[-1].startswith("*") else -1
         self.num_outputs: int | None = len(outputs)  # None: as many as the kernel returns
@@ -102,24 +127,34 @@ class Op:
         self.partials: tuple[Rule, ...] | None = None
         self.gradients: dict[int, Rule] = {}  # by operand
         self.joint: Rule | None = None  # one rule for all operands
+        # What computes the same from small arrays in less time: NumPy's function behind the one that users call.
+        self.inner_kernel: Callable[..., Any] | None = None
+        # What passes on plain arrays run in place of the rules, by operand; None is all of them.
+        self.array_rules: dict[int | None, Rule] = {}
         self.jvp_rule: Rule | None = None
+        # Of an op whose rules read `ctx`: what fills it in, `setup(ctx, operands, outputs, params)`, and its class.
+        self.setup_rule: Callable[..., None] | None = None
+        self.context: Any = None
         self.linear_in: frozenset[int] | None = None  # operands in which the op is (jointly) linear
         self.multilinear = False
         self.not_differentiable_because: str | None = None
         # structure
         self.is_view = False
         self.may_copy = False  # a view that NumPy sometimes has to copy
+        self.shows_each_once = False  # a view of the gradient too: no element of the operand is in the result twice
+        self.add_at: Callable[..., Any] | None = None  # of what reads places: adds a gradient to an array there
         self.inplace_kernel: Callable[..., Any] | None = None
         self.has_inplace_twin = False
-        self.takes_numbers = False  # a Python number is given to the kernel as it is: it has short ways for some
+        self.takes_numbers = False  # a Python number is given to the kernel as it is: it has fast paths for some
+        self.along_axis = False  # works along one axis: what has none is taken as a vector of one element
         self.takes_payloads = False  # the kernel gets payloads of any kind as they are
-        self.may_recompute = False  # of a custom operator: it says that running it again is cheap
         self.adapt_output: Callable[..., Any] | None = None
+        self.adapt_array: Callable[..., Any] | None = None  # the same, for passes on plain arrays
         self.restore_output: Callable[..., Any] | None = None
         # derived or attached
+        self.cores: list[tuple[str, ...]] | None = None  # of a gufunc: the names of its operands' last axes
         self.spec_rule: Callable[..., Any] | None = None
         self.batch_rule: Callable[..., Any] | None = None
-        self.lower_rule: Any = None
         self.loop_rule: Callable[..., Any] | None = None
         self.ufunc = kernel if isinstance(kernel, np.ufunc) else None  # what the kernel calls for each element
         self.sample_rule: Callable[..., Any] | None = None
@@ -130,16 +165,23 @@ class Op:
         # filled by eager
         self.fast_nodes: Any = None
         self.large_nodes: Any = None
+        self.kernels: Any = None  # what computes it at present, as fast paths find it
         self.native: Callable[..., Any] | None = None  # computes what `kernel` does, faster for large arrays
         self.call: Callable[..., Any] = self._build_and_call
+        self.run: Callable[[tuple[Any, ...], dict[str, Any]], Any] = self._build_and_run
         table[name] = self
 
     build: ClassVar[Callable[[Op], None]]
-    """Gives an operator its `call` and its `function`: `eager.build.build`, when the operator is first used."""
+    """Gives an operator its `call`, its `run` on tensors and canonical parameters, and its `function`:
+    `eager.build.build`, when the operator is first used."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on arrays, differentiate on Tensors."""
         return self.call(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        # By name, with the module that declares it: families are loaded when they are first used.
+        return _declared, (self.name, getattr(self.kernel, "__module__", ""))
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -147,6 +189,10 @@ class Op:
     def _build_and_call(self, *args: Any, **kwargs: Any) -> Any:
         self.build()
         return self.call(*args, **kwargs)
+
+    def _build_and_run(self, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        self.build()
+        return self.run(operands, params)
 
     @functools.cached_property
     def function(self) -> Callable[..., Any]:
@@ -171,6 +217,31 @@ class Op:
 
         def attach(rule: Callable[..., Any]) -> Callable[..., Any]:
             self.gradients[self.operands.index(operand)] = Rule(self, rule)
+            return rule
+
+        return attach
+
+    def kernel_on_arrays(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel for eager calls, if there is a quicker one. It gives the same bits, and raises the same errors."""
+        self.inner_kernel = kernel
+        return kernel
+
+    def vjp_on_arrays(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """What the rule for all operands computes, written with NumPy: for passes on plain arrays, where operators
+        would cost more than they compute. It may read what that rule reads. Operands it is linear in are Specs there
+        and here."""
+        joint = self.joint
+        if joint is None:
+            raise InternalError(f"a rule of {self.name} for arrays comes before the rule for all operands")
+        self.array_rules[None] = Rule(self, rule, specs=joint.by_spec)
+        return rule
+
+    def vjp_of_on_arrays(self, operand: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """The same for the rule of one operand."""
+
+        def attach(rule: Callable[..., Any]) -> Callable[..., Any]:
+            position = self.operands.index(operand)
+            self.array_rules[position] = Rule(self, rule, specs=self.gradients[position].by_spec)
             return rule
 
         return attach
@@ -209,15 +280,19 @@ class Op:
         self.spec_rule = rule
         return rule
 
-    def lower(self, rule: Any) -> Any:
-        """How the compiler emits the op."""
-        self.lower_rule = rule
-        return rule
-
     def loop(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """A list of `Loop`s of NumPy that compute the op with these parameters, one after the other."""
         self.loop_rule = rule
         return rule
+
+    def expand(self, **when: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """What the op is written out as in native code, and when: see `Expansion`."""
+
+        def attach(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.expansion = Expansion(function, **when)
+            return function
+
+        return attach
 
     def samples(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Inputs for the systematic tests."""
@@ -243,11 +318,28 @@ class Op:
         return self
 
     def refuses(self, reason: str, *kinds: str) -> Op:
-        """Say why this op does not take such input: a dtype, "0-d", "empty", or a layout of `declare.samples`."""
+        """Say why this op does not take such input: a dtype, "0-d", "empty", or a layout of `declare.samples`.
+
+        Of these, "complex128" is refused for users too, with the reason (`eager/build.py`); kernels see to the others.
+        An op that takes complex numbers and lacks some derivative by them refuses "complex derivative".
+        """
         self.refused.update(dict.fromkeys(kinds, reason))
         return self
 
     # What others ask.
+
+    flow = Fact[Flow]()
+    recompute = Fact[Recompute]()
+    scalar = Fact[str | None]()
+    price = Fact[Price | None]()
+    commutes = Fact[bool]()
+    exact = Fact[Exact | None]()
+    folds = Fact[np.ufunc | None]()
+    fresh = Fact[bool]()
+    layout = Fact[Layout]()
+    dynamic = Fact[int | None]()
+    complex = Fact[Complex | None]()
+    flops = Fact[Callable[..., float] | None]()
 
     @functools.cached_property
     def is_differentiable(self) -> bool:
@@ -307,6 +399,10 @@ class Op:
             return GRADIENTS, None
         if name == "needs":
             return NEEDS, None
+        if name == "ctx":
+            return CONTEXT, None
+        if name == "outs":
+            return OUTPUTS, None
         if name.startswith("g_") and name[2:] in self.outputs:
             return GRADIENT, self.outputs.index(name[2:])
         if name in self.operands:
@@ -346,8 +442,12 @@ def run_rule(
     needs: Any,
     tangents: Any,
     count: int,
+    context: Any = None,
 ) -> Any:
-    """Call a rule with what its parameter names ask for. The accessors are called only for what is read."""
+    """Call a rule with what its parameter names ask for. The accessors are called only for what is read.
+
+    `gradients` has an entry for each output; those of a forward rule mean nothing.
+    """
     arguments: list[Any] = []
     for kind, key in rule.plan:
         if kind == GRADIENT:
@@ -370,6 +470,10 @@ def run_rule(
             arguments.append(tuple(operand(k) for k in range(key, count)))
         elif kind == SPECS:
             arguments.append(tuple(operand_spec(k) for k in range(key, count)))
+        elif kind == OUTPUTS:
+            arguments.append(tuple(output(k) for k in range(len(gradients))))
+        elif kind == CONTEXT:
+            arguments.append(context)
         else:
             arguments.append(tuple(tangents[key:count]))
     return rule.fn(*arguments)

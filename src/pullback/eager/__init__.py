@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from pullback.core.deferred import deferred
+from pullback.core.lazy import deferred
 
-__getattr__, __dir__ = deferred(globals(), {"native": "pullback.eager.native"})
+__getattr__, __dir__ = deferred(
+    globals(), {name: f"pullback.eager.{name}" for name in ("native", "traced_calls")}
+)

@@ -11,37 +11,53 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from inspect import Parameter, Signature
+from sys import _getframe
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from pullback.autograd._levels import live_levels
-from pullback.autograd._variable import bump_version, requires_grad
+from pullback.core.frames import adapted_call, adapting, asking_call
+from pullback.core.spec import LARGE, Spec, is_complex_dtype, spec_for
 from pullback.core.state import current, open_levels
 from pullback.declare.op import Op
-from pullback.eager.direct import NUMBERS, direct, direct_pair
-from pullback.eager.fast import fast_function
-from pullback.eager.fast_forward import Duals
-from pullback.eager.fast_tokens import with_tokens
-from pullback.eager.inplace import check_writable, write, write_plain
+from pullback.eager.direct import Run, direct
+from pullback.eager.fast import fast_function, with_tokens
+from pullback.eager.forward import Duals
+from pullback.eager.inplace import check_writable, write, write_plain, write_recorded
 from pullback.eager.record import apply
+from pullback.eager.segments import watch
 from pullback.errors import AutogradError
 from pullback.payloads.evaluate import evaluate
+from pullback.tape.forward.levels import live_levels
+from pullback.tape.history import bump_version, requires_grad
+from pullback.tensors.overwrites import make_way
 from pullback.tensors.tensor import Tensor, as_constant
 
 _NUMBERS = (int, float, complex, bool)
-_OF_SUMS = {"axis", "correction", "dtype", "keepdims"}
+_ARE_OPERANDS = frozenset({Tensor, *_NUMBERS})
+# Parameters that say how an array lies or is cut. The others may be numbers that somebody wants a derivative by.
+_OF_FORM = {
+    "accumulate", "axes", "axis", "axis1", "axis2", "checked", "dilation", "distinct", "dtype", "function", "groups",
+    "index", "k", "keepdims", "layout", "lengths", "offset", "optimize", "order", "padding", "pieces", "repeats",
+    "reverse", "shape", "shift", "singular", "stride", "strides", "subscripts", "template", "triangle", "upper",
+    "widths", "window",
+}  # fmt: skip
 
 
 def build(op: Op) -> None:
     """Give an operator its functions. Should two threads do so at once, either's serve."""
-    run = _direct_or_none(op)
+    watch(op)
+    run = direct(op)
+    op.run = run or (lambda operands, params: apply(op, operands, params))
     general = _general(op, run)
     public = _public(op, run)
+    if "complex128" in op.refused:
+        general, public = _of_real_numbers(op, general), _of_real_numbers(op, public)
     op.call, op.function = general, public
     if op.fast_rules is not None:
-        op.call = fast_function(op, Duals(op, with_tokens(op, general)), True)
-        op.function = fast_function(op, Duals(op, with_tokens(op, public)), False)
+        op.call = fast_function(op, Duals(op, with_tokens(op, general)), "kept")
+        op.function = fast_function(op, Duals(op, with_tokens(op, public)), "wrapped")
     for function in (op.call, op.function):
         function.__name__ = function.__qualname__ = op.name.rpartition(".")[2]
         function.__doc__ = op.doc
@@ -52,21 +68,45 @@ def build(op: Op) -> None:
 Op.build = build
 
 
-def _general(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
+def _has_settings(op: Op) -> bool:
+    """May a parameter of this operator be a number that somebody wants a derivative by?"""
+    return not _OF_FORM.issuperset(op.params)
+
+
+def _take_numbers(op: Op, params: dict[str, Any]) -> None:
+    """Put the numbers of tensors that are given for parameters in their place. Raise if somebody differentiates one,
+    since parameters have no derivative; in a trace and under vmap a tensor has no number, and says so."""
+    for name, value in params.items():
+        if isinstance(value, Tensor):
+            if (open_levels and live_levels((value,))) or (current().grad and requires_grad(value)):
+                raise TypeError(
+                    f"{op.name.lstrip('_')}: there is no derivative by `{name}`, and it is given as a tensor that "
+                    f"requires grad; give {name}.item() if none is wanted, or write the function with operators"
+                )
+            params[name] = value.detach().numpy() if value.ndim else value.item()
+
+
+def _general(op: Op, run: Run | None) -> Callable[..., Any]:
     door = op.door_rule
-    if run is not None and len(op.operands) == 1:
-        kernel = op.kernel
+    has_settings = _has_settings(op)
+    count = len(op.operands)
+    fewest = count if op.variadic_from < 0 else op.variadic_from
+    is_fixed = op.variadic_from < 0
+    if run is not None and count == 1 and is_fixed and op.num_outputs == 1:
+        kernel = op.inner_kernel or op.kernel
         names = set(op.params) if op.keywords_are_canonical else None
 
         def call_one(*operands: Any, **params: Any) -> Any:
             if door is not None and (len(operands) != 1 or params.keys() != names):
-                operands, params = door(*operands, **params)
+                operands, params = _through_door(op, door, operands, params)
+            if has_settings:
+                _take_numbers(op, params)
             (x,) = operands
             if type(x) is np.ndarray:  # most calls that derivative rules make
-                out = kernel(x, **params)
+                out = (kernel if x.size < LARGE or op.native is None else op.native)(x, **params)
                 return out if type(out) is np.ndarray else np.asarray(out)
             if type(x) is Tensor or isinstance(x, Tensor):
-                return run(x, params)
+                return run(operands, params)
             return evaluate(op, operands, params)
 
         return call_one
@@ -74,46 +114,116 @@ def _general(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
     def call(*operands: Any, **params: Any) -> Any:
         if door is not None:
             operands, params = door(*operands, **params)
+        if has_settings:
+            _take_numbers(op, params)
+        are_arrays = True
         for x in operands:
-            if isinstance(x, Tensor):
+            kind = type(x)
+            if kind is Tensor or (kind not in _RAW and isinstance(x, Tensor)):
+                if run is not None and (len(operands) == count if is_fixed else len(operands) > fewest):
+                    return run(operands, params)
                 return apply(op, operands, params)
+            are_arrays = are_arrays and kind in _RAW
+        if are_arrays and has_one and type(operands[0]) is np.ndarray and operands[0].size < LARGE:
+            out = quick(*operands, **params)  # most calls that derivative rules make
+            return out if type(out) is np.ndarray else np.asarray(out)
         return evaluate(op, operands, params)
 
+    has_one = op.num_outputs == 1 and not op.takes_payloads
+    quick = op.inner_kernel or op.kernel
     return call
 
 
-def _direct_or_none(op: Op) -> Callable[..., Any] | None:
-    if op.variadic_from >= 0 or op.num_outputs != 1 or op.takes_payloads:
-        return None
-    if len(op.operands) == 1:
-        return direct(op)
-    return direct_pair(op) if len(op.operands) == 2 and not op.is_view else None
+_RAW = frozenset({np.ndarray, *_NUMBERS, NoneType})
 
 
-def _public(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
+def _through_door(op: Op, door: Callable[..., Any], operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """What the door makes of the arguments of a rule or composite; that is found once for parameters by keyword."""
+    if len(operands) != 1:
+        return door(*operands, **params)
+    x = operands[0]
+    if type(x) is np.ndarray:
+        spec = spec_for(x.shape, x.dtype)
+    elif type(x) is Tensor and type(x._data) is np.ndarray:
+        spec = x._spec
+    else:
+        return door(*operands, **params)
+    if not _is_plain_data(params.values()):
+        return door(*operands, **params)
+    key = (op, *params.items(), *map(type, params.values()))
+    try:
+        known = spec.known.get(key)
+    except TypeError:
+        return door(*operands, **params)
+    if known is None:
+        known = _known_params(x, spec, key, door, (), params)
+        if known is None:
+            return door(*operands, **params)
+    return operands, known
+
+
+def _of_real_numbers(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of an op that refuses complex numbers. Fast paths are for real ones only, and do without this."""
+
+    @functools.wraps(function)
+    def checked(*operands: Any, **params: Any) -> Any:
+        check_real(op, operands)
+        return function(*operands, **params)
+
+    return checked
+
+
+def check_real(op: Op, operands: tuple[Any, ...]) -> None:
+    """Refuse complex operands with the reason that the declaration gives."""
+    for x in operands:
+        if x is None or (type(x) is Tensor and not x._spec.is_complex):
+            continue
+        dtype = getattr(x, "dtype", None)
+        if is_complex_dtype(dtype) if dtype is not None else np.iscomplexobj(x):
+            name = (op.torch or op.name).lstrip("_")
+            raise TypeError(f"{name} does not take complex numbers: {op.refused['complex128']}")
+
+
+def _public(op: Op, run: Run | None) -> Callable[..., Any]:
     door = op.door_rule
     count = len(op.operands)
+    has_settings = _has_settings(op)
+    is_fast = op.fast_rules is not None
 
     def function(*operands: Any, out: Tensor | None = None, **params: Any) -> Any:
         if door is not None:
             if operands and not isinstance(operands[0], (Tensor, *_NUMBERS, tuple, list)):
                 operands = (as_constant(operands[0]), *operands[1:])
-            operands, params = door(*operands, **params)
+            try:
+                operands, params = door(*operands, **params)
+            except np.exceptions.AxisError:
+                if not op.along_axis or operands[0].ndim:
+                    raise
+                return as_vectors(function, operands, params)
+        if has_settings:
+            _take_numbers(op, params)
         if (
             run is not None
             and out is None
             and len(operands) == count
             and type(operands[0]) is Tensor
-            and (type(operands[-1]) is Tensor or type(operands[-1]) in NUMBERS)
+            and (count == 1 or _ARE_OPERANDS.issuperset(map(type, operands)))
         ):
-            return run(*operands, params)
+            return run(operands, params)
+        if len(operands) > count and op.variadic_from < 0:  # a ufunc would write to it, unseen by the tape
+            name = op.name.lstrip("_")
+            raise TypeError(f"{name} takes {count} operands, got {len(operands)}; use out= for a result")
         has_tensor = False
         for x in operands:
             if type(x) is Tensor or isinstance(x, Tensor):
                 has_tensor = True
             elif type(x) not in _NUMBERS:
-                operands = tuple([as_operand(each) for each in operands])
+                given, operands = operands, tuple([as_operand(each) for each in operands])
                 has_tensor = any(isinstance(each, Tensor) for each in operands)
+                if is_fast and has_tensor and out is None:
+                    operands = _with_plain_numbers(operands)
+                    if any(new is not old for new, old in zip(operands, given, strict=True)):
+                        return op.function(*operands)  # arrays are tensors now, for which there is a fast path
                 break
         if not has_tensor:
             operands = tuple(as_constant(x) if isinstance(x, (*_NUMBERS, np.generic)) else x for x in operands)
@@ -121,13 +231,36 @@ def _public(op: Op, run: Callable[..., Any] | None) -> Callable[..., Any]:
             return write_out(op, operands, params, out)
         return apply(op, operands, params)
 
-    if run is not None and _has_plain_axes(op):
-        function = _reduction(op, run, function)
+    if run is not None and door is not None and count == 1 and op.variadic_from < 0:
+        function = _remembering(op, run, function)
     if door is not None:
         functools.update_wrapper(function, door)
     else:
         function.__signature__ = signature_of(op.operands, op.params)  # type: ignore[attr-defined]
     return function
+
+
+def _with_plain_numbers(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """NumPy's float64 as Python's, where all others are as wide, so that it changes no dtype."""
+    if not all(x.dtype == np.float64 for x in operands if isinstance(x, Tensor)):
+        return operands
+    return tuple([float(x) if type(x) is np.float64 else x for x in operands])
+
+
+def as_vectors(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A function along an axis on tensors without axes, as on vectors of one element, whose axis the results drop."""
+    vectors = [x.reshape((1,)) if isinstance(x, Tensor) and not x.ndim else x for x in args]
+    out = function(*vectors, **options)
+    if out is vectors[0]:
+        return args[0]  # it was written in place
+    if isinstance(out, tuple):
+        parts = [_without_first_axis(x) for x in out]
+        return out._make(parts) if hasattr(out, "_make") else tuple(parts)
+    return _without_first_axis(out)
+
+
+def _without_first_axis(x: Any) -> Any:
+    return x.reshape(x.shape[1:]) if x.ndim else x
 
 
 @functools.cache
@@ -145,34 +278,80 @@ def signature_of(operands: tuple[str, ...], params: tuple[str, ...], out: bool =
     return Signature([*shown, Parameter("out", Parameter.KEYWORD_ONLY, default=None)] if out else shown)
 
 
-def _has_plain_axes(op: Op) -> bool:
-    return op.family == "reduction" and len(op.operands) == 1 and {"axis", "keepdims"} <= set(op.params) <= _OF_SUMS
+_OF_A_DOOR = frozenset({NoneType, bool, float, int, str, tuple})
+_MOST_KNOWN = 256
 
 
-def _reduction(op: Op, run: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, with a short way for what most calls of a reduction give. bench/eager.py::reduction_small"""
-    defaults = getattr(op.kernel, "__kwdefaults__", None) or {}
-    given = {name: value for name, value in defaults.items() if name not in ("axis", "dtype", "keepdims")}
+def _remembering(op: Op, run: Run, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which finds canonical parameters once for each kind of array and what users gave with it."""
+    door: Any = op.door_rule
 
-    def reduce(x: Any, axis: Any = None, keepdims: Any = False, **others: Any) -> Any:
-        if type(x) is Tensor and not others and type(keepdims) is bool:
-            ndim = x._spec.ndim
-            if axis is None:
-                return run(x, {"axis": tuple(range(ndim)), "keepdims": keepdims, **given})
-            if type(axis) is int and -ndim <= axis < ndim:
-                return run(x, {"axis": (axis % ndim,), "keepdims": keepdims, **given})
-        return function(x, axis, keepdims, **others)
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        if type(x) is not Tensor or "out" in options:
+            return function(x, *args, **options)
+        kinds = tuple(map(type, args))
+        # Before they are compared with others: a length that varies writes down what it was compared with.
+        is_looked_at = bool(options) or tuple in kinds
+        if is_looked_at and not (_is_plain_data(args) and _is_plain_data(options.values())):
+            return function(x, *args, **options)
+        # The types as well: 1, 1.0 and True are one key.
+        key = (op, args, kinds, *options.items(), *map(type, options.values())) if options else (op, args, kinds)
+        try:
+            params = x._spec.known.get(key)
+        except TypeError:
+            return function(x, *args, **options)
+        if params is None:
+            if not is_looked_at and not _is_plain_data(args):
+                return function(x, *args, **options)
+            params = _known_params(x, x._spec, key, door, args, options)
+            if params is None:
+                return function(x, *args, **options)
+        # path: remembered parameters
+        return run((x,), params)
 
-    return reduce
+    return call
+
+
+def _known_params(
+    x: Any, spec: Spec, key: Any, door: Callable[..., Any], args: Any, options: Any
+) -> dict[str, Any] | None:
+    """What the door makes of these arguments, if that is nothing but parameters; errors are left to others."""
+    try:
+        operands, params = door(x, *args, **options)
+    except Exception:
+        return None
+    if len(operands) != 1 or operands[0] is not x or not _is_plain_data(params.values(), np.dtype, type):
+        return None
+    known = spec.known
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[key] = params
+    return params
+
+
+def _is_plain_data(values: Any, *more: type) -> bool:
+    """Nothing but numbers, texts, None, and tuples of ints."""
+    for value in values:
+        kind = type(value)
+        if kind not in _OF_A_DOOR and not (more and isinstance(value, more)):
+            return False
+        if kind is tuple and not _INTS.issuperset(map(type, value)):
+            return False
+    return True
+
+
+_INTS = frozenset({int})
 
 
 def as_operand(x: Any) -> Any:
     """Numbers stay numbers: Python's promote weakly, and none is ever a saved tensor. Everything else is a Tensor."""
     if isinstance(x, (Tensor, np.generic)) or type(x) in _NUMBERS or x is None or hasattr(type(x), "evaluate_op"):
         return x
-    if isinstance(x, int):
+    if issubclass(type(x), int):
         return int.__index__(x)
     if isinstance(x, (list, tuple)) and any(isinstance(part, Tensor) for part in x):
+        if adapting and asking_call() is not None:
+            return asking_call().array_of(x)
         raise TypeError("a list that holds Tensors is not an array: use pb.stack(list) or pb.asarray(list)")
     return as_constant(np.asarray(x))
 
@@ -192,30 +371,52 @@ def write_out(op: Op, operands: tuple[Any, ...], params: dict[str, Any], out: Te
     if modes.grad and any(isinstance(x, Tensor) and requires_grad(x) for x in (*operands, out)):
         raise AutogradError(
             "OUT_GRAD",
-            f"{op.name}: out= can not be used when an input or the out= tensor requires grad",
+            f"{op.name}: out= cannot be used when an input or the out= tensor requires grad",
             why="writing into it would replace a value without a history",
             fix="assign the result instead, or work under pb.no_grad()",
         )
     check_writable(out, modes)
-    result = evaluate(op, [x._data if isinstance(x, Tensor) else x for x in operands], params)
-    if result.shape != out.shape:
-        raise ValueError(f"{op.name}: out= has shape {list(out.shape)}, but the result has {list(result.shape)}")
-    np.copyto(out._data, result, casting="same_kind")
-    bump_version(out, out._data)
+    if modes.interceptors:  # a trace has others in place of what comes from outside
+        modes.interceptors[-1](op, (out, *operands), params, _write_result)
+    else:
+        _write_result(op, (out, *operands), params)
     return out
 
 
-def inplace_twin(op: Op) -> Callable[..., Tensor]:
-    """The method `name_` of an operator: writes the result into its first operand."""
+def _write_result(op: Op, given: tuple[Any, ...], params: dict[str, Any]) -> None:
+    out, *operands = given
+    result = evaluate(op, [x._data if isinstance(x, Tensor) else x for x in operands], params)
+    if result.shape != out.shape:
+        raise ValueError(f"{op.name}: out= has shape {list(out.shape)}, but the result has {list(result.shape)}")
+    make_way(out, name=op.name)
+    np.copyto(out._data, result, casting="same_kind")
+    bump_version(out)
+
+
+def inplace_twin(op: Op, is_operator: bool = False) -> Callable[..., Tensor]:
+    """The method `name_` of an operator: writes the result into its first operand.
+
+    As one of Python's operators, `x += y`, it gives adapted code a new number in the place of one without axes.
+    """
 
     quick = isinstance(op.kernel, np.ufunc) and op.inplace_kernel is None
+    has_settings = _has_settings(op)
 
     def twin(self: Tensor, *others: Any, **params: Any) -> Tensor:
-        if quick and not params and len(others) == 1 and write_plain(op, self, others[0]):
-            return self
+        if is_operator and adapting and not self._spec.ndim and adapted_call(_getframe(1)) is not None:
+            out: Tensor = op.function(self, *others)
+            return out
+        if quick and not params and len(others) == 1:
+            other = others[0]
+            if write_plain(op, self, other) or write_recorded(op, self, other):
+                return self
         if op.door_rule is not None:
             operands, params = op.door_rule(self, *others, **params)
             others = operands[1:]
+        if has_settings:
+            _take_numbers(op, params)
+        if "complex128" in op.refused:
+            check_real(op, (self, *others))
         return write(op, self, tuple(as_operand(x) for x in others), params)
 
     if op.door_rule is not None:

@@ -1,216 +1,103 @@
-"""A short way for operators of one or two operands and one result in normal modes: views, reductions, products.
+"""Fast paths for operators that are not elementwise: views, reductions, products, choices, joins, decompositions.
 
-It does what `record.apply` does with the loops and lists written out; whatever is unusual about the call goes there,
-and the samples are run through both in the tests. Calls on plain tensors record a `DirectNode`, whose formula is
-compiled (eager/formulas.py), calls on views an `OpNode`: a view must be saved weakly.
+A call means what `record.apply` means; it is written out from the declaration (eager/source.py) and compiled when it is
+first made. Whatever is unusual about a call goes to `record.apply`, and the samples are run through both in the tests.
+What is recorded is a `DirectNode`, whose formula is compiled as well (eager/pull.py).
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
+from types import FunctionType, NoneType
 from typing import Any
 
 import numpy as np
 
-from pullback.autograd._accumulate import accumulator_of
-from pullback.autograd._saved import SavedVariable
-from pullback.autograd._variable import edge_of, requires_grad
-from pullback.core.spec import spec_for
+from pullback.core.spec import LARGE, Spec, spec_for, spec_of
 from pullback.core.state import current, next_stamp, open_levels, switch
 from pullback.declare.op import Op
-from pullback.declare.steps import ViewStep
-from pullback.eager.nodes import OpNode, direct_node_class
-from pullback.eager.record import aliases, apply
-from pullback.tensors.tensor import UNSET, Extra, Leaf, Tensor, shared_counter
-from pullback.tensors.versions import new_counter
+from pullback.declare.views import ViewStep
+from pullback.eager.nodes import aliases, direct_node_class, large_direct_node_class
+from pullback.eager.pull import NOT_SAVED, call_rules
+from pullback.eager.record import apply
+from pullback.eager.source import SLOTS, CallRules, call_source, compiled
+from pullback.tape.accumulate import accumulator_of
+from pullback.tape.history import refresh_view
+from pullback.tensors.overwrites import UNWRITTEN, epoch_of
+from pullback.tensors.tensor import Extra, Leaf, Tensor, shared_counter
 from pullback.tensors.views import CreationMeta, ViewInfo
 
 ndarray = np.ndarray
-DEFAULT = CreationMeta.DEFAULT
-NUMBERS = (float, int)
+Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+_STATICS = frozenset({
+    NoneType, bool, complex, float, int, ndarray, np.bool_, np.complex64, np.complex128, np.float32, np.float64,
+    np.int64,
+})  # fmt: skip
 
 
-def direct(op: Op) -> Callable[[Any, dict[str, Any]], Any]:
-    """The op as a function of its operand and its canonical parameters."""
-    kernel, is_view, may_copy = op.kernel, op.is_view, op.may_copy
-    is_differentiable = op.is_differentiable
-    Made: Any = UNSET  # the op's own class of nodes, made when the first is needed; None if it has none
-
-    def run(x: Any, params: dict[str, Any]) -> Any:
-        nonlocal Made
-        if type(x) is not Tensor or current() is not switch.normal or type(x._data) is not ndarray:
-            return apply(op, (x,), params)
-        extra = x._extra
-        info: ViewInfo | None = None
-        node = x._node
-        if extra is not None:
-            info = extra.view
-            if (
-                info is None
-                or info.forward is not None
-                or extra.inference
-                or extra.readonly
-                or extra.deps is not None
-                or open_levels  # a view has the tangent of its base
-            ):
-                return apply(op, (x,), params)
-            if node is None and requires_grad(x):
-                node = True
-        payload = kernel(x._data, **params)
-        if type(payload) is not ndarray:
-            payload = np.asarray(payload)
-        out = Tensor()
-        out._data = payload
-        out._spec = spec = spec_for(payload.shape, payload.dtype)
-        out._node = out._counter = out._extra = out._meta = None
-        if is_view and (not may_copy or aliases(payload, x._data)):
-            out._counter = counter = x._counter or shared_counter(x)
-            view = ViewInfo.__new__(ViewInfo)
-            view.attr_version = counter.value  # type: ignore[union-attr]
-            view.forward = None
-            step = tuple.__new__(ViewStep, (op, params))
-            if info is None:
-                view.base, view.steps, view.creation_meta = x, (step,), DEFAULT
-            else:
-                view.base, view.steps, view.creation_meta = info.base, (*info.steps, step), info.creation_meta
-            out._extra = Extra()
-            out._extra.view = view
-        if node is None or not (is_differentiable and spec.is_differentiable and x._spec.is_differentiable):
-            return out
-        if Made is UNSET:
-            Made = direct_node_class(op)
-        if extra is not None or Made is None:
-            _record(op, (x,), (True,), params, out)
-            return out
-        if type(node) is Leaf:
-            reference = node.accumulator
-            if reference is None or (node := reference()) is None:
-                node = accumulator_of(x)
-        out._node = made = Made()
-        made.next = (node,)
-        made.spec = spec
-        made.rare = None
-        made.params = params
-        made.operand_specs = (x._spec,)
-        if Made.saves_x:
-            made.x = x
-            made.x_data = x._data
-            counter = x._counter
-            made.x_version = 0 if counter is None else counter.value
-        if Made.saves_out:
-            made.out_data = payload
-            made.out_counter = out._counter = new_counter()
-        made.seq = next_stamp()
-        return out
-
-    return run
+def spec_or_none(x: Any) -> Spec | None:
+    """The spec of an operand; None if it is a number."""
+    return x._spec if type(x) is Tensor else spec_of(x) if isinstance(x, (ndarray, np.generic)) else None
 
 
-def direct_pair(op: Op) -> Callable[[Any, Any, dict[str, Any]], Any]:
-    """The same for an op of two tensors that is no view: products, above all.
-
-    The second may be a number if nobody can ask for derivatives: comparisons with numbers are common.
-    """
-    kernel, is_differentiable = op.kernel, op.is_differentiable
-    Made: Any = UNSET
-
-    def run(x: Any, y: Any, params: dict[str, Any]) -> Any:
-        nonlocal Made
-        if type(x) is not Tensor or current() is not switch.normal or not _is_plain(x):
-            return apply(op, (x, y), params)
-        if type(y) is Tensor:
-            if not _is_plain(y):
-                return apply(op, (x, y), params)
-            payload = kernel(x._data, y._data, **params)
-        elif is_differentiable or type(y) not in NUMBERS:
-            return apply(op, (x, y), params)
-        else:
-            payload = kernel(x._data, y, **params)
-        if type(payload) is not ndarray:
-            payload = np.asarray(payload)
-        out = Tensor()
-        out._data = payload
-        out._spec = spec = spec_for(payload.shape, payload.dtype)
-        out._node = out._counter = out._extra = out._meta = None
-        if not (is_differentiable and spec.is_differentiable):
-            return out
-        if Made is UNSET:
-            Made = direct_node_class(op)
-        needs_x = x._spec.is_differentiable and (x._node is not None or (x._extra is not None and requires_grad(x)))
-        needs_y = y._spec.is_differentiable and (y._node is not None or (y._extra is not None and requires_grad(y)))
-        if not (needs_x or needs_y):
-            return out
-        if x._extra is not None or y._extra is not None or Made is None:
-            _record(op, (x, y), (needs_x, needs_y), params, out)
-            return out
-        behind_x = x._node if needs_x else None
-        if type(behind_x) is Leaf:
-            reference = behind_x.accumulator
-            if reference is None or (behind_x := reference()) is None:
-                behind_x = accumulator_of(x)
-        behind_y = y._node if needs_y else None
-        if type(behind_y) is Leaf:
-            reference = behind_y.accumulator
-            if reference is None or (behind_y := reference()) is None:
-                behind_y = accumulator_of(y)
-        out._node = made = Made()
-        made.next = (behind_x, behind_y)
-        made.spec = spec
-        made.rare = None
-        made.params = params
-        made.operand_specs = (x._spec, y._spec)
-        reads, reads_output = op.reads((needs_x, needs_y))
-        if 0 in reads:
-            made.x = x
-            made.x_data = x._data
-            counter = x._counter
-            made.x_version = 0 if counter is None else counter.value
-        elif Made.saves_x:
-            made.x = made.x_data = None
-        if 1 in reads:
-            made.y = y
-            made.y_data = y._data
-            counter = y._counter
-            made.y_version = 0 if counter is None else counter.value
-        elif Made.saves_y:
-            made.y = made.y_data = None
-        if reads_output:
-            made.out_data = payload
-            made.out_counter = out._counter = new_counter()
-        elif Made.saves_out:
-            made.out_data = made.out_counter = None
-        made.seq = next_stamp()
-        return out
-
-    return run
+def epochs_of(operands: list[Any]) -> tuple[Any, ...]:
+    """What is to be kept with each of several operands; nothing if none of them is a tensor."""
+    if Tensor not in map(type, operands):
+        return ()
+    return tuple([epoch_of(x) if type(x) is Tensor else UNWRITTEN for x in operands])
 
 
-def _record(op: Op, operands: tuple[Tensor, ...], needs: tuple[bool, ...], params: dict[str, Any], out: Tensor) -> None:
-    """Give the result an `OpNode`: some operand is a view, or the op has no class of nodes of its own."""
-    edges = [edge_of(x) if needed else (None, 0) for x, needed in zip(operands, needs, strict=True)]
-    out._node = made = OpNode()
-    made.op = op
-    made.params = params
-    made.rare = None
-    made.next = tuple([node for node, _ in edges])
-    numbers = tuple([number for _, number in edges])
-    made.next_nr = numbers if any(numbers) else None
-    made.operand_specs = tuple([x._spec for x in operands])
-    made.spec = out._spec
-    made.output_specs = (out._spec,)
-    made.num_outputs = 1
-    made.statics = made.saved_operands = made.saved_outputs = ()
-    reads, reads_output = op.reads(needs)
-    if reads:
-        made.saved_operands = tuple([SavedVariable(x) if k in reads else None for k, x in enumerate(operands)])
-    made.seq = next_stamp()
-    if reads_output:
-        made.saved_outputs = (SavedVariable(out, True),)
+_SHARED: dict[str, Any] = {
+    "__builtins__": builtins,  # warnings look for it, as of Python 3.14
+    "DEFAULT": CreationMeta.DEFAULT, "Extra": Extra, "Leaf": Leaf, "NOT_SAVED": NOT_SAVED, "STATICS": _STATICS,
+    "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "View": ViewInfo, "ViewStep": ViewStep,
+    "accumulator_of": accumulator_of,
+    "LARGE": LARGE, "aliases": aliases, "apply": apply,
+    "asarray": np.asarray, "current": current, "epochs_of": epochs_of,
+    "ndarray": ndarray, "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view,
+    "shared_counter": shared_counter, "spec_for": spec_for, "spec_or_none": spec_or_none, "switch": switch,
+}  # fmt: skip
 
 
-def _is_plain(x: Tensor) -> bool:
-    """No more than a view on an array."""
-    extra = x._extra
-    return type(x._data) is ndarray and (
-        extra is None or not (extra.inference or extra.readonly or extra.deps is not None or open_levels)
-    )
+def copying(op: Op, kernel: Callable[..., Any], otherwise: Run) -> Run:
+    """A view, as a function that copies; what is unusual goes to `otherwise`, which does the same."""
+    scope: dict[str, Any] = dict(_SHARED, op=op, kernel=kernel)
+    scope["apply"] = lambda op, operands, params: otherwise(operands, params)
+    return _made_later(op, scope, lambda rules: call_source(op, rules, copies=True))
+
+
+def direct(op: Op) -> Run | None:
+    """The op as a function of its operands and its canonical parameters; None if every call is a general one."""
+    if op.takes_payloads or op.num_outputs is None or len(op.operands) > len(SLOTS) or op.setup_rule is not None:
+        return None
+    if not op.operands or (op.is_view and len(op.operands) > 1):
+        return None
+    if op.is_differentiable and call_rules(op) is None:
+        return None
+    return _made_later(op, dict(_SHARED, op=op), lambda rules: call_source(op, rules))
+
+
+def _made_later(op: Op, scope: dict[str, Any], source: Callable[[CallRules | None], str]) -> Run:
+    function = FunctionType(_stub.__code__, scope, op.name)
+
+    def compile_now() -> None:
+        rules = call_rules(op)
+        if rules is not None:
+            scope["Made"] = made = direct_node_class(op, rules)
+            scope["Large"] = made if op.native is None else large_direct_node_class(op, made)
+        function.__code__ = compiled(source(rules), f"fast path of {op.name}", "run")
+
+    scope["compile_now"] = compile_now
+    scope["run"] = function
+    return function
+
+
+# The first call in normal modes makes the fast path.
+
+
+def _stub(operands, params):
+    if current() is not switch.normal:
+        return apply(op, operands, params)  # type: ignore[name-defined]  # noqa: F821
+    compile_now()  # type: ignore[name-defined]  # noqa: F821
+    return run(operands, params)  # type: ignore[name-defined]  # noqa: F821

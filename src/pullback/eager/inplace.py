@@ -3,16 +3,24 @@ write leaves data, version and history as they were."""
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from pullback.autograd._captures import check_capture, make_room
-from pullback.autograd._copy_slices import CopySlices
-from pullback.autograd._levels import live_levels, snapshot, store_tangent, tangent_of
-from pullback.autograd._tangents import attach_written
-from pullback.autograd._tokens import Deps, deps_behind, deps_of
-from pullback.autograd._variable import (
+from pullback.core.spec import describe
+from pullback.core.state import Modes, current, observers, open_levels, put_in_force, switch
+from pullback.declare.op import Op
+from pullback.eager.forward import push_tangents
+from pullback.eager.nodes import ScopedNode
+from pullback.eager.parts import write_view
+from pullback.eager.record import make_node, save_outputs, tell_observers
+from pullback.errors import AutogradError
+from pullback.payloads.batched import BatchedArray, assign, levels_of
+from pullback.payloads.evaluate import evaluate
+from pullback.tape.forward.duals import attach_written
+from pullback.tape.forward.levels import live_levels, snapshot, store_tangent, tangent_of
+from pullback.tape.history import (
     bump_version,
     check_tracked_write,
     rebase_history,
@@ -20,17 +28,12 @@ from pullback.autograd._variable import (
     requires_grad,
     set_history,
 )
-from pullback.core.spec import describe
-from pullback.core.state import Modes, current, observers, open_levels, switch
-from pullback.declare.op import Op
-from pullback.eager.forward import push_tangents
-from pullback.eager.record import make_node, save_outputs, tell_observers
-from pullback.eager.scoped import ScopedNode
-from pullback.errors import AutogradError
-from pullback.payloads.batched import assign, levels_of
-from pullback.payloads.evaluate import evaluate
-from pullback.tensors.tensor import Tensor
-from pullback.tensors.versions import overlap
+from pullback.tape.saved import SavedVariable
+from pullback.tape.transform.body import check_capture, make_room
+from pullback.tape.transform.tokens import Deps, deps_behind, deps_of
+from pullback.tensors.overwrites import get_policy, make_way, new_room, report
+from pullback.tensors.tensor import Leaf, Tensor, is_inference
+from pullback.tensors.versions import overlap, shows_an_element_twice
 from pullback.tensors.views import view_of
 
 
@@ -40,6 +43,8 @@ def write(op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any
     `overwrites` says that nothing of the old value is left in the new one: the target's old history is dropped.
     """
     modes = current()
+    if modes.watch is not None:
+        return _write_watched(op, target, others, params, overwrites, modes)
     if modes.interceptors:
         modes.interceptors[-1](
             op,
@@ -49,6 +54,22 @@ def write(op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any
         )
     else:
         _write(op, target, others, params, overwrites, modes)
+    return target
+
+
+def _write_watched(
+    op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any], overwrites: bool, modes: Modes
+) -> Tensor:
+    """A write that somebody watches: it begins, goes its usual way, and ends."""
+    watch: Any = modes.watch
+    out = None
+    mark = watch.begin("forward", f"{op.name}_", (target, *others))
+    put_in_force(modes.unwatched())
+    try:
+        out = write(op, target, others, params, overwrites)
+    finally:
+        put_in_force(modes)
+        watch.end(mark, out)
     return target
 
 
@@ -75,9 +96,56 @@ def write_plain(op: Op, target: Any, other: Any) -> bool:
         return False
     if 0 in data.strides:
         return False
+    counter = target._counter
+    if (counter is not None and counter.shared) or getrefcount(data) > _ALONE or data.base is not None:
+        del data
+        make_way(target, name=op.name)
+        data = target._data
     (op.native or op.kernel)(data, other, out=data, casting="same_kind")
-    bump_version(target, data)
+    # path: plain write
+    bump_version(target)
     return True
+
+
+def write_recorded(op: Op, target: Any, other: Any) -> bool:
+    """`write` for a recorded op that is a ufunc on plain tensors, or a tensor and a number: as the operator without a
+    write, whose result the tensor adopts. For small arrays, and for memory that a graph keeps, which would be left.
+
+    Says whether it did. bench/eager.py::writes
+    """
+    if type(target) is not Tensor or current() is not switch.normal:
+        return False
+    if target._extra is not None:
+        return write_view(op, target, other)
+    node, counter, spec = target._node, target._counter, target._spec
+    if type(node) is Leaf or target._meta is not None or not spec.is_real or (counter is not None and counter.shared):
+        return False
+    if type(other) is Tensor:
+        if other._extra is not None or (node is None and other._node is None):
+            return False
+    elif node is None or (type(other) is not float and type(other) is not int):
+        return False
+    data = target._data
+    is_held = getrefcount(data) > _ALONE
+    if (
+        not (is_held or data.nbytes <= _SMALL)
+        or data.base is not None
+        or not data.flags.carray
+        or get_policy().policy != "preserve"
+    ):
+        return False
+    result = op.call(target, other)
+    if result._spec is not spec or type(result._data) is not np.ndarray or not result._data.flags.carray:
+        return False
+    # path: adopted write
+    if is_held:
+        report("left", op.name, data.nbytes)
+    target._data, target._node = result._data, result._node
+    bump_version(target)
+    return True
+
+
+_SMALL = 4096  # bytes up to which new memory costs less than finding out that it is not needed
 
 
 def _write(
@@ -90,23 +158,30 @@ def _write(
     levels = live_levels(operands) if open_levels and not modes.inference else []
     before = _before_tangents_change(operands, target, levels) if levels else operands
     needs: tuple[bool, ...] = ()
+    info = view_of(target)
     if modes.grad and not modes.inference and target._spec.is_differentiable:
         needs = tuple(isinstance(x, Tensor) and x._spec.is_differentiable and requires_grad(x) for x in operands)
-        info = view_of(target)
         if info is not None and not needs[0] and requires_grad(info.base):
             needs = (True, *needs[1:])
+    node = None
     if True in needs:
         check_tracked_write(target)
         deps = deps_behind(operands, needs)  # an overwritten target still requires grad for whom it did before
         if overwrites:
             needs = (False, *needs[1:])
-        _tracked_write(op, target, operands, params, needs, deps, modes)
+        node = _tracked_write(op, target, operands, params, needs, deps, modes)
     else:
         _write_payload(op, target, operands, params, modes)
-    if levels:
-        push_tangents(op, before, [target], params, levels, modes, attach_written)
+    try:
+        if levels:
+            push_tangents(op, before, [target], params, levels, modes, attach_written)
+    finally:
+        if node is not None:  # only now: a saved value has the tangents that it has when it is saved
+            _save_written_output(node, target, needs)
     if observers:
         tell_observers(op, target)
+    if type(target._data) is BatchedArray and (picked := target._data.picked) is not None:
+        picked.write_through(target if info is None else info.base, write)
     return target
 
 
@@ -156,6 +231,8 @@ def check_writable(target: Tensor, modes: Modes) -> None:
                 fix="make a normal copy with clone() and write to that",
             )
     data = _memory(target)
+    if type(target._data) is BatchedArray and target._data.data.size:
+        data = target._data  # one example
     if data is not None and 0 in data.strides and data.size and any(
         stride == 0 and length > 1 for stride, length in zip(data.strides, data.shape, strict=True)
     ):
@@ -169,30 +246,40 @@ def check_writable(target: Tensor, modes: Modes) -> None:
 
 
 def _write_payload(op: Op, target: Tensor, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> None:
-    if modes.mutation_guard is not None:
-        modes.mutation_guard.before_write(target)
-    payloads = [x._data if isinstance(x, Tensor) else x for x in operands]
-    written = payloads[0]
-    if modes.vmaps or type(written) is not np.ndarray:
+    payloads: list[Any] = [None]
+    written: Any = None
+    if not modes.vmaps and isinstance(op.kernel, np.ufunc) and op.inplace_kernel is None:
+        written = new_room(target, name=op.name)
+    else:
+        make_way(target, name=op.name)
+    payloads += [x._data if isinstance(x, Tensor) else x for x in operands[1:]]
+    payloads[0] = target._data
+    if modes.vmaps or type(payloads[0]) is not np.ndarray:
         make_room(target, payloads[1:], modes)
-        written = payloads[0] = target._data
+        payloads[0] = target._data
+    if written is None:
+        written = payloads[0]
     if op.inplace_kernel is not None and all(type(x) is np.ndarray or not hasattr(x, "evaluate_op") for x in payloads):
         op.inplace_kernel(*payloads, **params)
     elif isinstance(op.kernel, np.ufunc) and all(not hasattr(x, "evaluate_op") for x in payloads):
         (op.native or op.kernel)(*payloads, out=written, casting="same_kind")
+        target._data = written
     else:
+        if written is not payloads[0]:
+            np.copyto(written, payloads[0])
+            target._data = written
         _copy_result(op, target, evaluate(op, payloads, params))
-    bump_version(target, written)
+    bump_version(target)
 
 
 def _copy_result(op: Op, target: Tensor, result: Any) -> None:
     if result.shape != target.shape:
         raise ValueError(
-            f"{op.name}_: the result has shape {list(result.shape)} and can not be written into a tensor of shape "
+            f"{op.name}_: the result has shape {list(result.shape)} and cannot be written into a tensor of shape "
             f"{list(target.shape)}"
         )
     if not np.can_cast(result.dtype, target.dtype, "same_kind"):
-        raise TypeError(f"{op.name}_: the result has dtype {result.dtype}, which can not be stored as {target.dtype}")
+        raise TypeError(f"{op.name}_: the result has dtype {result.dtype}, which cannot be stored as {target.dtype}")
     assign(target._data, result)
 
 
@@ -204,8 +291,11 @@ def _tracked_write(
     needs: tuple[bool, ...],
     deps: Deps,
     modes: Modes,
-) -> Tensor:
+) -> Any:
+    """Write and rebase the history. Returns the node, which is to save what its rules read of the result."""
     reads, _ = op.reads(needs)
+    if any(needs[1:]) and view_of(target) is not None:
+        _check_places(target)
     for x in operands:
         if isinstance(x, Tensor) and view_of(x) is not None:
             refresh_view(x)
@@ -221,14 +311,29 @@ def _tracked_write(
     if type(node) is ScopedNode:
         node._scope.output_levels = levels_of(target._data)
     rebase_history(target, node, deps=deps)
-    _save_written_output(node, target, needs)
-    return target
+    return node
+
+
+def _check_places(target: Tensor) -> None:
+    """Raise if values with a gradient are written to places of which one hides another."""
+    memory = _memory(target)
+    if memory is not None and shows_an_element_twice(memory):
+        raise AutogradError(
+            "OVERLAP_WRITE",
+            f"values that require grad are being written to a view {describe(target.shape, target.dtype)}, and more "
+            "than one of its elements refers to a single memory location",
+            why="of two values for one location only the last one stays, and the other would get its gradient, too",
+            fix="write to parts that do not overlap, one after the other",
+        )
 
 
 def _before_the_write(operand: Tensor, target: Tensor) -> Tensor:
     """An operand as the rules must see it: a copy if the write is about to change it, with the history it has now."""
     payload = operand._data
-    if operand is not target and not _may_overlap(operand, target):
+    if operand is target:
+        if type(payload) is np.ndarray and _is_left(target):
+            return target  # the node refers to the payload, so the write leaves it
+    elif not _may_overlap(operand, target):
         return operand
     kept = Tensor()
     kept._data = payload.copy()
@@ -243,21 +348,32 @@ def _before_the_write(operand: Tensor, target: Tensor) -> Tensor:
     return kept
 
 
+def _is_left(target: Tensor) -> bool:
+    """Would a write to the target leave its memory to a graph that keeps it?"""
+    counter = target._counter
+    return (
+        (counter is None or not counter.shared)
+        and get_policy().policy == "preserve"
+        and type(target._node) is not Leaf
+        and target._data.size > 0
+        and not is_inference(target)
+    )
+
+
 def _save_written_output(node: Any, target: Tensor, needs: tuple[bool, ...]) -> None:
     if not node.op.reads(needs)[1]:
         return
-    info = view_of(target)
-    if info is None:
+    if view_of(target) is None:
         save_outputs(node, [target], needs)
-        return
-    copy_slices = info.base._node
-    # The record must not own the view, whose base owns the history that owns the record.
-    stand_in = Tensor()
-    stand_in._data = target._data
-    stand_in._spec = target._spec
-    stand_in._counter = target._counter
-    stand_in._extra = stand_in._meta = None
-    stand_in._node, stand_in._nr = node, 0
-    save_outputs(node, [stand_in], needs)
-    if isinstance(copy_slices, CopySlices):
-        node.saved_outputs[0].attach_output_to(copy_slices, info.steps)
+    else:
+        node.saved_outputs = (SavedVariable.of_written_view(node, target),)
+
+
+def _references_to_a_payload() -> int:
+    target = Tensor()
+    target._data = np.empty(0)
+    data = target._data
+    return getrefcount(data)
+
+
+_ALONE = _references_to_a_payload()

@@ -13,17 +13,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from pullback import compiler, eager
-from pullback.compiler.threads import get_num_threads
 from pullback.core.spec import LARGE
-from pullback.core.sums import sums
+from pullback.core.threads import get_num_threads, sums
 from pullback.declare.op import Op, Rule
-from pullback.eager.formulas import make_pull
+from pullback.eager.pull import make_pull
 
 IMPORT_SECONDS = 0.25
 """Estimated time spent in NumPy on large arrays after which llvmlite is imported: about what that takes."""
@@ -41,7 +40,7 @@ class _State:
 
 
 state = _State()
-_lock = threading.RLock()
+lock = threading.RLock()
 _meters: list[Meter] = []
 
 
@@ -52,7 +51,7 @@ def set_native_eager(enabled: bool) -> bool:
     within 5 units in the last place for mathematical functions. `PULLBACK_NATIVE_EAGER=0` in the environment turns it
     off from the start.
     """
-    with _lock:
+    with lock:
         before, state.enabled = state.enabled, bool(enabled)
         for meter in list(_meters):
             meter.reset()
@@ -94,8 +93,8 @@ class Meter:
         if state.failed:
             self.use(self.plain)
         elif state.spent >= IMPORT_SECONDS and self.spent >= COMPILE_SECONDS:
-            with _lock:
-                self.made = self.made or _attempted(self.make) or self.plain
+            with lock:
+                self.made = self.made or attempted(self.make) or self.plain
                 self.reset()
 
     def reset(self) -> None:
@@ -103,7 +102,7 @@ class Meter:
         self.use(self.plain if not state.enabled else self.made or self.metered)
 
 
-def _attempted(make: Callable[[], Any]) -> Any:
+def attempted(make: Callable[[], Any]) -> Any:
     """What `make` makes. A failure is no failure of the user's program, which goes on with NumPy."""
     try:
         made = make()
@@ -124,6 +123,23 @@ def _attempted(make: Callable[[], Any]) -> Any:
 # Kernels.
 
 
+class Kernels:
+    """What computes an operator: arrays of any size, and large ones, whose results may lie in memory used before."""
+
+    __slots__ = ("any_size", "large")
+
+    def __init__(self, any_size: Callable[..., Any], large: Callable[..., Any]) -> None:
+        self.any_size = any_size
+        self.large = large
+
+
+def kernels_of(op: Op) -> Kernels:
+    """Where the fast paths of an operator find what computes it."""
+    if op.kernels is None:
+        op.kernels = Kernels(op.kernel, op.kernel)
+    return op.kernels
+
+
 class KernelMeter(Meter):
     """The kernel of an operator: one for arrays of any size, and one for large arrays."""
 
@@ -131,9 +147,7 @@ class KernelMeter(Meter):
         if "function" not in op.__dict__:
             op.build()
         self.op = op
-        self.scopes: list[dict[str, Any]] = []  # of functions for large arrays
-        self.for_large: Callable[..., Any] = op.kernel
-        super().__init__((op.kernel, op.kernel), (op.kernel, self._compute), _numpy_cost(op))
+        super().__init__(Kernels(op.kernel, op.kernel), Kernels(op.kernel, self._compute), _numpy_cost(op))
 
     def _compute(self, *operands: Any) -> Any:
         self.note(max(x.size for x in operands if type(x) is np.ndarray))
@@ -144,24 +158,16 @@ class KernelMeter(Meter):
 
     def use(self, what: Any) -> None:
         op = self.op
-        any_size, self.for_large = what
+        kernels = kernels_of(op)
+        kernels.any_size, kernels.large = any_size, for_large = what.any_size, what.large
         op.native = None if any_size is op.kernel else any_size
-        op.call.__globals__["kernel"] = any_size  # for arrays that rules compute with: nobody knows their size
-        for scope in self.scopes:
-            scope["kernel"] = self.for_large
         if op.name == "add":
-            sums.add, sums.large_add = any_size, any_size if what is self.metered else self.for_large
-
-
-_ARITHMETIC = frozenset({
-    "add", "subtract", "multiply", "divide", "negative", "positive", "abs", "fabs", "sqrt", "square", "reciprocal",
-    "maximum", "minimum", "relu", "copysign",
-})  # fmt: skip
+            sums.add, sums.large_add = any_size, any_size if what is self.metered else for_large
 
 
 def _numpy_cost(op: Op) -> float:
     """Roughly the seconds that NumPy takes for an element."""
-    return 0.7e-9 if op.name in _ARITHMETIC else 6e-9
+    return 0.7e-9 if op.price in ("add", "divide") else 6e-9
 
 
 _kernel_meters: dict[str, KernelMeter] = {}
@@ -169,11 +175,18 @@ _kernel_meters: dict[str, KernelMeter] = {}
 
 def kernel_meter(op: Op) -> KernelMeter:
     """The meter of an operator."""
-    with _lock:
+    with lock:
         found = _kernel_meters.get(op.name)
         if found is None:
             found = _kernel_meters[op.name] = KernelMeter(op)
         return found
+
+
+def meter_kernels(op: Op) -> Kernels:
+    """The kernels of an operator of which the one for large arrays is about to be called."""
+    if op.name not in _kernel_meters:
+        kernel_meter(op)
+    return kernels_of(op)
 
 
 def large_kernel(op: Op, size: int) -> Callable[..., Any]:
@@ -181,7 +194,7 @@ def large_kernel(op: Op, size: int) -> Callable[..., Any]:
     if size < LARGE:
         return op.kernel
     meter = kernel_meter(op)
-    if meter.for_large == meter.metered[1]:
+    if kernels_of(op).large == meter.metered.large:
         meter.note(size)
     return op.native or op.kernel
 
@@ -208,15 +221,15 @@ class ChoiceMeter(Meter):
 
 def native_when_large(op: Op, truths: tuple[bool, ...]) -> None:
     """Let an operator of several operands be native for large arrays; `truths` says which operands are truth values."""
-    with _lock:
+    with lock:
         ChoiceMeter(op, truths)
 
 
 # Functions for large arrays.
 
 
-def large_function(op: Op, source: Callable[[], str], scope: dict[str, Any], classes: Callable[[], Any]) -> Any:
-    """A fast function as `source` has it, for large arrays; `scope` is that of the function for small ones.
+def large_function(op: Op, code: Callable[[], CodeType], scope: dict[str, Any], classes: Callable[[], Any]) -> Any:
+    """A fast function with this code, for large arrays; `scope` is that of the function for small ones.
 
     It is compiled when it is first called, and `classes` makes the classes of its nodes then.
     """
@@ -226,14 +239,8 @@ def large_function(op: Op, source: Callable[[], str], scope: dict[str, Any], cla
 
     def compile_now() -> Any:
         own["Saved"], own["Loose"] = classes()
-        text = source().replace("is_plain", "is_real")
-        made: dict[str, Any] = {}
-        exec(compile(text, f"<fast path of {op.name}>", "exec"), made)
-        with _lock:
-            meter = kernel_meter(op)
-            meter.scopes.append(own)
-            own["kernel"] = meter.for_large
-        return FunctionType(made["call"].__code__, own, op.name, (None,))
+        meter_kernels(op)
+        return FunctionType(code(), own, op.name, (None,))
 
     own["made"] = []
     own["compile_now"] = compile_now
@@ -275,5 +282,5 @@ def _pull_cost(rules: Sequence[Rule]) -> float:
 
 def metered_pull(op: Op, rules: tuple[Rule, ...], nodes: Any) -> None:
     """Let a class of nodes for large arrays have its formula."""
-    with _lock:
+    with lock:
         PullMeter(op, rules, nodes)

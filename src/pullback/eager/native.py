@@ -1,35 +1,30 @@
 """Native kernels and formulas of operators, for large arrays. `eager/large.py` asks for them when they pay.
 
-Kernels that are ufuncs become twins (compiler/llvm/ufuncs.py): other ufuncs, which do what NumPy's do in NumPy's own
+Kernels that are ufuncs become twins (compiler/machine/ufuncs.py): other ufuncs, which do what NumPy's do in NumPy's own
 way unless there are many elements side by side. So a twin may take the place of the kernel where sizes are not known,
 in rules and on the general path. The formula of a node becomes one native loop if its rules can be written down
-(eager/sketch.py).
+(eager/stand_in.py).
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pullback import compiler
 from pullback.core.spec import LARGE
 from pullback.declare.op import GRADIENT, Op, Rule
-from pullback.eager.formulas import make_pull, spelled_rule
-from pullback.eager.sketch import sketched
+from pullback.eager import segments
+from pullback.eager.large import Kernels
+from pullback.eager.pull import make_pull, spelled_rule
+from pullback.eager.stand_in import sketched
 
 _KINDS = ("f4", "f8")
 # Not these: NumPy has short ways of its own for most exponents.
 _LEFT_TO_NUMPY = frozenset({"pow"})
-
-
-class Kernels(NamedTuple):
-    """What computes an operator: for arrays of any size, and for large ones, which may lie in memory used before."""
-
-    any_size: Callable[..., Any]
-    large: Callable[..., Any]
 
 
 def native_formulas(function: Callable[..., Any], kinds: Sequence[str]) -> list[Any] | None:
@@ -52,12 +47,29 @@ def native_kernels(op: Op, is_alone: bool = False) -> Kernels | None:
         return None
     if isinstance(op.kernel, np.ufunc):
         if is_alone and not formulas[0].is_heavy:
-            return Kernels(op.kernel, compiler.reusing(op.kernel))
+            # path: large kernel with used memory
+            return Kernels(op.kernel, _with_rows(op, compiler.reusing(op.kernel)))
+        # path: large kernel
         twin = compiler.twin(op.kernel, formulas, LARGE)
-        return Kernels(twin, compiler.reusing(twin))
+        return Kernels(twin, _with_rows(op, compiler.reusing(twin)))
     native = compiler.reusing(compiler.formula_ufunc(op.name, formulas))
     chosen = _by_size(op.kernel, native if len(formulas[0].steps) == 1 else _complaining(op.kernel, native))
     return Kernels(chosen, chosen)
+
+
+def _with_rows(op: Op, native: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel for large arrays of an operator of two operands. Where one of them is broadcast along rows or columns
+    a ufunc has short loops, so the whole is a segment then."""
+    if len(op.operands) != 2:
+        return native
+    segment = segments.watched(op)
+
+    def compute(x: Any, y: Any) -> Any:
+        if type(x) is type(y) is np.ndarray and x.shape != y.shape and x.size > 1 < y.size:
+            return segment(x, y)
+        return native(x, y)
+
+    return compute
 
 
 def _complaining(kernel: Callable[..., Any], native: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,6 +91,7 @@ def _by_size(kernel: Callable[..., Any], native: Callable[..., Any]) -> Callable
         if type(first) is np.ndarray and first.size >= LARGE and first.dtype.char in "fd":
             dtype = first.dtype
             if all(type(x) is np.ndarray and x.dtype is dtype for x in operands):
+                # path: large formula
                 return native(*operands)
         return kernel(*operands)
 
@@ -100,6 +113,7 @@ def native_choice(op: Op, truths: tuple[bool, ...]) -> Callable[..., Any] | None
         if type(first) is np.ndarray and first.size >= LARGE:
             given = _of_one_kind(operands, first.shape, truths)
             if given is not None:
+                # path: large choice
                 return native(*given)
         return kernel(*operands)
 
@@ -140,6 +154,7 @@ def native_pull(op: Op, rules: tuple[Rule, ...]) -> Callable[..., Any] | None:
             fused["xy"[position]] = compiler.reusing(native)
     if not fused:
         return None
+    # path: large gradient
     return make_pull(op, rules, fits=True, is_real=True, fused=fused | {"times": _times()})
 
 

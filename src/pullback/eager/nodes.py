@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from pullback.autograd._node import Node, rare_of
-from pullback.autograd._saved import SavedVariable
-from pullback.core.spec import Spec
+from pullback.core.spec import Spec, spec_of
+from pullback.core.state import Modes
 from pullback.declare.derive import pull
 from pullback.declare.op import Op, Rule
-from pullback.eager.formulas import RELEASED, make_pull, pulled_rules, saved_names
+from pullback.eager.pull import NOT_SAVED, call_pull, make_pull, names_of, saved_names
+from pullback.eager.segments import is_large, pull_of_large, pulled
+from pullback.eager.source import SLOTS, CallRules
+from pullback.payloads.batched import BatchedArray, levels_of
+from pullback.payloads.batched.crossing import enter_level
+from pullback.tape.node import Node, rare_of, released_error
+from pullback.tape.saved import SavedVariable
+from pullback.tape.transform.tokens import Scope
+from pullback.tensors.overwrites import UNWRITTEN, is_disturbed
+from pullback.tensors.tensor import Tensor
 
 
 class OpNode(Node):
@@ -29,6 +37,8 @@ class OpNode(Node):
     saved_outputs: tuple[SavedVariable | None, ...]
     statics: tuple[Any, ...]  # operands that are not tensors, by position
 
+    is_declared = True
+
     def name(self) -> str:
         return self.op.grad_name
 
@@ -42,6 +52,10 @@ class OpNode(Node):
         operand, output = (
             (self.operand_tensor, self.output_tensor) if as_tensors else (self.operand_payload, self.output_payload)
         )
+        if not as_tensors and self.op.native is not None and is_large(grads, self.operand_specs):
+            found = pulled(self.op, grads, wanted, operand, self.operand_specs, output, self.params)
+            if found is not None:
+                return tuple(found)
         return tuple(pull(self.op, grads, wanted, operand, self.operand_specs.__getitem__, output, self.params))
 
     def operand_payload(self, position: int) -> Any:
@@ -71,6 +85,9 @@ class OpNode(Node):
 
     def raw_saved(self, name: str) -> tuple[bool, Any]:
         """Whether the op has something of this name, and the handle or static value behind it."""
+        made = self.op.saved_aliases.get(name)
+        if callable(made):
+            return True, made(self)
         kind, position = locate_saved(self.op, name)
         if kind == "operand" and position < len(self.saved_operands):
             handle = self.saved_operands[position]
@@ -80,9 +97,7 @@ class OpNode(Node):
         if kind == "output" and position < len(self.saved_outputs):
             handle = self.saved_outputs[position]
             return True, SavedVariable(None) if handle is None else handle
-        if name in self.params:
-            return True, self.params[name]
-        return False, None
+        return saved_static(self, name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_raw_saved_"):
@@ -92,22 +107,72 @@ class OpNode(Node):
         elif name.startswith("_saved_"):
             found, handle = self.raw_saved(name.removeprefix("_saved_"))
             if found:
-                return handle.unpack(self, True) if isinstance(handle, SavedVariable) else handle
+                return _unpacked(self, handle)
         raise AttributeError(f"{self.name()} has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_saved_attributes(self)]
+
+
+def saved_static(node: Any, name: str) -> tuple[bool, Any]:
+    """Whether a node has kept something of this name that is no tensor, and it: a parameter of the call, a shape."""
+    for spelling in (name, *TORCH_NAMES.get(name, ())):
+        if spelling in node.params:
+            value = node.params[spelling]
+            is_one = name == "dim" and node.op.family != "reduction" and type(value) is tuple and len(value) == 1
+            return True, value[0] if is_one else value
+    described = name.removesuffix("_sym_sizes").removesuffix("_sizes")
+    if described != name:
+        kind, position = locate_saved(node.op, described)
+        if kind == "operand" and position < len(node.operand_specs):
+            spec = node.operand_specs[position]
+            return spec is not None, None if spec is None else spec.shape
+    return False, None
+
+
+def _saved_attributes(node: Any) -> list[str]:
+    """The attributes under which a node shows what it keeps, by torch's names."""
+    op = node.op
+    operands, outputs = op.reads(tuple([each is not None for each in node.next]))
+    named = [op.operands[k] for k in operands if k < len(op.operands) and not op.operands[k].startswith("*")]
+    tensors = [_OPERANDS.get(name, name) if name in op.operands[:2] else name for name in named]
+    tensors += [op.outputs[k] if len(op.outputs) > 1 else "result" for k in outputs if k < len(op.outputs)]
+    spelled = {ours[0]: torch for torch, ours in TORCH_NAMES.items()}
+    statics = [spelled.get(name, name) for name in node.params]
+    statics += [name for name, made in op.saved_aliases.items() if callable(made)]
+    shown = [f"_saved_{name}" for name in (*tensors, *statics)]
+    return [*shown, *(f"_raw_saved_{name}" for name in tensors)]
+
+
+_OPERANDS = {"x": "self", "a": "self", "y": "other", "b": "other"}
+
+
+def _unpacked(node: Node, handle: Any) -> Any:
+    if isinstance(handle, tuple):
+        return tuple([_unpacked(node, each) for each in handle])
+    return handle.unpack(node, True) if isinstance(handle, SavedVariable) else handle
+
+
+TORCH_NAMES = {
+    "dim": ("axis",), "dims": ("axes", "axis"), "dim1": ("axis1",), "dim2": ("axis2",), "keepdim": ("keepdims",),
+    "size": ("shape",), "sizes": ("shape",), "stride": ("strides",), "storage_offset": ("offset",),
+    "shifts": ("shift",), "diagonal": ("k",), "equation": ("subscripts",),
+}  # fmt: skip
+"""What torch calls the parameters of operators, and what they may be called here."""
 
 
 def locate_saved(op: Op, name: str) -> tuple[str, int]:
     """Which operand or output `_saved_<name>` means; torch's names `self`, `other` and `result` are understood."""
-    name = op.saved_aliases.get(name, name)
+    name = op.saved_aliases.get(name, name)  # type: ignore[assignment]
     if name in op.operands:
         return "operand", op.operands.index(name)
     if name in op.outputs:
         return "output", op.outputs.index(name)
-    if name == "self":
+    if name in ("self", "input"):
         return "operand", 0
     if name == "other" and len(op.operands) > 1:
         return "operand", 1
-    if name == "result":
+    if name in ("result", "output"):
         return "output", 0
     return "", 0
 
@@ -115,8 +180,8 @@ def locate_saved(op: Op, name: str) -> tuple[str, int]:
 class FastNode(Node):
     """The node of an elementwise call on plain tensors.
 
-    Saved values sit in slots instead of SavedVariables: the operand, its payload, and its version when saved; a
-    number operand is a payload without tensor. It means what the same `OpNode` would mean, and a test compares them.
+    Saved values sit in slots instead of SavedVariables: the payload and its epoch, which is `UNWRITTEN` for a number
+    operand; None as payload was released. It means what the same `OpNode` would mean, and a test compares them.
     """
 
     __slots__ = ()
@@ -124,17 +189,16 @@ class FastNode(Node):
     op: Op
     params: dict[str, Any] = {}  # noqa: RUF012  (elementwise operators have none)
     # Slots in the subclass that is made for the op; an operand that no rule reads has none.
-    x: Any = None
     x_data: Any = None
-    x_version: int = 0
-    y: Any = None
+    x_epoch: Any = UNWRITTEN
     y_data: Any = None
-    y_version: int = 0
-    out_data: Any = None
-    out_counter: Any = None
+    y_epoch: Any = UNWRITTEN
+    out_data: Any = NOT_SAVED
     deps: Any = None  # the tokens behind the result, in a `TokenNode`
+    operand_deps: Any = None  # those behind each operand, if they are not the same
 
     is_fast = True
+    is_declared = True
 
     def name(self) -> str:
         return self.op.grad_name
@@ -169,53 +233,51 @@ class FastNode(Node):
         handle = self.saved_handle("operand", position)
         return handle.unpack(self, as_tensor) if isinstance(handle, SavedVariable) else handle
 
+    def operand_slots(self, position: int) -> tuple[Any, Any]:
+        """What is kept of an operand, and its epoch."""
+        return (self.x_data, self.x_epoch) if position == 0 else (self.y_data, self.y_epoch)
+
     def saved_handle(self, kind: str, position: int) -> Any:
         """The SavedVariable that this slot stands for; one made before, if it was given hooks. A number as it is."""
         key = f"{kind}{position}"
         if self.rare is not None and key in self.rare.saved:
             return self.rare.saved[key]
         if kind == "output":
-            handle = SavedVariable.restored(self.spec, self.out_data, None, 0, self.out_counter, None, 0)
+            data = self.out_data
+            handle = SavedVariable.restored(self.spec, data, None, None, 0, is_output=True)
             handle._deps = self.deps
-            released = self.out_data is None and self.out_counter is RELEASED
         else:
-            tensor, data = (self.x, self.x_data) if position == 0 else (self.y, self.y_data)
-            if tensor is None:
+            data, epoch = self.operand_slots(position)
+            if epoch is UNWRITTEN:
                 return data.item() if isinstance(data, np.ndarray) else data
-            version = self.x_version if position == 0 else self.y_version
-            released = tensor is RELEASED
-            node = None if released else self.next[position]
             numbers = self.next_nr
             handle = SavedVariable.restored(
-                self.spec if released else tensor._spec, data, None if released else tensor, version, None, node,
+                self.spec if data is None else spec_of(data), data, epoch, self.next[position],
                 numbers[position] if numbers else 0,
             )  # fmt: skip
-        if released:
+            if handle._node is not None:
+                handle._deps = self.deps if self.operand_deps is None else self.operand_deps[position]
+        if data is None:
             handle.release()
         return handle
 
     def release(self) -> None:
-        if self.x is not None:
-            self.x, self.x_data = RELEASED, None
-        if self.y is not None:
-            self.y, self.y_data = RELEASED, None
-        if self.out_data is not None:
-            self.out_counter, self.out_data = RELEASED, None
+        if self.x_epoch is not UNWRITTEN:
+            self.x_data = None
+        if self.y_epoch is not UNWRITTEN:
+            self.y_data = None
+        if self.out_data is not NOT_SAVED:
+            self.out_data = None
         if self.rare is not None:
             for handle in self.rare.saved.values():
                 handle.release()
-
-    def check(self, position: int) -> None:
-        """Make the checks that the fast pull found reason for; raise, or return if the value is still good."""
-        self.operand_value(position, False)
 
     def raw_saved(self, name: str) -> tuple[bool, Any]:
         """Whether the op has something of this name, and the handle or number behind it."""
         kind, position = locate_saved(self.op, name)
         if not kind or position >= (len(self.next) if kind == "operand" else 1):
-            return False, None
-        missing = self.out_data is None and self.out_counter is not RELEASED
-        if kind == "output" and missing:
+            return saved_static(self, name)
+        if kind == "output" and self.out_data is NOT_SAVED:
             return True, SavedVariable(None)
         handle = self.saved_handle(kind, position)
         if handle is None:
@@ -225,43 +287,180 @@ class FastNode(Node):
             rare_of(self).saved[f"{kind}{position}"] = handle
         return True, handle
 
+    operand_specs: tuple[Spec, ...] = ()
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_saved_attributes(self)]
+
     __getattr__ = OpNode.__getattr__
 
 
 class TokenNode(FastNode):
     """The same inside a reverse transform: it knows which transforms its result depends on."""
 
-    __slots__ = ("deps",)
+    __slots__ = ("deps", "operand_deps")
 
 
 class DirectNode(FastNode):
-    """The node of a call of one or two plain tensors that is not elementwise: a view, a reduction, a product."""
+    """The node of a call that is not elementwise: a view, a reduction, a product, a choice; of one or several results.
+
+    Operands that are no tensors are kept as they are, with the epoch `UNWRITTEN`. Those of which there may be any
+    number are in `rest_data`, with `rest_epochs`, which is empty if none of them is a tensor.
+    """
 
     __slots__ = ("operand_specs", "params")
 
     operand_specs: tuple[Spec, ...]
-    saves_x = saves_y = saves_out = False  # do some rules read this value, so that there are slots for it?
+    rest_data: Any = ()
+    rest_epochs: tuple[Any, ...] = ()
+    saved: tuple[str, ...] = ()  # the values for which there are slots
 
     def operand_spec(self, position: int) -> Spec | None:
         return self.operand_specs[position]
 
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        if True not in wanted or all(g is None for g in grads):
+            return (None,) * len(self.next)
+        are_plain = not as_tensors and all(g is None or type(g) is np.ndarray for g in grads)
+        if are_plain and self.rare is None and self.wants_all(wanted):
+            return self.pull(list(grads) if len(grads) > 1 else grads[0], True)
+        return tuple(
+            pull(
+                self.op,
+                grads,
+                wanted,
+                lambda position: self.operand_value(position, as_tensors),
+                self.operand_specs.__getitem__,
+                lambda position: self._output_value(position, as_tensors),
+                self.params,
+            )
+        )
+
+    def _output_value(self, position: int, as_tensor: bool) -> Any:
+        handle = self.saved_handle("output", position)
+        return None if handle is None else handle.unpack(self, as_tensor)
+
+    def rest_values(self) -> tuple[Any, ...]:
+        """The operands of which there may be any number, as a plain pass reads them."""
+        if self.rest_data is None:
+            raise released_error(self.name())
+        if not self.rest_epochs:
+            return self.rest_data
+        first = self.op.variadic_from
+        return tuple([
+            self.operand_value(first + k, False) if is_disturbed(data, epoch) else data
+            for k, (data, epoch) in enumerate(zip(self.rest_data, self.rest_epochs, strict=True))
+        ])  # fmt: skip
+
+    def operand_slots(self, position: int) -> tuple[Any, Any]:
+        first = self.op.variadic_from
+        if not 0 <= first <= position:
+            v = SLOTS[position]
+            return (getattr(self, f"{v}_data"), getattr(self, f"{v}_epoch")) if v in self.saved else (None, UNWRITTEN)
+        if "rest" not in self.saved:
+            return None, UNWRITTEN
+        epoch = self.rest_epochs[position - first] if self.rest_epochs else UNWRITTEN
+        return (None if self.rest_data is None else self.rest_data[position - first]), epoch
+
+    def saved_handle(self, kind: str, position: int) -> Any:
+        key = f"{kind}{position}"
+        if self.rare is not None and key in self.rare.saved:
+            return self.rare.saved[key]
+        if kind == "output":
+            name = f"out{position or ''}"
+            data = getattr(self, f"{name}_data") if name in self.saved else NOT_SAVED
+            if data is NOT_SAVED:
+                return None
+            spec = self.specs[position]
+            known = spec if spec is not None or data is None else spec_of(data)
+            handle = SavedVariable.restored(known, data, None, None, position, is_output=spec is not None)
+        else:
+            data, epoch = self.operand_slots(position)
+            if epoch is UNWRITTEN:
+                return data
+            spec = self.operand_specs[position]
+            handle = SavedVariable.restored(spec, data, epoch, self.next[position], 0)
+        if data is None:
+            handle.release()
+        return handle
+
+    def release(self) -> None:
+        for name in self.saved:
+            if name.startswith("out"):
+                if getattr(self, f"{name}_data") is not NOT_SAVED:
+                    setattr(self, f"{name}_data", None)
+            elif name == "rest":
+                self.rest_data = None if self.rest_epochs else self.rest_data
+            elif getattr(self, f"{name}_epoch") is not UNWRITTEN:
+                setattr(self, f"{name}_data", None)
+        if self.rare is not None:
+            for handle in self.rare.saved.values():
+                handle.release()
+
+    def part_of(self, whole: Any) -> Any:
+        """Of the gradient of the operand, what belongs to the result: a view of it, or None if there is none."""
+        part = self.op.kernel(whole, **self.params)
+        return part if not self.op.may_copy or aliases(part, whole) else None
+
+    def add_to_part(self, whole: Any, gradient: Any) -> bool:
+        """Add a gradient of the result to that of the operand; says whether it did."""
+        if self.op.add_at is not None:
+            self.op.add_at(whole, gradient, *self.rest_values(), **self.params)
+            return True
+        part = self.part_of(whole)
+        if part is None:
+            return False
+        np.add(part, gradient, part)
+        return True
+
     @property
     def saved_operands(self) -> tuple[SavedVariable | None, ...]:
-        """The handles of the operands, as an `OpNode` has them."""
-        return tuple(self.saved_handle("operand", position) for position in range(len(self.next)))
+        """The handles of the operands that are tensors, as an `OpNode` has them."""
+        handles = [self.saved_handle("operand", position) for position in range(len(self.next))]
+        return tuple([each if isinstance(each, SavedVariable) else None for each in handles])
+
+    @property
+    def statics(self) -> tuple[Any, ...]:
+        """The operands that are no tensors, as an `OpNode` has them."""
+        found = [self.operand_slots(position) for position in range(len(self.next))]
+        return tuple([data if epoch is UNWRITTEN else None for data, epoch in found])
 
     @property
     def saved_outputs(self) -> tuple[SavedVariable | None, ...]:
-        """The handle of the output, as an `OpNode` has it."""
-        return () if self.out_counter is None else (self.saved_handle("output", 0),)
+        """The handles of the outputs, as an `OpNode` has them."""
+        found = tuple([self.saved_handle("output", position) for position in range(self.num_outputs)])
+        return () if all(each is None for each in found) else found
 
     def raw_saved(self, name: str) -> tuple[bool, Any]:
-        """As `FastNode` has it, but what no rule reads is not there."""
-        kind, _ = locate_saved(self.op, name)
+        """Whether the op has something of this name that its rules read, and the handle or static value behind it."""
+        made = self.op.saved_aliases.get(name)
+        if callable(made):
+            return True, made(self)
+        kind, position = locate_saved(self.op, name)
         reads_operands, reads_outputs = self.op.reads(tuple([node is not None for node in self.next]))
-        if (kind == "operand" and reads_operands) or (kind == "output" and reads_outputs):
-            return super().raw_saved(name)
-        return (True, self.params[name]) if name in self.params else (False, None)
+        if kind == "operand" and reads_operands and position < len(self.next):
+            pass
+        elif kind != "output" or not reads_outputs or position >= self.num_outputs:
+            return saved_static(self, name)
+        handle = self.saved_handle(kind, position)
+        if handle is None:
+            return True, SavedVariable(None)
+        if isinstance(handle, SavedVariable):
+            # A handle that users hold is the one later reads go through, so that hooks given to it count.
+            rare_of(self).saved[f"{kind}{position}"] = handle
+        return True, handle
+
+
+class SeveralNode(DirectNode):
+    """The same for a call with several results."""
+
+    __slots__ = ("output_specs",)
+
+    output_specs: tuple[Spec | None, ...]
+
+    @property
+    def specs(self) -> tuple[Spec | None, ...]:
+        return self.output_specs
 
 
 def fast_node_classes(op: Op, rules: tuple[Rule, ...]) -> tuple[type[FastNode], type[FastNode]]:
@@ -283,27 +482,99 @@ def large_node_classes(
         metered(op, rules, saved)
         return self.pull(gradient, keep)
 
+    def plain(node: Any, gradient: Any, keep: bool) -> tuple[Any, ...]:
+        return loose.pull(node, gradient, keep)
+
     saved: Any = _class_of(op, base, rules, fits=True)
     saved.pull = pull
-    return saved, _class_of(op, base, rules, fits=False)
+    loose: Any = _class_of(op, base, rules, fits=False)
+    return saved, type(base.__name__, (loose,), {"__slots__": (), "pull": pull_of_large(op, plain)})
 
 
-def direct_node_class(op: Op) -> type[DirectNode] | None:
-    """The DirectNode of `op`, None if its rules are not of the kind that has a compiled formula."""
-    rules = pulled_rules(op)
-    return None if rules is None else _class_of(op, DirectNode, rules, fits=False)
+def direct_node_class(op: Op, rules: CallRules) -> type[DirectNode]:
+    """The DirectNode of `op`. Its `pull` is made when the op is differentiated first."""
+
+    def pull(self: DirectNode, gradient: Any, keep: bool) -> tuple[Any, ...]:
+        made.pull = call_pull(op, rules)
+        return made.pull(self, gradient, keep)
+
+    names = names_of(op, rules)
+    members: dict[str, Any] = {"__slots__": _slots(names), "op": op, "pull": pull, "saved": tuple(names)}
+    count = op.num_outputs or 1
+    base = DirectNode if count == 1 else SeveralNode
+    made: Any = type(base.__name__, (base,), members | {"num_outputs": count})
+    if op.shows_each_once or op.add_at is not None:
+        made.has_parts, made.is_fast = True, False
+        made.shows_part = op.shows_each_once
+    return made
+
+
+def aliases(result: Any, source: Any) -> bool:
+    """Did a view operation return a view, or did it have to copy?"""
+    test = getattr(type(result), "aliases_payload", None)
+    if test is not None:
+        return bool(test(result, source))
+    owner = source if source.base is None else source.base
+    return result is source or result.base is source or result.base is owner
+
+
+def large_direct_node_class(op: Op, made: Any) -> type[DirectNode]:
+    """The same for large arrays, whose formula may be native; `made` is the class for small ones."""
+
+    def plain(node: Any, gradient: Any, keep: bool) -> tuple[Any, ...]:
+        return made.pull(node, gradient, keep)
+
+    return type(made.__name__, (made,), {"__slots__": (), "pull": pull_of_large(op, plain)})
 
 
 def _class_of(op: Op, base: Any, rules: tuple[Rule | None, ...], fits: bool) -> Any:
     """The class with room for what the rules read; its `pull` is made when the op is differentiated first."""
 
     def pull(self: FastNode, gradient: Any, keep: bool) -> tuple[Any, ...]:
-        made.pull = make_pull(op, rules, fits, is_real=base is not DirectNode)
+        made.pull = make_pull(op, rules, fits, is_real=True)
         return self.pull(gradient, keep)
 
-    slots: list[str] = []
-    for name in saved_names(rules):
-        slots += ["out_data", "out_counter"] if name == "out" else [name, f"{name}_data", f"{name}_version"]
-    members = {"__slots__": tuple(slots), "op": op, "pull": pull}
-    made: Any = type(base.__name__, (base,), members | {f"saves_{name}": True for name in saved_names(rules)})
+    made: Any = type(base.__name__, (base,), {"__slots__": _slots(saved_names(rules)), "op": op, "pull": pull})
     return made
+
+
+def _slots(names: list[str]) -> tuple[str, ...]:
+    """The slots for these values: each with its epoch, which results do without."""
+    slots: list[str] = []
+    for name in names:
+        epochs = f"{name}_epochs" if name == "rest" else f"{name}_epoch"
+        slots += [f"{name}_data"] if name.startswith("out") else [f"{name}_data", epochs]
+    return tuple(slots)
+
+
+# Nodes recorded where batch dimensions exist.
+#
+# Such a node remembers which levels were active, and which its operands and outputs have. Its formula runs with the
+# same levels active again, so that a pass from outside of the vmap sees the same world. A gradient for an operand that
+# lacks a level of the output is summed over it: that operand was used by every example. Not over levels that are active
+# where the pass was started, though: there the pass itself belongs to one example.
+
+class ScopedNode(OpNode):
+    """An `OpNode` with a `Scope`."""
+
+    __slots__ = ("_scope",)
+
+    _scope: Scope
+
+    @classmethod
+    def within(cls, modes: Modes, operands: tuple[Any, ...]) -> ScopedNode:
+        """A node recorded under these modes."""
+        node = cls()
+        node._scope = Scope(modes.vmaps, tuple([levels_of(x._data) if isinstance(x, Tensor) else () for x in operands]))
+        return node
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        with self._scope.reinstated():
+            results = super().evaluate(grads, as_tensors, wanted)
+            exempt = self.params["level"] if self.op is enter_level else None
+            return self._scope.reduced(results, exempt)
+
+
+def all_plain(operands: Iterable[Any]) -> bool:
+    """Has no operand a batch dimension?"""
+    return not any(isinstance(x, Tensor) and type(x._data) is BatchedArray for x in operands)

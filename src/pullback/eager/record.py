@@ -7,25 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from pullback.autograd._accumulate import accumulator_of
-from pullback.autograd._anomaly import remember_place
-from pullback.autograd._levels import live_levels
-from pullback.autograd._node import Node
-from pullback.autograd._saved import SavedVariable
-from pullback.autograd._scope import equalize_levels
-from pullback.autograd._tangents import attach_new
-from pullback.autograd._tokens import deps_behind
-from pullback.autograd._variable import refresh_view, requires_grad
 from pullback.core.spec import spec_for, spec_of
-from pullback.core.state import Modes, current, next_stamp, observers, open_levels
+from pullback.core.state import Modes, current, next_stamp, observers, open_levels, put_in_force
 from pullback.declare.op import Op
-from pullback.declare.parts import part
-from pullback.declare.steps import ViewStep
+from pullback.declare.views import ViewStep, part
 from pullback.eager.forward import push_tangents
-from pullback.eager.nodes import OpNode
-from pullback.eager.scoped import ScopedNode, all_plain
+from pullback.eager.nodes import OpNode, ScopedNode, aliases, all_plain
 from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.payloads.evaluate import evaluate
+from pullback.tape.accumulate import accumulator_of
+from pullback.tape.anomaly import remember_place
+from pullback.tape.forward.duals import attach_new
+from pullback.tape.forward.levels import live_levels
+from pullback.tape.history import refresh_view, requires_grad
+from pullback.tape.node import Node, note_kind
+from pullback.tape.saved import SavedVariable
+from pullback.tape.transform.tokens import deps_behind, equalize_levels
 from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of, shared_counter, version_of
 from pullback.tensors.versions import dated_counter
 from pullback.tensors.views import (
@@ -43,16 +40,32 @@ ndarray = np.ndarray
 def apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate `op`, at least one of whose operands is a Tensor, and record it if somebody wants its derivative."""
     modes = current()
+    if modes.watch is not None:
+        return _watched(op, operands, params, modes)
     if modes.interceptors:
         return modes.interceptors[-1](op, operands, params, _proceed)
     return _proceed(op, operands, params) if observers else _apply(op, operands, params, modes)
+
+
+def _watched(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> Any:
+    """A call that somebody watches: it begins, goes its usual way, and ends."""
+    watch: Any = modes.watch
+    out = None
+    mark = watch.begin("forward", op.name, operands)
+    put_in_force(modes.unwatched())
+    try:
+        out = op.run(operands, params) if op.fast_rules is None else op.call(*operands)
+    finally:
+        put_in_force(modes)
+        watch.end(mark, out)
+    return out
 
 
 def _proceed(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """What an interceptor calls to let the operation happen."""
     out = _apply(op, operands, params, current())
     if observers:
-        tell_observers(op, out[0] if isinstance(out, tuple) else out)
+        tell_observers(op, out[0] if isinstance(out, tuple) and out else out)
     return out
 
 
@@ -72,10 +85,17 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
         else:
             payloads.append(x)
             needs.append(False)
+    if op.is_view and isinstance(operands[0], Tensor):
+        payloads[0] = None
+        shared_counter(operands[0])  # before anything else refers to the memory
+        payloads[0] = operands[0]._data
     payload = evaluate(op, payloads, params)
-    outputs = [new_tensor(each, modes) for each in payload] if type(payload) is tuple else [new_tensor(payload, modes)]
+    if type(payload) is tuple:  # an operator of users may return numbers as well
+        outputs = [new_tensor(each, modes) if hasattr(each, "dtype") else each for each in payload]
+    else:
+        outputs = [new_tensor(payload, modes)]
     if op.is_view:
-        _make_views(op, operands[0], params, outputs, type(payload) is tuple, modes)
+        _make_views(op, operands[0], params, outputs, type(payload) is tuple and op.num_outputs != 1, modes)
     if open_levels or True in needs:
         differentiate(op, operands, params, outputs, tuple(needs), modes)
     return tuple(outputs) if type(payload) is tuple else outputs[0]
@@ -90,11 +110,14 @@ def differentiate(
     modes: Modes,
 ) -> None:
     """Record a call for those who differentiate backwards, and give its outputs their tangents."""
+    levels = live_levels(operands) if open_levels and not modes.inference else []
+    if op.context is not None:
+        if levels or True in needs:
+            op.context.record(operands, params, outputs, needs, levels, modes)
+        return
     node = record(op, operands, params, outputs, needs, modes) if True in needs else None
-    if open_levels and not modes.inference:
-        levels = live_levels(operands)
-        if levels:
-            push_tangents(op, operands, outputs, params, levels, modes, attach_new)
+    if levels:
+        push_tangents(op, operands, outputs, params, levels, modes, attach_new)
     if node is not None:
         save_outputs(node, outputs, needs)  # with the tangents that forward-over-reverse will ask for
 
@@ -148,6 +171,8 @@ def record(
             out._nr = number
             if extra is not None and extra.view is not None:
                 extra.view.attr_version = version_of(out)
+            if type(out._data) is not ndarray:
+                note_kind(node, number, out._data)
     node.output_specs = tuple(specs)
     node.num_outputs = len(specs)
     node.spec = specs[0]
@@ -235,7 +260,7 @@ def _make_views(
     if modes.inference:
         meta = CreationMeta.INFERENCE
     elif modes.grad:
-        meta = CreationMeta.DEFAULT
+        meta = CreationMeta.CUSTOM if op.family == "custom" else CreationMeta.DEFAULT
     else:
         meta = CreationMeta.NO_GRAD
     if parent is not None:
@@ -248,22 +273,15 @@ def _make_views(
         step = ViewStep(part, {"whole": op, "params": params, "index": number}) if several else ViewStep(op, params)
         base, steps = root_and_steps(source, step)
         out._counter = counter
-        out._extra = Extra()
-        out._extra.view = view = ViewInfo(base, steps, meta, version)
-        view.forward = forward_step(source, parent, step)
+        view = ViewInfo(base, steps, meta, version)
+        view.records = forward_step(source, parent, step)
+        is_light = meta is CreationMeta.DEFAULT and view.records is None and type(out._data) is ndarray
+        out._extra = view if is_light else view.general()  # type: ignore[assignment]
 
 
-def aliases(result: Any, source: Any) -> bool:
-    """Did a view operation return a view, or did it have to copy?"""
-    test = getattr(type(result), "aliases_payload", None)
-    if test is not None:
-        return bool(test(result, source))
-    owner = source if source.base is None else source.base
-    return result is source or result.base is source or result.base is owner
-
-
-def tell_observers(op: Op, out: Tensor) -> None:
+def tell_observers(op: Op, out: Any) -> None:
     """Report a forward call, with the number of the node it recorded, or -1."""
-    number = out._node.seq if isinstance(out._node, Node) else -1
+    node = out._node if isinstance(out, Tensor) else None
+    number = node.seq if isinstance(node, Node) else -1
     for observer in tuple(observers):
         observer("forward", op.name, number, threading.get_ident())

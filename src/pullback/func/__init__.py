@@ -6,37 +6,37 @@ nest in any order. `adapt` turns a NumPy function into one that can be different
 
 from typing import TYPE_CHECKING
 
-from pullback.core.deferred import deferred as _deferred
+from pullback.core.lazy import deferred as _deferred
 
 if TYPE_CHECKING:  # loaded when they are first asked for, below
     from pullback.func._adapt import adapt
-    from pullback.func._choice import gnvp, jacobian
+    from pullback.func._adapt.copies import DetachedArrayWarning
     from pullback.func._custom import custom_jvp, custom_vjp, stop_gradient
-    from pullback.func._forward import jvp, linear_transpose, linearize
-    from pullback.func._jacobian import hessian, hvp, hvp_fn, jacfwd, jacrev
+    from pullback.func._grad import grad, grad_and_value, value_and_grad, vjp
+    from pullback.func._implicit import implicit
+    from pullback.func._jacobian import gnvp, hessian, hvp, hvp_fn, jacfwd, jacobian, jacrev
     from pullback.func._jet import jet
-    from pullback.func._lent import DetachedArrayWarning
-    from pullback.func._reverse import grad, grad_and_value, vjp
-    from pullback.func._sparse_jacobian import sparse_hessian, sparse_jacobian
-    from pullback.func._sparsity import jacobian_sparsity
+    from pullback.func._jvp import jvp, linear_transpose, linearize
+    from pullback.func._sparse import sparse_hessian, sparse_jacobian
+    from pullback.func._sparse.coloring import jacobian_sparsity
     from pullback.func._vmap import vmap
-    from pullback.payloads.fallback import set_vmap_fallback
+    from pullback.payloads.batched.evaluate import set_vmap_fallback
 
 _MODULES = {
     "_adapt": ("adapt",),
-    "_choice": ("gnvp", "jacobian"),
+    "_adapt.copies": ("DetachedArrayWarning",),
     "_custom": ("custom_jvp", "custom_vjp", "stop_gradient"),
-    "_forward": ("jvp", "linear_transpose", "linearize"),
-    "_jacobian": ("hessian", "hvp", "hvp_fn", "jacfwd", "jacrev"),
+    "_grad": ("grad", "grad_and_value", "value_and_grad", "vjp"),
+    "_implicit": ("implicit",),
+    "_jacobian": ("gnvp", "hessian", "hvp", "hvp_fn", "jacfwd", "jacobian", "jacrev"),
     "_jet": ("jet",),
-    "_lent": ("DetachedArrayWarning",),
-    "_reverse": ("grad", "grad_and_value", "vjp"),
-    "_sparse_jacobian": ("sparse_hessian", "sparse_jacobian"),
-    "_sparsity": ("jacobian_sparsity",),
+    "_jvp": ("jvp", "linear_transpose", "linearize"),
+    "_sparse": ("sparse_hessian", "sparse_jacobian"),
+    "_sparse.coloring": ("jacobian_sparsity",),
     "_vmap": ("vmap",),
 }
 _PLACES = {name: f"pullback.func.{module}" for module, names in _MODULES.items() for name in names}
-_PLACES["set_vmap_fallback"] = "pullback.payloads.fallback"
+_PLACES["set_vmap_fallback"] = "pullback.payloads.batched.evaluate"
 __getattr__, __dir__ = _deferred(globals(), _PLACES)
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "hessian",
     "hvp",
     "hvp_fn",
+    "implicit",
     "jacfwd",
     "jacobian",
     "jacobian_sparsity",
@@ -62,6 +63,7 @@ __all__ = [
     "sparse_hessian",
     "sparse_jacobian",
     "stop_gradient",
+    "value_and_grad",
     "vjp",
     "vmap",
 ]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
 from pullback.autograd.function import Function
 from pullback.core.pytree import flatten, map_leaves, unflatten
-from pullback.func._reverse import vjp
-from pullback.tensors.making import made_here
-from pullback.tensors.tensor import Tensor
+from pullback.func._grad import vjp
+from pullback.tensors.tensor import Tensor, made_here
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Tree = TypeVar("Tree")
 
 
-def stop_gradient(tree: Any) -> Any:
+def stop_gradient(tree: Tree) -> Tree:
     """The same tensors as constants: `detach()` of every tensor in a structure.
 
     >>> pb.func.grad(lambda x: x * pb.func.stop_gradient(x))(pb.tensor(3.0))
@@ -24,7 +27,7 @@ def stop_gradient(tree: Any) -> Any:
     return map_leaves(lambda leaf: leaf.detach() if isinstance(leaf, Tensor) else leaf, tree)
 
 
-class custom_jvp:
+class custom_jvp(Generic[P, R]):
     """A function with a forward rule of its own. Reverse mode follows from it: the rule is linear and is transposed.
 
     The rule, attached by `defjvp`, gets the tuples of arguments and of their tangents, and returns the value and its
@@ -41,7 +44,7 @@ class custom_jvp:
     tensor(0.5)
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[P, R]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.rule: Callable[..., Any] | None = None
@@ -51,14 +54,14 @@ class custom_jvp:
         self.rule = rule
         return rule
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.rule is None:
             raise RuntimeError(f"custom_jvp: {_name(self)} has no rule; attach one with @{_name(self)}.defjvp")
         call = _Call(self.function, args, kwargs, self.rule)
         return call.finished(_WithForwardRule.apply(call, *call.tensors))
 
 
-class custom_vjp:
+class custom_vjp(Generic[P, R]):
     """A function with a reverse rule of its own, in two parts that `defvjp` attaches.
 
     `forward(*args)` returns the value and whatever `backward(kept, g)` needs; that returns a tuple with the gradient
@@ -73,7 +76,7 @@ class custom_vjp:
     tensor(1.)
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[P, R]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
@@ -82,7 +85,7 @@ class custom_vjp:
         """Attach `forward(*args) -> (value, kept)` and `backward(kept, g) -> gradients`."""
         self.rules = (forward, backward)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.rules is None:
             raise RuntimeError(f"custom_vjp: {_name(self)} has no rules; attach them with {_name(self)}.defvjp")
         call = _Call(self.function, args, kwargs, self.rules)

@@ -9,32 +9,46 @@ from typing import Any
 
 import numpy as np
 
-from pullback.autograd._bodies import as_differentiable
-from pullback.autograd._recording import check_outputs
+from pullback.core.progress import Progress, labelled, shown
 from pullback.core.pytree import flatten, map_leaves, unflatten
-from pullback.func._argnums import Argnums, normalized_argnums, picked
-from pullback.func._forward import jvp, linearize
-from pullback.func._reverse import grad, vjp
+from pullback.func._grad import Argnums, grad, normalized_argnums, picked, vjp, vjp_at
+from pullback.func._jvp import jvp, linearize
 from pullback.func._vmap import vmap
-from pullback.ops.joining import concat
-from pullback.tensors.making import made_here
-from pullback.tensors.tensor import Tensor
+from pullback.operators.arrays.joining import concat
+from pullback.tape.transform.body import as_differentiable
+from pullback.tape.transform.recording import check_outputs
+from pullback.tensors.tensor import Tensor, made_here
 
 
 def _with_positions(
     who: str, function: Callable[..., Any], argnums: Argnums | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The function of the differentiated arguments only, and these arguments."""
-    positions = tuple(range(len(args))) if argnums is None else normalized_argnums(who, argnums, len(args))
+    """The function of the differentiated arguments only, and these arguments.
+
+    It may be called as often as it takes: each call has copies, so that it does not see what another one wrote.
+    """
+    positions, chosen = _chosen(who, argnums, args)
 
     def of_these(*chosen: Any) -> Any:
         full = list(args)
         for position, value in zip(positions, chosen, strict=True):
             full[position] = value
-        return function(*full, **kwargs)
+        copied, named = map_leaves(_copied, (tuple(full), kwargs))
+        return function(*copied, **named)
 
-    chosen = tuple(map_leaves(lambda leaf: as_differentiable(leaf, who), args[position]) for position in positions)
     return of_these, chosen
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf.clone() if isinstance(leaf, Tensor) else leaf
+
+
+def _chosen(who: str, argnums: Argnums | None, args: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+    """The positions of the differentiated arguments, and these arguments."""
+    positions = tuple(range(len(args))) if argnums is None else normalized_argnums(who, argnums, len(args))
+    return positions, tuple(
+        [map_leaves(lambda leaf: as_differentiable(leaf, who), args[position]) for position in positions]
+    )
 
 
 def _check_real(who: str, leaves: list[Tensor], what: str) -> None:
@@ -59,7 +73,7 @@ def _basis(leaves: list[Tensor]) -> list[Tensor]:
 
 def _check_chunk_size(who: str, chunk_size: int | None) -> None:
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
-        raise ValueError(f"{who}: chunk_size must be None or a positive int, got {chunk_size!r}")
+        raise ValueError(f"{who}: chunk_size should be None or greater than 0. (got {chunk_size!r})")
 
 
 def jacrev(
@@ -68,11 +82,13 @@ def jacrev(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    progress: Progress = None,
 ) -> Callable[..., Any]:
     """The Jacobian, by reverse mode: one backward pass per element of the output, all at once.
 
     Its leaves have the shape of the output followed by that of the input. `argnums=None` means all arguments.
-    `chunk_size` limits how many rows are computed together; 1 computes them one by one, without vmap.
+    `chunk_size` limits how many rows are computed together; 1 computes them one by one, without vmap. `progress` says
+    how many are done, chunk by chunk: True shows a bar, a function is called with `(done, total, label)`.
 
     >>> pb.func.jacrev(lambda x: x * x)(pb.tensor([1.0, 3.0]))
     tensor([[2., 0.],
@@ -82,8 +98,8 @@ def jacrev(
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        of_these, chosen = _with_positions("jacrev", function, argnums, args, kwargs)
-        output, vjp_fn, *aux = vjp(of_these, *chosen, has_aux=has_aux)
+        positions, chosen = _chosen("jacrev", argnums, args)
+        output, vjp_fn, *aux = vjp_at("jacrev", function, args, kwargs, positions, has_aux)
         outputs, out_structure = check_outputs("jacrev", output, allow_integers=False)
         inputs, in_structure = flatten(chosen)
         _check_real("jacrev", outputs, "outputs")
@@ -91,9 +107,10 @@ def jacrev(
         basis = _basis(outputs)
 
         def row(*cotangents: Tensor) -> tuple[Any, ...]:
-            return tuple(flatten(vjp_fn(unflatten(out_structure, cotangents)))[0])
+            found = dict(zip(sorted(positions), vjp_fn(unflatten(out_structure, cotangents)), strict=True))
+            return tuple(flatten([found[position] for position in positions])[0])
 
-        rows = _mapped_rows(row, basis, chunk_size, [leaf.shape for leaf in inputs])
+        rows = _mapped_rows(row, basis, chunk_size, [leaf.shape for leaf in inputs], labelled(progress, "jacrev"))
         columns = []
         for out, start in zip(outputs, _starts(outputs), strict=True):
             parts = [
@@ -126,15 +143,21 @@ def _by_argument(argnums: Argnums | None, per_argument: tuple[Any, ...]) -> Any:
     return tuple(per_argument) if argnums is None else picked(argnums, list(per_argument))
 
 
-def _mapped_rows(row: Callable[..., Any], basis: list[Tensor], chunk_size: int | None, shapes: list[Any]) -> list[Any]:
+def _mapped_rows(
+    row: Callable[..., Any], basis: list[Tensor], chunk_size: int | None, shapes: list[Any], progress: Progress
+) -> list[Any]:
     """`row` of every direction, stacked in front."""
     count = basis[0].shape[0]
     if count == 1:  # a scalar function: there is nothing to map over
         only = row(*[made_here(np.ones(part.shape[1:], part.dtype)) for part in basis])
         return [part.reshape((1, *shape)) for part, shape in zip(only, shapes, strict=True)]
     if chunk_size != 1 or count == 0:
-        return list(vmap(row, chunk_size=chunk_size)(*basis))
-    singles = [row(*[part[index] for part in basis]) for index in range(count)]
+        return list(vmap(row, chunk_size=chunk_size, progress=progress)(*basis))
+    singles = []
+    with shown(progress, count, "jacrev") as bar:
+        for index in range(count):
+            singles.append(row(*[part[index] for part in basis]))
+            bar.advance()
     return [
         concat([part.reshape((1, *shape)) for part in parts])
         for parts, shape in zip(zip(*singles, strict=True), shapes, strict=True)
@@ -148,6 +171,7 @@ def jacfwd(
     *,
     randomness: str = "error",
     chunk_size: int | None = None,
+    progress: Progress = None,
 ) -> Callable[..., Any]:
     """The Jacobian, by forward mode: one direction per element of the input, all at once.
 
@@ -161,20 +185,42 @@ def jacfwd(
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        of_these, chosen = _with_positions("jacfwd", function, argnums, args, kwargs)
+        positions, chosen = _chosen("jacfwd", argnums, args)
+        others = [None if position in positions else value for position, value in enumerate(args)]
+        rest, rest_structure = flatten((others, kwargs))
+        lent = [index for index, leaf in enumerate(rest) if isinstance(leaf, Tensor) and leaf._spec.is_differentiable]
         inputs, in_structure = flatten(chosen)
         _check_real("jacfwd", inputs, "inputs")
         kept: dict[str, Any] = {}
+        runs_left = 1 if chunk_size is None else -(-sum(leaf.size for leaf in inputs) // chunk_size)
+
+        def of_all(chosen: tuple[Any, ...], written: list[Tensor]) -> Any:
+            leaves = list(rest)
+            for index, leaf in zip(lent, written, strict=True):
+                leaves[index] = leaf
+            full, named = unflatten(rest_structure, leaves)
+            for position, value in zip(positions, chosen, strict=True):
+                full[position] = value
+            return function(*full, **named)
 
         def column(*tangents: Tensor) -> tuple[Any, ...]:
-            results = jvp(of_these, chosen, unflatten(in_structure, tangents), has_aux=has_aux)
+            # The function may write to its arguments. It runs once per chunk, of which the last one has the caller's.
+            nonlocal runs_left
+            runs_left -= 1
+            primals = (chosen, [rest[index] for index in lent])
+            if runs_left > 0:
+                primals = map_leaves(_copied, primals)
+            directions = (unflatten(in_structure, tangents), [None] * len(lent))
+            results = jvp(of_all, primals, directions, has_aux=has_aux)
             kept["outputs"], kept["structure"] = flatten(results[0])
             _check_real("jacfwd", kept["outputs"], "outputs")
             kept["aux"], kept["aux_structure"] = flatten(results[2] if has_aux else ())
             return flatten(results[1])[0], [leaf for leaf in kept["aux"] if isinstance(leaf, Tensor)]
 
         basis = _basis(inputs)
-        slopes, aux_tensors = vmap(column, randomness=randomness, chunk_size=chunk_size)(*basis)
+        slopes, aux_tensors = vmap(
+            column, randomness=randomness, chunk_size=chunk_size, progress=labelled(progress, "jacfwd")
+        )(*basis)
         jacobians = []
         for slope in slopes:
             shape = slope.shape[1:]
@@ -188,7 +234,7 @@ def jacfwd(
         if not has_aux:
             return result
         if not basis[0].shape[0]:
-            return result, of_these(*chosen)[1]
+            return result, function(*args, **kwargs)[1]
         of_one = iter([leaf[0] for leaf in aux_tensors])  # the same for all directions
         aux = [next(of_one) if isinstance(leaf, Tensor) else leaf for leaf in kept["aux"]]
         return result, unflatten(kept["aux_structure"], aux)
@@ -200,14 +246,19 @@ def _count(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
 
 
-def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(
+    function: Callable[..., Any], argnums: Argnums = 0, *, chunk_size: int | None = None, progress: Progress = None
+) -> Callable[..., Any]:
     """The matrix of second derivatives: forward mode over reverse mode.
+
+    `chunk_size` limits how many columns are computed together, and `progress` says how many are done (see `jacrev`).
 
     >>> pb.func.hessian(lambda x: (x**3).sum())(pb.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacfwd(jacrev(function, argnums), argnums)
+    progress = labelled(progress, "hessian")
+    return jacfwd(jacrev(function, argnums), argnums, chunk_size=chunk_size, progress=progress)
 
 
 def hvp(
@@ -259,3 +310,47 @@ def hvp_fn(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[.
     return linearize(grad(function, argnums), *primals)
 
 
+# `jacobian`, which chooses its mode, and `gnvp`, products with the Gauss-Newton matrix.
+
+def jacobian(
+    function: Callable[..., Any], argnums: Argnums | None = 0, *, chunk_size: int | None = None,
+    progress: Progress = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """The Jacobian, by forward mode if the function has more outputs than inputs and by reverse mode otherwise.
+
+    The function runs once more, on copies of its arguments, to find out how many outputs there are.
+
+    >>> pb.func.jacobian(lambda x: x * x)(pb.tensor([1.0, 3.0]))
+    tensor([[2., 0.],
+            [0., 6.]])
+    """
+
+    @functools.wraps(function)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        of_these, chosen = _with_positions("jacobian", function, argnums, args, kwargs)
+        outputs, _ = check_outputs("jacobian", of_these(*chosen), allow_integers=False)
+        num_inputs = sum(leaf.size for leaf in flatten(chosen)[0])
+        choice = jacfwd if num_inputs < sum(out.size for out in outputs) else jacrev
+        return choice(function, argnums, chunk_size=chunk_size, progress=progress)(*args, **kwargs)
+
+    return transformed
+
+
+def gnvp(function: Callable[..., Any], loss: Callable[..., Any], primals: Any, tangents: Any) -> Any:
+    """The gradient of `loss(function(*primals))`, and the product of its Gauss-Newton matrix with `tangents`.
+
+    The matrix is `J^T H J` with the Jacobian `J` of the function and the Hessian `H` of the loss: what remains of the
+    Hessian without the curvature of the function. It is positive semidefinite if the loss is convex. Returns
+    `(gradient, product)`, one entry per primal unless there is one.
+
+    >>> square = lambda r: (r * r).sum() / 2
+    >>> pb.func.gnvp(lambda x: x**2, square, (pb.tensor([1.0, 2.0]),), (pb.tensor([1.0, 1.0]),))
+    (tensor([ 2., 16.]), tensor([ 4., 16.]))
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"gnvp: primals must be a tuple, one entry per argument, got {type(primals).__name__}")
+    _, slope = jvp(function, primals, tangents)
+    output, vjp_fn = vjp(function, *primals)
+    gradient, curved = hvp(loss, (output,), (slope,))
+    gradients, products = vjp_fn(gradient), vjp_fn(curved)
+    return (gradients[0], products[0]) if len(primals) == 1 else (gradients, products)

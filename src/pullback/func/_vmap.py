@@ -13,21 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from pullback.autograd._bodies import running
-from pullback.autograd._captures import Transform
-from pullback.autograd._mapping import left
-from pullback.autograd._scope import without_room
+from pullback.core.progress import Bar, Progress, shown
 from pullback.core.pytree import flatten, prefix_leaves, unflatten
-from pullback.core.state import VmapLevel, current
-from pullback.ops.generator import Repeats
-from pullback.ops.joining import concat
+from pullback.core.state import VmapLevel, changed, current
+from pullback.operators.arrays.joining import concat
+from pullback.operators.elementwise.casting import copy
+from pullback.operators.random.draws import Repeats
 from pullback.payloads.batched import levels_of
-from pullback.payloads.crossing import enter_level
-from pullback.payloads.randomness import check_mode
-from pullback.tensors.tensor import Tensor, as_constant
+from pullback.payloads.batched.crossing import enter_level
+from pullback.payloads.batched.randomness import check_mode
+from pullback.tape.node import Node
+from pullback.tape.saved import SavedVariable
+from pullback.tape.transform.body import Transform, left, running
+from pullback.tape.transform.tokens import without_room
+from pullback.tensors.tensor import Tensor, as_constant, version_of
 
 InDims = Any
 OutDims = Any
+NOT_GIVEN: Any = ...  # None is a value of its own
 
 
 def vmap(
@@ -38,33 +41,41 @@ def vmap(
     *,
     chunk_size: int | None = None,
     axis_size: int | None = None,
+    progress: Progress = None,
+    in_axes: InDims = NOT_GIVEN,
+    out_axes: OutDims = NOT_GIVEN,
 ) -> Callable[..., Any]:
     """The function mapped over an axis of its arguments.
 
     `in_dims` says which axis, for all arguments or as a tuple for each: an int, or None for an argument that all
     examples share. `out_dims` says where results have the new axis. `randomness` is "error", "same" (all examples draw
     the same numbers) or "different". `chunk_size` maps that many examples at a time, and "same" then holds for the
-    examples of all chunks. Keyword arguments are shared.
+    examples of all chunks; what the function writes to an argument that they share is written once. Keyword arguments
+    are shared. `in_axes` and `out_axes` are JAX's names for `in_dims` and `out_dims`. `progress` says how many of the
+    chunks are done: True shows a bar, a function is called with `(done, total, label)`, and None does what
+    `pb.set_progress` says.
 
     >>> pb.func.vmap(pb.dot)(pb.ones((3, 2)), pb.ones((3, 2)))
     tensor([2., 2., 2.])
     """
+    in_dims = _one_of("in_dims", in_dims, "in_axes", in_axes)
+    out_dims = _one_of("out_dims", out_dims, "out_axes", out_axes)
     check_mode(randomness)
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
-        raise ValueError(f"vmap: chunk_size must be None or a positive int, got {chunk_size!r}")
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size!r})")
 
     @functools.wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure, dims = _inputs(in_dims, args, axis_size)
         size = _size(leaves, dims, axis_size)
 
-        def run(leaves: list[Any], size: int) -> Any:
+        def run(leaves: list[Any], size: int, named: dict[str, Any] = kwargs) -> Any:
             with _examples(size, randomness) as level:
                 given = [
                     leaf if dim is None else enter_level(leaf, axis=dim, level=level)
                     for leaf, dim in zip(leaves, dims, strict=True)
                 ]
-                output = function(*unflatten(structure, given), **kwargs)
+                output = function(*unflatten(structure, given), **named)
                 outputs, out_structure = flatten(output)
                 places = _out_places(out_dims, output, outputs)
                 results = [_leave(value, place, level) for value, place in zip(outputs, places, strict=True)]
@@ -73,9 +84,26 @@ def vmap(
         if chunk_size is None or size <= chunk_size:
             return run(leaves, size)
         repeats = Repeats() if randomness == "same" else None
-        return _in_chunks(run, leaves, dims, size, chunk_size, out_dims, repeats)
+        named, names = flatten(kwargs)
+        count = len(leaves)
+
+        def run_chunk(leaves: list[Any], size: int) -> Any:
+            return run(leaves[:count], size, unflatten(names, leaves[count:]))
+
+        dims_and_none = [*dims, *[None] * len(named)]
+        with shown(progress, size, "vmap") as bar:
+            return _in_chunks(run_chunk, [*leaves, *named], dims_and_none, size, chunk_size, out_dims, repeats, bar)
 
     return mapped
+
+
+def _one_of(name: str, dims: Any, other: str, axes: Any) -> Any:
+    """What was given under either of two names."""
+    if axes is NOT_GIVEN:
+        return dims
+    if dims != 0:
+        raise TypeError(f"vmap: {other} is another name for {name}, and both were given: {dims!r} and {axes!r}")
+    return axes
 
 
 def _inputs(in_dims: InDims, args: tuple[Any, ...], axis_size: int | None) -> tuple[list[Any], Any, list[int | None]]:
@@ -96,7 +124,7 @@ def _inputs(in_dims: InDims, args: tuple[Any, ...], axis_size: int | None) -> tu
             dims = prefix_leaves(in_dims, args)
     except (ValueError, TypeError) as error:
         raise ValueError(
-            f"vmap: in_dims is not compatible with the structure of inputs: in_dims={in_dims!r} for {structure}"
+            f"vmap: in_dims is not compatible with the structure of `inputs`: in_dims={in_dims!r} for {structure}"
         ) from error
     checked: list[int | None] = []
     for index, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
@@ -115,13 +143,13 @@ def _checked_dim(leaf: Any, dim: Any) -> int | None:
         raise ValueError(f"vmap: Got in_dim={dim!r}, but in_dims must be ints or None")
     if not isinstance(leaf, Tensor):
         raise ValueError(
-            f"vmap: Got in_dim={dim} for an input, but the input is of type {type(leaf).__name__} and has no axes; use "
+            f"vmap: Got in_dim={dim} for an input but the input is of type {type(leaf).__name__} and has no axes; use "
             "None for it"
         )
     if not -leaf.ndim <= dim < leaf.ndim:
         raise ValueError(
-            f"vmap: Got in_dim={dim} for an input of dimensionality {leaf.ndim}; expected -{leaf.ndim} <= in_dim < "
-            f"{leaf.ndim}"
+            f"vmap: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {leaf.ndim}; "
+            f"expected -{leaf.ndim} <= in_dim < {leaf.ndim}"
         )
     return dim % leaf.ndim
 
@@ -153,17 +181,17 @@ def _out_places(out_dims: OutDims, output: Any, outputs: list[Any]) -> list[Any]
         return [out_dims] * len(outputs)
     if out_dims is not None and not isinstance(out_dims, (int, tuple, list, dict)):
         raise ValueError(
-            f"vmap: out_dims must be an int, None or a python collection of them, got {type(out_dims).__name__}"
+            f"vmap: out_dims must be an int, None or a python collection of ints, got {type(out_dims).__name__}"
         )
     try:
         places = prefix_leaves(out_dims, output)
     except (ValueError, TypeError) as error:
         raise ValueError(
-            f"vmap: out_dims is not compatible with the structure of outputs: out_dims={out_dims!r}"
+            f"vmap: out_dims is not compatible with the structure of `outputs`: out_dims={out_dims!r}"
         ) from error
     for place in places:
         if place is not None and not isinstance(place, int):
-            raise ValueError(f"vmap: out_dims must be an int, None or a python collection of them, got {place!r}")
+            raise ValueError(f"vmap: out_dims must be an int, None or a python collection of ints, got {place!r}")
     return places
 
 
@@ -172,15 +200,14 @@ def _leave(value: Any, place: int | None, level: VmapLevel) -> Any:
         if isinstance(value, Tensor):
             if level in levels_of(value._data):
                 raise ValueError(
-                    "vmap: can not return a BatchedTensor when out_dim is None: the output depends on the example; "
+                    "vmap: cannot return a BatchedTensor when out_dim is None: the output depends on the example; "
                     "give it a place in out_dims"
                 )
             return value if len(current().vmaps) > 1 else without_room(value)
         return value
     if not isinstance(value, Tensor):
         raise ValueError(
-            f"vmap: the function must only return Tensors, got {type(value).__name__}; use None in out_dims for other "
-            "values"
+            f"vmap: the function must only return Tensors, got type {type(value)}; use None in out_dims for others"
         )
     rank = value.ndim + 1
     if not -rank <= place < rank:
@@ -199,14 +226,17 @@ def _in_chunks(
     chunk_size: int,
     out_dims: OutDims,
     repeats: Repeats | None,
+    bar: Bar,
 ) -> Any:
     parts: list[list[Any]] = []
     out_structure: Any = None
     places: list[Any] = []
+    shared = _Shared(leaf for leaf, dim in zip(leaves, dims, strict=True) if dim is None and isinstance(leaf, Tensor))
     for start in range(0, size, chunk_size):
         stop = min(start + chunk_size, size)
+        present = shared.values()
         chunk = [
-            leaf if dim is None else leaf[(slice(None),) * dim + (slice(start, stop),)]
+            present.get(id(leaf), leaf) if dim is None else leaf[(slice(None),) * dim + (slice(start, stop),)]
             for leaf, dim in zip(leaves, dims, strict=True)
         ]
         with nullcontext() if repeats is None else repeats.turn():  # every chunk sees the same numbers
@@ -214,8 +244,59 @@ def _in_chunks(
         flat, out_structure = flatten(result)
         places = _out_places(out_dims, result, flat)
         parts.append(flat)
+        bar.advance(stop - start)
     joined = [
         pieces[0] if place is None else concat(list(pieces), axis=place)
         for place, pieces in zip(places, zip(*parts, strict=True), strict=True)
     ]
     return unflatten(out_structure, joined)
+
+
+class _Shared:
+    """Arguments that all examples share. A function that writes to one does so once, for the examples of all chunks:
+    the first chunk has the argument itself, and later ones have what it was before."""
+
+    def __init__(self, tensors: Iterator[Tensor]) -> None:
+        self._kept: dict[int, tuple[Tensor, int, Any]] = {}
+        with changed(saved_hooks=()):  # nothing is saved for backward
+            for tensor in tensors:
+                is_inference = tensor._extra is not None and tensor._extra.inference
+                kept = (0, copy(tensor)) if is_inference else (version_of(tensor), SavedVariable(tensor))
+                self._kept.setdefault(id(tensor), (tensor, *kept))
+        self._has_run = False
+
+    def values(self) -> dict[int, Tensor]:
+        """The tensors for the next chunk, by the identity of the arguments."""
+        if not self._has_run:
+            self._has_run = True
+            return {}
+        found: dict[int, Tensor] = {}
+        for key, (tensor, version, kept) in self._kept.items():
+            if isinstance(kept, Tensor):
+                found[key] = copy(kept)
+            elif version_of(tensor) != version:
+                self._check_alone(tensor)
+                found[key] = copy(kept.unpack(_EVERY_CHUNK, True))  # which the chunk will write to
+        return found
+
+    def _check_alone(self, tensor: Tensor) -> None:
+        if any(other is not tensor and other._counter is tensor._counter for other, _, _ in self._kept.values()):
+            raise ValueError(
+                "vmap: with chunk_size, a function that writes to an argument that all examples share must not have "
+                "the same memory as another argument too; take the view inside of the function"
+            )
+
+
+class _EveryChunk(Node):
+    """Who reads what was kept, for errors."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """As in errors."""
+        return "vmap(chunk_size=...)"
+
+    forward_op_name = name
+
+
+_EVERY_CHUNK = _EveryChunk()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pullback.core.deferred import deferred as _deferred
+from pullback.core.lazy import deferred as _deferred
 
 if TYPE_CHECKING:  # loaded when they are first asked for, below
-    from pullback.graph import canonical, parsing, picture, source, verify
+    from pullback.graph import canonical, verify
 
 # Modules that a graph needs in order to be looked at, read or compared, which happens to few.
-_SELDOM = ("canonical", "parsing", "picture", "source", "verify")
+_SELDOM = ("canonical", "verify")
 __getattr__, __dir__ = _deferred(globals(), {name: f"pullback.graph.{name}" for name in _SELDOM})
 
-__all__ = ["canonical", "parsing", "picture", "source", "verify"]
+__all__ = ["canonical", "verify"]

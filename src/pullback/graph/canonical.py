@@ -1,7 +1,7 @@
 """`canonical`: one graph for all that differ only in the order of independent nodes or of commuting operands.
 
 Tests compare canonical graphs, and `digest` is a hash of their text. Every value gets a name that says how it is
-computed; operands of `add` and its like are sorted by these names. Nodes are then listed from what keeps its place
+computed; operands that commute are sorted by these names. Nodes are then listed from what keeps its place
 (effects, in their order) and from the outputs, operands first; the forward half stands before the backward half, and
 stores end their half.
 """
@@ -12,19 +12,12 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from pullback.graph.aliasing import root_of
-from pullback.graph.ir import BACKWARD, FORWARD, Node, Program, Value
-from pullback.graph.literals import Writer, type_text
-from pullback.graph.printing import bodies_of, program_text
+from pullback.graph.ir import BACKWARD, FORWARD, Node, Program, Value, root_of
 from pullback.graph.rewrite import Replacements, keeps_its_place, outline, with_bodies, with_operands
+from pullback.graph.text.literals import Writer, type_text
+from pullback.graph.text.printing import bodies_of, program_text
 
 Kind = TypeVar("Kind", bound=Program)
-
-COMMUTATIVE = frozenset({
-    "add", "multiply", "equal", "not_equal", "logical_and", "logical_or",
-    "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "hypot", "logaddexp", "gcd", "lcm",
-})  # fmt: skip
-"""Operators of two operands that may be exchanged; of 0.0 and -0.0 `maximum` takes the one that comes first."""
 
 
 def canonical(program: Kind) -> Kind:
@@ -35,7 +28,7 @@ def canonical(program: Kind) -> Kind:
     sorted_nodes: dict[Node, Node] = {}
     for original in program.nodes:
         node = with_bodies(replaced.node(original), canonical)
-        if node.op in COMMUTATIVE and len(node.operands) == 2:
+        if node.target is not None and node.target.commutes:
             operands = tuple(sorted(node.operands, key=lambda x: _rank(x, names, writer)))
             node = node if operands == node.operands else with_operands(node, operands)
         replaced.found.update(zip(original.results, node.results, strict=True))

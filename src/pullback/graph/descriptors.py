@@ -163,6 +163,13 @@ class CapturedAOTInput(_Numbered, AOTInput):
     form = "captured[{}]"
 
 
+class NumberAOTInput(_Numbered, AOTInput):
+    """The value of a number that the function was given, or of what it computes from such."""
+
+    __slots__ = ()
+    form = "number[{}]"
+
+
 class ViewBaseAOTInput(_OfInput, AOTInput):
     """The tensor that an argument is a view of."""
 

@@ -8,13 +8,11 @@ from typing import Any
 from pullback import graph as package
 from pullback.declare.op import Op
 from pullback.graph import interpret, rewrite
-from pullback.graph.invariants import hoist_invariants
-from pullback.graph.ir import Node, Program, Value
-from pullback.graph.loop_fusion import fuse_loops
-from pullback.graph.printing import opaque_in, program_text
-from pullback.graph.pruning import prune
-from pullback.graph.simplify import simplify
-from pullback.graph.types import ArrayType
+from pullback.graph import text as text_forms
+from pullback.graph.ir import ArrayType, Node, Program, Value
+from pullback.graph.passes.loops import fuse_loops, hoist_invariants, prune
+from pullback.graph.passes.simplify import simplify
+from pullback.graph.text.printing import opaque_in, program_text
 
 
 class Graph(Program):
@@ -104,22 +102,22 @@ class Graph(Program):
     @classmethod
     def from_text(cls, text: str) -> Graph:
         """The graph that `to_text` wrote."""
-        return package.parsing.parse_program(text, cls)
+        return text_forms.parsing.parse_program(text, cls)
 
     def to_python(self) -> str:
         """Python that computes the same with the functions of `pb`; it takes and returns Tensors."""
-        return package.source.to_python(self)
+        return text_forms.source.to_python(self)
 
     def to_dot(self) -> str:
         """A picture in the language of Graphviz."""
-        return package.picture.to_dot(self)
+        return text_forms.picture.to_dot(self)
 
     def to_svg(self) -> str:
         """A picture: inputs on top, forward nodes blue, backward nodes orange."""
-        return package.picture.to_svg(self)
+        return text_forms.picture.to_svg(self)
 
     def _repr_svg_(self) -> str:
-        return package.picture.to_svg(self)
+        return text_forms.picture.to_svg(self)
 
     def __str__(self) -> str:
         return program_text(self, is_complete=False)

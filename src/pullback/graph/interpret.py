@@ -17,10 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pullback.errors import AutogradError, InternalError
-from pullback.graph.aliasing import returned_roots, root_of
-from pullback.graph.ir import Node, Program, Value
-from pullback.graph.operators import find_operator
-from pullback.graph.types import ArrayType
+from pullback.graph.ir import ArrayType, Node, Program, Value, find_operator, returned_roots, root_of
 
 ndarray = np.ndarray
 Run = Callable[[Node, list[Any]], Sequence[Any]]
@@ -278,12 +275,23 @@ def _tensor_constant(node: Node, operands: list[Any]) -> Sequence[Any]:
 
 def _tensor_update(node: Node, operands: list[Any]) -> Sequence[Any]:
     base, new = operands
-    out = base.clone()
+    out = _laid_out(base, node.results[0].type)
     view = out
     for step in node.attrs["steps"]:
         view = step(view)
     view.copy_(new)
     return (out,)
+
+
+def _laid_out(x: Any, type: ArrayType) -> Any:
+    """A copy that lies in memory as the graph says, wherever `x` comes from: views are views of that only."""
+    copy = find_operator("copy").call
+    if type.strides is None:
+        return copy(x, order="C")
+    permute = find_operator("permute_dims").call
+    axes = sorted(range(len(type.shape)), key=lambda axis: -abs(type.strides[axis]))  # type: ignore[index]
+    back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+    return permute(copy(permute(x, axes=tuple(axes)), order="C"), axes=back)
 
 
 def _tensor_cond(node: Node, operands: list[Any]) -> Sequence[Any]:

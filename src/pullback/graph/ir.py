@@ -20,12 +20,128 @@ An operand is a `Value`, a Python number, or None. Attributes are static and giv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pullback.declare.op import Op
-from pullback.errors import InternalError
-from pullback.graph.types import ArrayType
+import numpy as np
+
+from pullback.core.spec import Spec, spec_for, usual_dtype
+from pullback.declare.op import Op, registry
+from pullback.errors import AutogradError, InternalError
+
+# `ArrayType`: what a value of a graph is known to be: shape, dtype and how it lies in memory.
+
+_interned: dict[Any, ArrayType] = {}
+_MOST_INTERNED = 8192
+
+
+class ArrayType:
+    """Shape, dtype and strides in bytes. `strides` is None for row-major order, which most values have."""
+
+    __slots__ = ("_hash", "dtype", "shape", "strides")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    strides: tuple[int, ...] | None
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None = None
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.strides = strides
+        self._hash = hash((shape, dtype, strides))  # types are parts of the keys of most tables
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements together."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def spec(self) -> Spec:
+        """Shape and dtype alone, as shape rules take them."""
+        return spec_for(self.shape, self.dtype)
+
+    @property
+    def byte_strides(self) -> tuple[int, ...]:
+        """The strides, also where they are those of row-major order."""
+        return row_major(self.shape, self.dtype.itemsize) if self.strides is None else self.strides
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, ArrayType)
+            and self.shape == other.shape
+            and self.dtype == other.dtype
+            and self.strides == other.strides
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        return ArrayType, (self.shape, self.dtype, self.strides)  # a hash is that of one process
+
+    def __repr__(self) -> str:
+        return f"ArrayType({self.shape}, {self.dtype}, {self.strides})"
+
+
+def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides of a row-major array."""
+    strides = []
+    step = itemsize
+    for length in reversed(shape):
+        strides.append(step)
+        step *= max(length, 1)
+    return tuple(reversed(strides))
+
+
+def array_type(
+    shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None = None
+) -> ArrayType:
+    """The interned type; strides that mean row-major order become None. Axes of length 1 have no stride to speak of."""
+    key = (shape, dtype, strides)
+    found = _interned.get(key)
+    if found is None:
+        if len(_interned) >= _MOST_INTERNED:
+            _interned.clear()
+        kept = strides
+        if strides is not None:
+            plain = row_major(shape, dtype.itemsize)
+            kept = tuple(
+                own if length == 1 else given for own, given, length in zip(plain, strides, shape, strict=True)
+            )
+            if kept == plain or 0 in shape:
+                kept = None
+        found = _interned[key] = ArrayType(shape, usual_dtype(dtype), kept)
+    return found
+
+
+def type_of(array: Any) -> ArrayType:
+    """The type of an array."""
+    return array_type(array.shape, array.dtype, None if array.flags.c_contiguous else array.strides)
+
+
+def empty_like_type(type: ArrayType) -> Any:
+    """An array of this type whose memory nobody ever touches."""
+    if not type.size:
+        return np.empty(type.shape, type.dtype)
+    strides = type.byte_strides
+    lowest = sum((length - 1) * stride for length, stride in zip(type.shape, strides, strict=True) if stride < 0)
+    highest = sum((length - 1) * stride for length, stride in zip(type.shape, strides, strict=True) if stride > 0)
+    memory = np.empty(highest - lowest + type.dtype.itemsize, np.uint8)
+    return np.ndarray(type.shape, type.dtype, memory, -lowest, strides)
+
 
 FORWARD, BACKWARD = "fw", "bw"
 
@@ -131,3 +247,55 @@ class Program:
         """Raise if a value is no input of this graph and made by none of its nodes."""
         if value not in self.inputs and value.node not in self.nodes:
             raise InternalError(f"{value} does not belong to graph {self.name}")
+
+
+# Which values of a graph lie in the same memory: a view in that of its operand, everything else in its own.
+
+def root_of(value: Value) -> Value:
+    """The value whose memory this one lies in: itself, or what it is a view of."""
+    node = value.node
+    while node is not None and node.is_view:
+        value = node.operands[0]
+        node = value.node
+    return value
+
+
+def returned_roots(program: Program) -> set[Value]:
+    """The memory that the caller gets to see: that of all outputs."""
+    return {root_of(value) for value in program.outputs if value is not None}
+
+
+def is_store(node: Node) -> bool:
+    """Is the node a store? Nodes that are sorted by this keep their order, with stores at the end."""
+    return node.target is None and node.op == "store"
+
+
+def stored_inputs(program: Program) -> set[Value]:
+    """The inputs that stores write."""
+    return {node.operands[0] for node in program.nodes if node.op == "store"}
+
+
+# Operators by name: the declared ones, and what other packages know how to find.
+#
+# A graph's text names its operators. Those of a family that is not loaded yet and custom operators are found by
+# functions that their packages append to `finders`, since a graph knows nothing of either.
+
+finders: list[Callable[[str], Op | None]] = []
+"""Asked in order for the operator of a name that is not in the registry."""
+
+
+def find_operator(name: str) -> Op:
+    """The operator of this name."""
+    found = registry.get(name)
+    if found is not None:
+        return found
+    for finder in finders:
+        found = finder(name)
+        if found is not None:
+            return found
+    raise AutogradError(
+        "GRAPH_OPERATOR",
+        f"there is no operator {name!r} here",
+        why="a graph's text names its operators, and does not bring them along",
+        fix="import the module that defines it, then read the text again",
+    )

@@ -6,13 +6,13 @@ Importing this package gives `Tensor` these members; nothing here is called by n
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from pullback.errors import DetachedScalarWarning
+from pullback.errors import DetachedScalarWarning, DetachedWarning
 from pullback.interop import _array_api, _conversion
-from pullback.ops.methods import Later as _Later
+from pullback.operators.methods import Later as _Later
 from pullback.tensors import printing
 from pullback.tensors.tensor import Tensor as _Tensor
 
-__all__ = ["DetachedScalarWarning"]
+__all__ = ["DetachedScalarWarning", "DetachedWarning"]
 
 
 def _bind() -> None:
@@ -20,7 +20,7 @@ def _bind() -> None:
     printing.bind()
     for name, member in (_conversion.MEMBERS | _array_api.MEMBERS).items():
         setattr(_Tensor, name, member)
-    for name, module in {"array_ufunc": "_numpy", "array_function": "_array_function"}.items():
+    for name, module in {"array_ufunc": "_ufuncs", "array_function": "_array_function"}.items():
         setattr(_Tensor, f"__{name}__", _Later(f"__{name}__", _protocol, module, name))
 
 

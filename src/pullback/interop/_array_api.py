@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pullback.ops import functions
-from pullback.ops.casting import check_device
+from pullback.operators import functions
+from pullback.operators.elementwise.casting import check_device
 from pullback.tensors.tensor import Tensor
 
 ARRAY_API_VERSION = "2025.12"

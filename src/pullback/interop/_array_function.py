@@ -8,18 +8,17 @@ no such function, NumPy computes on plain arrays if no derivative is asked for; 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from pullback.autograd._variable import bump_version
 from pullback.declare.composite import composites
-from pullback.interop._conversion import payload_of
-from pullback.interop._emath import EMATH
-from pullback.interop._numpy import (
+from pullback.interop._conversion import is_attached, is_solver, lost_gradient, payload_of
+from pullback.interop._numpy_forms import FORMS
+from pullback.interop._ufuncs import (
     Function,
     cast,
     prepare_write,
@@ -29,15 +28,69 @@ from pullback.interop._numpy import (
     with_payloads,
     with_tensors,
 )
-from pullback.ops import LATER, functions
-from pullback.ops.public import namespace
+from pullback.operators import LATER, functions
+from pullback.operators.arguments import plain, tensor_from
+from pullback.operators.loading import load_family
+from pullback.operators.public import namespace
+from pullback.tape.history import bump_version
 from pullback.tensors.tensor import Tensor, as_constant
+
+# `np.emath` on tensors: real arguments outside of a function's domain become complex, and then it is applied.
+#
+# Whether they are outside depends on values, so these are for eager code only.
+
+def _complex_where(name: str, x: Any, is_outside: Callable[[Any], Any]) -> Any:
+    """`x`, as complex numbers if it is real and an element is outside of the domain."""
+    x = tensor_from(x)
+    if x.dtype.kind == "c" or not np.any(is_outside(plain(f"np.emath.{name}", x))):
+        return x
+    return functions["astype"](x, np.complex64 if x.dtype.char in "fbhBH" else np.complex128)
+
+
+def _is_negative(values: Any) -> Any:
+    return values < 0
+
+
+def _is_beyond_one(values: Any) -> Any:
+    return np.abs(values) > 1
+
+
+def _extended(name: str, is_outside: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return functions[name](_complex_where(name, x, is_outside))
+
+    function.__name__ = name
+    return function
+
+
+def logn(n: Any, x: Any) -> Any:
+    """The logarithm of `x` to base `n`."""
+    log = EMATH["log"]
+    return log(x) / log(n)
+
+
+def power(x: Any, p: Any) -> Any:
+    """`x ** p`."""
+    p = tensor_from(p)
+    if p.dtype.kind in "iu" and bool((plain("np.emath.power", p) < 0).any()):
+        p = functions["astype"](p, np.float64)
+    return functions["power"](_complex_where("power", x, _is_negative), p)
+
+
+EMATH: dict[str, Callable[..., Any]] = {
+    **{name: _extended(name, _is_negative) for name in ("sqrt", "log", "log2", "log10")},
+    **{name: _extended(name, _is_beyond_one) for name in ("arccos", "arcsin", "arctanh")},
+    "logn": logn,
+    "power": power,
+}
+"""The functions by their names in `np.emath`."""
+
 
 # Names that differ, and parameters that do.
 RENAMED = {"concatenate": "concat", "amax": "max", "amin": "min", "around": "round", "copy": "clone"}
 SYNONYMS = {"a_min": "min", "a_max": "max", "ddof": "correction", "newshape": "shape"}
 # What changes how NumPy computes and not what.
-IGNORED = {"order", "subok", "kind", "casting"}
+IGNORED = {"order", "subok", "kind", "casting", "overwrite_input", "writeable", "device"}
 
 # Answered from shape and dtype, which the values of a batch have as well.
 ABOUT_ITS_FORM = {
@@ -51,9 +104,16 @@ def array_function(
     tensor: Tensor, function: Function, types: Sequence[type], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """What NumPy calls when an argument of one of its functions is a Tensor."""
-    if not all(issubclass(kind, (Tensor, np.ndarray)) for kind in types):
+    # A number of a trace is an argument like any other.
+    if not all(issubclass(kind, (Tensor, np.ndarray)) or hasattr(kind, "as_tensor") for kind in types):
         return NotImplemented
     name = function.__name__
+    if "scipy" in sys.modules and is_solver(sys._getframe(1)):
+        attached = next(filter(is_attached, tensors_in((args, kwargs))), None)
+        if attached is None:  # `np.atleast_1d(jac(x))`: what it hands to compiled code has to be an array
+            return function(*with_payloads(args), **with_payloads(kwargs))
+        if sys._getframe(1).f_code.co_name == "_check_func":  # ... which says something else about a tensor
+            raise lost_gradient(attached, "a NumPy array")
     if name in ABOUT_ITS_FORM:
         return function(*_with_forms(args), **_with_forms(kwargs))
     if name in ABOUT_THE_ARRAY:
@@ -98,29 +158,74 @@ def compute_with_numpy(function: Function, args: tuple[Any, ...], kwargs: dict[s
     sources = [payload_of(tensor) for tensor in tensors_in((args, kwargs))]
     result = function(*with_payloads(args), **with_payloads(kwargs))
     for target in targets:
-        bump_version(target, target._data)
+        bump_version(target)
     return out if targets else with_tensors(result, sources)
 
 
 def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The Pullback function of this name on these arguments; NotImplemented if there is none that takes them."""
     name = function.__name__
+    form = FORMS.get(name)
+    if form is not None and is_toplevel(function):
+        given, rest = given_arguments(function, args, kwargs)
+        out = given.pop("out", None)
+        result = form(*rest, **given)
+        return result if out is None else store(full_name(function), result, out, (args, kwargs))
     twin = twin_of(function)
     if twin is None:
         return NotImplemented
     if name == "where" and len(args) == 1:
         return functions["nonzero"](*args)
-    leading, _, names, _ = accepted_by(twin, name)
-    if len(args) <= leading and kwargs.keys() <= names:
+    leading, _, names, has_star, _ = accepted_by(twin, name)
+    if len(args) <= leading and not has_star and kwargs.keys() <= names:
         return twin(*args, **kwargs)  # the common call, such as np.sum(x, axis=0), needs no translation
     given, rest = given_arguments(function, args, kwargs)
     out = given.pop("out", None)
-    arguments = place_arguments(twin, function, given)
+    arguments = place_arguments(twin, function, given, rest)
     if arguments is None:
         return NotImplemented
     positional, named = arguments
-    result = twin(*positional, *rest, **named)
+    result = twin(*positional, **named)
     return result if out is None else store(full_name(function), result, out, (args, kwargs))
+
+
+def direct_twin(function: Function) -> tuple[Function, int, int, frozenset[str]] | None:
+    """The Pullback function that takes calls of a NumPy function as they are, and which: with how many positional
+    arguments, at least and at most, and with arguments of which names. None if there is none.
+
+    It is for those who know that nobody else has to be asked; it may say NotImplemented to others.
+    """
+    name = function.__name__
+    if name in ABOUT_ITS_FORM or name in ABOUT_THE_ARRAY or name in MUTATIONS:
+        return None
+    theirs = parameters_of(function)
+    places = [each.name for each in theirs.values() if each.kind in _PLACED and each.name != "out"]
+    if name in FORMS and is_toplevel(function):
+        if len(places) != len(theirs) - ("out" in theirs):
+            return None
+        return _in_form(FORMS[name], theirs), 1, len(places), frozenset(places)
+    twin = twin_of(function)
+    if twin is None:
+        return None
+    count, ours, names, has_star, _ = accepted_by(twin, name)
+    if has_star:
+        return None
+    for here, there in list(zip(ours, places, strict=False))[count:]:
+        if here != SYNONYMS.get(there, there) and here in theirs:
+            break
+        count += 1
+    return twin, 3 if name == "where" else 1, count, names
+
+
+def _in_form(form: Function, parameters: Mapping[str, inspect.Parameter]) -> Function:
+    """A function of `FORMS` as one of positional arguments."""
+    places = [(each.name, each.default) for each in parameters.values() if each.name != "out"]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {name: value for (name, default), value in zip(places, args, strict=False) if value is not default}
+        return form(**given, **kwargs)
+
+    return call
 
 
 @lru_cache(maxsize=1024)
@@ -134,7 +239,7 @@ def twin_of(function: Function) -> Function | None:
         return EMATH.get(name)
     if family not in LATER:
         return None
-    import_module(f"pullback.ops.{family}")  # families are loaded when they are first used
+    load_family(family)
     return namespace(family).get(name)
 
 
@@ -168,21 +273,30 @@ def parameters_of(function: Function) -> Mapping[str, inspect.Parameter]:
     return signature_of(function).parameters
 
 
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 def place_arguments(
-    twin: Function, function: Function, given: dict[str, Any]
+    twin: Function, function: Function, given: dict[str, Any], rest: tuple[Any, ...]
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """NumPy's arguments as the twin takes them: positional ones and named ones. None if it does not take them all."""
-    leading, places, names, has_star = accepted_by(twin, function.__name__)
-    numpy_names = list(parameters_of(function))
+    """NumPy's arguments as the twin takes them: positional ones and named ones. None if it does not take them all.
+
+    `rest` are those of a starred parameter: they follow the parameters before the star, and what comes after it is
+    named, in NumPy's signature and so in the twin's.
+    """
+    leading, places, names, has_star, takes_any_name = accepted_by(twin, function.__name__)
+    parameters = parameters_of(function)
+    numpy_names = list(parameters)
     positional: list[Any] = []
     named: dict[str, Any] = {}
     dtype = None
     for index, (numpy_name, value) in enumerate(given.items()):
+        parameter = parameters.get(numpy_name)  # None for one of `**kwargs`
         name = numpy_name if numpy_name in names else SYNONYMS.get(numpy_name, numpy_name)
-        is_next = index == len(positional) and not named
+        is_next = index == len(positional) and not named and parameter is not None and parameter.kind in _PLACED
         place = places[index] if index < len(places) else ""
         # The same place under another name, such as `indices_or_sections`.
-        is_same_place = numpy_names.index(numpy_name) == index and (
+        is_same_place = is_next and numpy_names.index(numpy_name) == index and (
             place not in numpy_names if place else has_star
         )
         if is_next and (index < leading or place == name):
@@ -191,30 +305,53 @@ def place_arguments(
             named[name] = value
         elif name == "dtype":
             dtype = value
-        elif is_next and is_same_place:
+        elif is_same_place:
             positional.append(value)
+        elif parameter is None and takes_any_name:
+            named[numpy_name] = value
         elif name not in IGNORED:
             return None
+    if rest and not has_star:
+        return None
+    positional += rest
     if dtype is not None:
-        positional = [cast(x, dtype) if isinstance(x, Tensor) else x for x in positional]
+        casting = given.get("casting", "same_kind" if "casting" in numpy_names else "unsafe")
+        positional = [_cast_all(x, dtype, casting) for x in positional]
     return positional, named
 
 
+def _cast_all(x: Any, dtype: Any, casting: str) -> Any:
+    """An argument in the dtype that the computation is to be done in; of a sequence of arrays, all of them."""
+    if isinstance(x, (list, tuple)) and any(isinstance(part, (Tensor, np.ndarray)) for part in x):
+        return type(x)(cast(part, dtype, casting) if hasattr(part, "dtype") else part for part in x)
+    return cast(x, dtype, casting) if isinstance(x, Tensor) else x
+
+
 @lru_cache(maxsize=1024)
-def accepted_by(twin: Function, name: str) -> tuple[int, tuple[str, ...], frozenset[str], bool]:
-    """How many arrays a public function takes, its positional parameters, all names, and whether it has a star."""
+def accepted_by(twin: Function, name: str) -> tuple[int, tuple[str, ...], frozenset[str], bool, bool]:
+    """How many arrays a public function takes, its positional parameters, all names, and whether it has one star or
+    two."""
     op = getattr(twin, "op", None)
     if op is not None and op.door_rule is None:
-        return len(op.operands), op.operands, frozenset(op.params), False
+        return len(op.operands), op.operands, frozenset(op.params), False, False
     kinds = inspect.Parameter
     parameters = parameters_of(twin).values()
-    places = tuple(p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD))
+    places = tuple(p.name for p in parameters if p.kind in _PLACED)
     names = frozenset(p.name for p in parameters if p.kind in (kinds.KEYWORD_ONLY, kinds.POSITIONAL_OR_KEYWORD))
-    takes_any = any(p.kind is kinds.VAR_POSITIONAL for p in parameters)
+    has_star = any(p.kind is kinds.VAR_POSITIONAL for p in parameters)
+    takes_any_name = any(p.kind is kinds.VAR_KEYWORD for p in parameters)
     if op is not None:
-        return 1, places, names | frozenset(op.params), takes_any
+        return 1, places, names | frozenset(op.params), has_star, takes_any_name
     composite = composites.get(name) or composites.get(RENAMED.get(name, ""))
-    return max(1, min(composite.arrays, len(places)) if composite else 1), places, names, takes_any
+    leading = max(1, min(composite.arrays, len(places)) if composite else 1)
+    return leading, places, names, has_star, takes_any_name
+
+
+# Reductions cast to the dtype of `out=`, whatever it is.
+CASTING = {
+    "np.all", "np.any", "np.amax", "np.amin", "np.ptp",
+    *(f"np.{nan}{name}" for nan in ("", "nan") for name in ("sum", "prod", "max", "min", "mean", "std", "var")),
+}  # fmt: skip
 
 
 def store(name: str, result: Any, out: Any, arguments: Any) -> Any:
@@ -229,9 +366,9 @@ def store(name: str, result: Any, out: Any, arguments: Any) -> Any:
         target = out._data
     if target.shape != value.shape:
         raise ValueError(f"{name}: out= has shape {list(target.shape)}, but the result has {list(value.shape)}")
-    np.copyto(target, value, casting="same_kind")
+    np.copyto(target, value, casting="unsafe" if name in CASTING else "same_kind")
     if isinstance(out, Tensor):
-        bump_version(out, out._data)
+        bump_version(out)
     return out
 
 
@@ -267,8 +404,11 @@ def put(a: Tensor, ind: Any, v: Any, mode: str = "raise") -> None:
 
 def place(arr: Tensor, mask: Any, vals: Any) -> None:
     """Assign the first values to the elements where `mask` is true."""
-    places = np.nonzero(np.asarray(with_payloads(mask)))
-    _assign_cyclically(arr, places, len(places[0]) if places else 0, vals)
+    places = np.flatnonzero(np.asarray(with_payloads(mask)))
+    if arr.ndim:
+        _assign_cyclically(arr, np.unravel_index(places, arr.shape), len(places), vals)
+    elif len(places):
+        arr[...] = as_constant(vals).reshape(-1)[0]
 
 
 def _assign_cyclically(target: Tensor, index: Any, count: int, values: Any) -> None:
@@ -281,8 +421,10 @@ def _assign_cyclically(target: Tensor, index: Any, count: int, values: Any) -> N
 def putmask(a: Tensor, mask: Any, values: Any) -> None:
     """Assign where `mask` is true; values that are too few are repeated along the flattened tensor."""
     values = as_constant(values)
+    if not values.size:
+        return
     if values.shape != a.shape:
-        values = values.reshape(-1)[(np.arange(a.size) % max(values.size, 1)).reshape(a.shape)]
+        values = values.reshape(-1)[(np.arange(a.size) % values.size).reshape(a.shape)]
     copyto(a, values, with_payloads(mask))
 
 

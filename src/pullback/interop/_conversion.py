@@ -2,27 +2,35 @@
 
 A gradient must not be lost without notice. An *attached* tensor (it requires grad and grad mode is on, or it carries a
 tangent) does not become an array: `!NUMPY_ON_GRAD`. One number of it may be taken out on purpose, with `item()`,
-`tolist()`, `int()` or `bool()`; `float()` and `complex()` warn, since they are also what `math.sin(x)` calls. And
-`array[i] = x`, which NumPy turns into `float(x)`, is refused like any other conversion to an array.
+`tolist()`, `int()` or `bool()`; `float()` and `complex()` warn, since they are also what `math.sin(x)` calls, and are
+refused where a library calls them: no user asked for that number. And `array[i] = x`, which NumPy turns into
+`float(x)`, is refused like any other conversion to an array. docs/design/where-gradients-end.md has the whole list.
 """
 
 from __future__ import annotations
 
 import dis
+import functools
 import sys
-import warnings
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from pullback.autograd._levels import live_levels
-from pullback.autograd._variable import requires_grad
+from pullback.autograd import grad
+from pullback.core.frames import warn
 from pullback.core.spec import describe
 from pullback.core.state import current, open_levels
 from pullback.errors import AutogradError, DetachedScalarWarning
+from pullback.operators import functions
 from pullback.payloads.array_members import ArrayMembers
-from pullback.tensors.tensor import Tensor
+from pullback.tape.forward.levels import live_levels
+from pullback.tape.history import requires_grad
+from pullback.tape.modes import enable_grad
+from pullback.tape.tensor_members import here
+from pullback.tape.transform.interception import number_taken
+from pullback.tensors.tensor import Tensor, shared_counter
 
 Array = np.ndarray[Any, Any]
 
@@ -36,12 +44,12 @@ def is_attached(tensor: Tensor) -> bool:
 
 def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
     """The ndarray behind a tensor, whether or not it is attached; refused for values that only exist symbolically."""
-    payload = tensor._data
+    payload = here(tensor)._data
     if isinstance(payload, ArrayMembers):
         return payload.plain_values(into)
     if type(payload) is not np.ndarray:
         raise TypeError(
-            f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} can not become {into}: it stands for "
+            f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} cannot become {into}: it stands for "
             "values that a transform has not computed one by one; use pb functions inside of it"
         )
     return payload
@@ -49,7 +57,7 @@ def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
 
 def detached_payload(tensor: Tensor, into: str = "a NumPy array") -> Array:
     """The ndarray behind a tensor that is not attached."""
-    if is_attached(tensor) and not hasattr(tensor._data, "refused"):
+    if is_attached(tensor) and not hasattr(here(tensor)._data, "refused"):
         raise lost_gradient(tensor, into)
     return payload_of(tensor, into)
 
@@ -59,15 +67,65 @@ def lost_gradient(tensor: Tensor, into: str) -> AutogradError:
     if live_levels((tensor,)):
         return AutogradError(
             "NUMPY_ON_DUAL",
-            f"a tensor {describe(tensor.shape, tensor.dtype)} that carries a tangent can not become {into}",
+            f"a tensor {describe(tensor.shape, tensor.dtype)} that carries a tangent cannot become {into}",
             why="a NumPy array carries no tangent, so the derivative would be lost without notice",
             fix="use x.detach().numpy() if that is intended, or pb functions to keep the tangent",
         )
+    asker = scipy_function(sys._getframe(1))
+    if asker:
+        return _lost_in_scipy(asker)
     return AutogradError(
         "NUMPY_ON_GRAD",
-        f"a tensor {describe(tensor.shape, tensor.dtype)} that requires grad can not become {into}",
+        f"a tensor {describe(tensor.shape, tensor.dtype)} that requires grad cannot become {into}",
         why="a NumPy array carries no gradient, so the derivative would be lost without notice",
-        fix="use x.detach().numpy() if that is intended, or pb functions (pb.stack for a list) to stay in the graph",
+        fix="use pb functions (pb.zeros for what is filled, pb.stack for a list), or run the code as pb.func.adapt(f); "
+            "x.detach().numpy() if no gradient is wanted",
+    )
+
+
+def lost_in_library(tensor: Tensor, caller: FrameType) -> AutogradError:
+    """The error for an attached tensor of which a library is about to take the number: a setting of a function of
+    ours, or what a callback returned to a function of SciPy's."""
+    module, name = caller.f_globals.get("__name__", ""), caller.f_code.co_name
+    if module.startswith("pullback"):
+        frame: FrameType | None = caller
+        # The outermost of the operators; what leads to them from NumPy is none.
+        while frame is not None and frame.f_globals.get("__name__", "").startswith("pullback"):
+            # A function that a module defines, and no wrapper around it.
+            if frame.f_globals["__name__"].startswith("pullback.operators") and frame.f_code.co_name in frame.f_globals:
+                name = frame.f_code.co_name
+            frame = frame.f_back
+        return AutogradError(
+            "NO_DERIVATIVE",
+            f"pb.{name} has no derivative by an argument that requires grad: it is used as a number",
+            why="no derivative would flow through that number",
+            fix="give argument.item() if none is wanted, or write the function with operators",
+        )
+    return _lost_in_scipy(scipy_function(caller) or f"{module.rpartition('._')[0] or module}.{name}")
+
+
+def scipy_function(frame: FrameType | None) -> str:
+    """The function of SciPy's that somebody called and that led here, with its public module; "" if there is none."""
+    found = ""
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        package = module.partition(".")[0]
+        if package == "scipy":
+            if frame.f_code.co_name in frame.f_globals:  # a function that a module defines, and no wrapper around it
+                found = f"{module.partition('._')[0]}.{frame.f_code.co_name}"
+        elif package not in ("pullback", "numpy") or found:
+            break
+        frame = frame.f_back
+    return found
+
+
+def _lost_in_scipy(name: str) -> AutogradError:
+    return AutogradError(
+        "SCIPY_ON_GRAD",
+        f"{name} takes the number out of a tensor that requires grad",
+        why="SciPy computes with plain numbers, so the derivative would be lost without notice",
+        fix=f"use pb.{name}, which has the same signature and says what differentiates by what (pb.scipy.rule), or "
+        "pb.func.adapt around the whole program; detach() what the result does not depend on",
     )
 
 
@@ -77,6 +135,8 @@ def numpy(tensor: Tensor, *, force: bool = False) -> Array:
     Writes through it are not counted; say so with `pb.autograd.graph.increment_version`. With `force=True` a tensor
     that requires grad is detached first, and otherwise refused.
     """
+    payload_of(tensor) if force else detached_payload(tensor)  # refuses what cannot be handed out
+    shared_counter(tensor)
     return _shared(tensor, payload_of(tensor) if force else detached_payload(tensor))
 
 
@@ -89,13 +149,29 @@ def _shared(tensor: Tensor, payload: Array) -> Array:
 
 
 def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:
-    """What `np.asarray(tensor)` calls. Memory is shared unless `dtype` or `copy` ask for a copy."""
-    payload = _shared(tensor, detached_payload(tensor))
+    """What `np.asarray(tensor)` calls. Memory is shared unless `dtype` or `copy` ask for a copy.
+
+    Whole numbers and truth values have no derivative to lose, so `np.int64(x)` and `np.asarray(x, int)` are allowed.
+    """
+    if dtype is None and "scipy.sparse" in sys.modules and sys._getframe(1).f_code.co_name == "_matmul_dispatch":
+        return _opaque(tensor)
+    is_whole = dtype is not None and np.dtype(dtype).kind in "biu" and not _stores_an_item(sys._getframe(1))
+    if not copy:
+        payload_of(tensor) if is_whole else detached_payload(tensor)  # refuses what cannot be handed out
+        shared_counter(tensor)
+    payload = _shared(tensor, payload_of(tensor) if is_whole else detached_payload(tensor))
     if dtype is not None and np.dtype(dtype) != payload.dtype:
         if copy is False:
-            raise ValueError(f"a tensor of dtype {payload.dtype} can not become {np.dtype(dtype)} without a copy")
+            raise ValueError(f"a tensor of dtype {payload.dtype} cannot become {np.dtype(dtype)} without a copy")
         return payload.astype(dtype)
     return payload.copy() if copy else payload
+
+
+def _opaque(tensor: Tensor) -> Array:
+    """What is no array for SciPy's sparse matrices, which then leave a product to `Tensor.__rmatmul__`."""
+    out = np.empty((), object)
+    out[()] = tensor
+    return out
 
 
 def item(tensor: Tensor, *index: Any) -> Any:
@@ -114,7 +190,7 @@ def to_float(tensor: Tensor) -> float:
     value = _only_element(tensor, payload_of(tensor, "a float"), "float()")
     _leave_the_graph(tensor, sys._getframe(1))
     if value.dtype.kind == "c":
-        raise TypeError("a complex tensor can not become a float; take x.real or abs(x)")
+        raise TypeError("a complex tensor cannot become a float; take x.real or abs(x)")
     return float(value)
 
 
@@ -131,12 +207,14 @@ def to_int(tensor: Tensor) -> int:
         raise lost_gradient(tensor, "an element of a NumPy array")
     value = _only_element(tensor, payload_of(tensor, "an int"), "int()")
     if value.dtype.kind == "c":
-        raise TypeError("a complex tensor can not become an int; take x.real or abs(x)")
+        raise TypeError("a complex tensor cannot become an int; take x.real or abs(x)")
     return int(value)
 
 
 def to_bool(tensor: Tensor) -> bool:
     """`bool(tensor)`."""
+    if "scipy" in sys.modules:
+        _refuse_to_decide(sys._getframe(1))
     payload = payload_of(tensor, "a truth value")
     if payload.size != 1:
         raise ValueError(
@@ -173,17 +251,41 @@ def _only_element(tensor: Tensor, payload: Array, what: str) -> Any:
     return payload.reshape(())[()]
 
 
+# Their own code, and what is compiled of it, takes numbers where a user who differentiates gave a tensor.
+_TAKE_NUMBERS = ("pullback", "scipy")
+
+
 def _leave_the_graph(tensor: Tensor, caller: FrameType) -> None:
     if not is_attached(tensor):
         return
     if _stores_an_item(caller):
         raise lost_gradient(tensor, "an element of a NumPy array")
-    warnings.warn(
+    if caller.f_globals.get("__name__", "").partition(".")[0] in _TAKE_NUMBERS:
+        raise lost_in_library(tensor, caller)
+    number_taken()
+    warn(
         "a number was taken out of a tensor that requires grad or carries a tangent, and no derivative flows through "
         "it; write x.item() if that is intended, or use pb functions (pb.sin(x), not math.sin(x))",
         DetachedScalarWarning,
-        stacklevel=3,
     )
+
+
+def _refuse_to_decide(caller: FrameType) -> None:
+    """Raise if a solver of SciPy's decides by the values of an attached tensor: when it stops, or which way it goes.
+
+    What it returns need not depend on that tensor then, as the end of a golden section does not.
+    """
+    if not is_solver(caller):
+        return
+    for value in caller.f_locals.values():
+        if isinstance(value, Tensor) and is_attached(value) and caller.f_code.co_name != "fixed_quad":
+            raise lost_in_library(value, caller)
+
+
+def is_solver(caller: FrameType) -> bool:
+    """Is this code of SciPy's solvers and integrators?"""
+    name: str = caller.f_globals.get("__name__", "")
+    return name.startswith(("scipy.optimize", "scipy.integrate"))
 
 
 def _stores_an_item(caller: FrameType) -> bool:
@@ -206,3 +308,35 @@ MEMBERS: dict[str, Any] = {
     # For legacy ndarray subclasses; others are led here by __array_ufunc__.
     "__array_priority__": 1000,
 }
+
+
+# For SciPy's optimizers, which want a number and an array of derivatives.
+
+def scipy_value_and_grad(
+    function: Callable[..., Any],
+) -> Callable[..., tuple[float, np.ndarray[Any, np.dtype[np.float64]]]]:
+    """A loss as `scipy.optimize.minimize(..., jac=True)` wants it: of an array, giving a float and the gradient.
+
+        scipy.optimize.minimize(pb.scipy_value_and_grad(loss), x0, jac=True)
+
+    `loss` gets a Tensor of float64 with the shape of the array, and returns one real number. Other arguments are passed
+    on. Where the result does not depend on `x` the gradient is 0.
+    """
+
+    @functools.wraps(function)
+    def value_and_grad(x: Any, /, *args: Any, **kwargs: Any) -> tuple[float, np.ndarray[Any, np.dtype[np.float64]]]:
+        # A copy, because optimizers write the next point into the same array.
+        with enable_grad():
+            point = functions["tensor"](np.array(x, np.float64), requires_grad=True)
+            value = function(point, *args, **kwargs)
+            if not isinstance(value, Tensor) or not value.requires_grad:
+                return float(value), np.zeros(point.shape)
+            if value.size != 1 or value.dtype.kind == "c":
+                raise ValueError(
+                    f"scipy_value_and_grad: the function must return one real number, got {value.dtype} of shape "
+                    f"{list(value.shape)}"
+                )
+            (gradient,) = grad(value.reshape(()), point, allow_unused=True)
+        return float(value.detach()), np.zeros(point.shape) if gradient is None else gradient.detach().numpy()
+
+    return value_and_grad

@@ -5,10 +5,21 @@
 them derivatives, of which one is enough. `opcheck` checks them, and `pb.ops` finds them by name.
 """
 
-from pullback.library._callbacks import io_callback, pure_callback
 from pullback.library._check import opcheck
-from pullback.library._custom_op import custom_op, define, primitive
-from pullback.library._definition import CustomOpDef
+from pullback.library._define import (
+    custom_op,
+    define,
+    impl_backward,
+    impl_save_for_backward,
+    primitive,
+    register_autograd,
+    register_effect,
+    register_fake,
+    register_jvp,
+    register_kernel,
+    register_vmap,
+)
+from pullback.library._effects import io_callback, pure_callback
 from pullback.library._errors import (
     AliasError,
     BindError,
@@ -19,19 +30,10 @@ from pullback.library._errors import (
     SchemaError,
 )
 from pullback.library._fake import ShapeDtype, get_ctx
-from pullback.library._register import (
-    impl_backward,
-    impl_save_for_backward,
-    register_autograd,
-    register_effect,
-    register_fake,
-    register_jvp,
-    register_kernel,
-    register_vmap,
-)
+from pullback.library._operator import CustomOpDef
+from pullback.library._operator import teach_graphs as _teach_graphs
 from pullback.library._schema import Number, device
-from pullback.library._schema_infer import infer_schema
-from pullback.library._texts import teach_graphs as _teach_graphs
+from pullback.library._schema.infer import infer_schema
 
 __all__ = [
     "AliasError",

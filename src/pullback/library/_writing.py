@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.autograd._captures import check_capture
-from pullback.autograd._levels import live_levels
-from pullback.autograd._node import ErrorNode
-from pullback.autograd._tokens import deps_behind
-from pullback.autograd._variable import (
+from pullback.core.spec import describe
+from pullback.core.state import Modes, open_levels
+from pullback.eager.inplace import check_writable
+from pullback.eager.record import new_tensor
+from pullback.errors import AutogradError
+from pullback.library._call import Call
+from pullback.payloads.evaluate import evaluate
+from pullback.tape.forward.levels import live_levels
+from pullback.tape.history import (
     bump_version,
     check_tracked_write,
     edge_of,
@@ -21,14 +25,11 @@ from pullback.autograd._variable import (
     rebase_history,
     requires_grad,
 )
-from pullback.core.spec import describe
-from pullback.core.state import Modes, next_stamp, open_levels
-from pullback.eager.inplace import check_writable
-from pullback.eager.record import new_tensor
-from pullback.errors import AutogradError
-from pullback.library._call import Call
-from pullback.payloads.evaluate import evaluate
-from pullback.tensors.tensor import Tensor
+from pullback.tape.node import ErrorNode
+from pullback.tape.transform.body import check_capture
+from pullback.tape.transform.tokens import deps_behind
+from pullback.tensors.overwrites import make_way
+from pullback.tensors.tensor import Tensor, shared_counter
 from pullback.tensors.views import view_of
 
 
@@ -57,8 +58,9 @@ def run_mutating(call: Call, operands: list[Tensor], modes: Modes) -> Any:
             check_capture(target, tuple(x for x in operands if x is not target), modes)
         if True in needs:
             _check_not_a_leaf(definition, target)
-        if modes.mutation_guard is not None:
-            modes.mutation_guard.before_write(target)
+    for target in targets:
+        make_way(target, name=definition.qualname)
+        shared_counter(target)  # the kernel is given the memory
     # Taken before the write: afterwards a view would be rebuilt from what its base was, and count as up to date.
     edges = [edge_of(x) if needed else (None, 0) for x, needed in zip(operands, needs, strict=True)]
     call.written = {position: operands[position] for position in positions}
@@ -67,7 +69,7 @@ def run_mutating(call: Call, operands: list[Tensor], modes: Modes) -> Any:
     finally:
         call.written = None
         for target in () if is_hidden else targets:
-            bump_version(target, target._data)
+            bump_version(target)
     if True in needs:
         for target in targets:
             if target._spec.is_differentiable:
@@ -102,11 +104,7 @@ def _rebase(
     definition: Any, target: Tensor, operands: list[Tensor], needs: tuple[bool, ...], edges: list[Any]
 ) -> None:
     """Give what was written a history that raises when it is differentiated."""
-    node = ErrorNode()
-    node.next = tuple(edge[0] for edge in edges)
-    node.next_nr = tuple(edge[1] for edge in edges)
-    node.spec, node.rare, node.seq = target._spec, None, next_stamp()
-    node.error = AutogradError(
+    error = AutogradError(
         "NO_FORMULA",
         f"a value was written by {definition.qualname}, for which there is no autograd formula",
         where=f"schema {definition.qualname}{definition.schema}",
@@ -114,4 +112,4 @@ def _rebase(
         fix="write an operator that returns its result, and give it a formula with register_autograd",
     )
     position = next((index for index, x in enumerate(operands) if x is target), 0)
-    rebase_history(target, node, position, deps_behind(operands, needs))
+    rebase_history(target, ErrorNode.behind(target._spec, edges, error), position, deps_behind(operands, needs))

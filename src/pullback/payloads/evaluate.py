@@ -2,7 +2,7 @@
 
 Plain arrays go to the NumPy kernel. A payload of another kind (batched, traced) says how it is evaluated with a
 class method `evaluate_op(op, operands, params)`, found here by type, so that new payloads need no change upstairs.
-A payload that is made of payloads, such as `payloads/lifted.py`, has a `lift`, and the newest lift goes first.
+A payload that is made of payloads, such as `payloads/lifted/__init__.py`, has a `lift`, and the newest lift goes first.
 """
 
 from __future__ import annotations
@@ -42,3 +42,8 @@ def _newest_lift(operands: tuple[Any, ...] | list[Any]) -> Any:
         if lift is not None and (newest is None or lift.stamp > newest.lift.stamp):
             newest = value
     return newest
+
+
+def is_traced(payload: Any) -> bool:
+    """Is this an array of a trace? Its class, which few programs need, is not loaded for the question."""
+    return getattr(type(payload), "is_traced", False)

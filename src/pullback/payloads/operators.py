@@ -104,7 +104,7 @@ def _reflected(name: str) -> Callable[..., Any]:
 
 
 def _operand(x: Any) -> Any:
-    """What stands on the other side of an operator, None if it can not."""
+    """What stands on the other side of an operator, None if it cannot."""
     if isinstance(x, (list, tuple)):
         return np.asarray(x)
     return x if isinstance(x, (int, float, complex)) or hasattr(x, "dtype") else None

@@ -1,4 +1,4 @@
-"""What can not be done with a value of which a transform computes many at once: the errors of data dependence."""
+"""What cannot be done with a value of which a transform computes many at once: the errors of data dependence."""
 
 from __future__ import annotations
 

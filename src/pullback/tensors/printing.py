@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.state import current
 from pullback.errors import AutogradError
-from pullback.payloads.batched_array import plain_array
+from pullback.payloads.batched.array import plain_array
 from pullback.tensors.tensor import Tensor
 
 _OPENING = "tensor("
@@ -21,6 +22,9 @@ _TOLD_BY_THE_NUMBERS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bo
 def to_text(tensor: Tensor) -> str:
     """The tensor as `repr` and `str` show it."""
     payload = plain_array(tensor._data)
+    trace = current().trace
+    if trace is not None and (payload is None or trace.lifts):
+        trace.looked_for = "the text of a tensor"
     if payload is None:
         return f"{_OPENING}{', '.join([repr(tensor._data), *_history(tensor)])})"
     extras = [*_kind(tensor), *_history(tensor)]

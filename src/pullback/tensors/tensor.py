@@ -10,7 +10,9 @@ Methods are bound by `autograd` (differentiation) and `ops` (arithmetic); see th
 
 from __future__ import annotations
 
+import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,9 @@ import numpy as np
 from pullback.core.pytree import add_leaf_type
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
-from pullback.tensors.versions import VersionCounter, dated_counter, new_counter
+from pullback.payloads.batched import BatchedArray
+from pullback.payloads.wrappers import filled, is_wrapper
+from pullback.tensors.versions import VersionCounter, dated_counter, join_group, new_counter
 
 ndarray = np.ndarray
 
@@ -58,7 +62,8 @@ class Meta:
 
 
 class Extra:
-    """What makes operations treat a tensor with care: fast paths require that there is none."""
+    """What makes operations treat a tensor with care: fast paths require that there is none, or a light view's
+    (`ViewInfo`)."""
 
     __slots__ = ("deps", "forward", "inference", "output_nr", "readonly", "view")
 
@@ -79,8 +84,13 @@ class Extra:
 
 UNSET: Any = object()
 
+if TYPE_CHECKING:  # the methods that `tape`, `operators` and `interop` bind from their tables: a stub, by `make stubs`
+    from pullback.tensors.members import Members as _Members
+else:
+    _Members = object
 
-class Tensor:
+
+class Tensor(_Members):
     """An n-dimensional array that can be differentiated. Make one with `pb.tensor` or `pb.asarray`."""
 
     __slots__ = ("__dict__", "__weakref__", "_counter", "_data", "_extra", "_meta", "_node", "_spec")
@@ -93,28 +103,6 @@ class Tensor:
     _extra: Extra | None
     _meta: Meta | None
 
-    if TYPE_CHECKING:
-        # Bound by `autograd` and `ops` from their tables.
-        def __getattr__(self, name: str) -> Any: ...
-        def __getitem__(self, index: Any) -> Tensor: ...
-        def __setitem__(self, index: Any, value: Any) -> None: ...
-        def __iter__(self) -> Any: ...
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __matmul__(self, other: Any) -> Tensor: ...
-        def __pow__(self, other: Any) -> Tensor: ...
-        def __neg__(self) -> Tensor: ...
-        def __lt__(self, other: Any) -> Tensor: ...
-        def __le__(self, other: Any) -> Tensor: ...
-        def __gt__(self, other: Any) -> Tensor: ...
-        def __ge__(self, other: Any) -> Tensor: ...
-
     @property
     def _nr(self) -> int:
         """Which output of its node the tensor is. A tensor without `Extra` is output 0, so fast paths never ask."""
@@ -122,7 +110,7 @@ class Tensor:
 
     @_nr.setter
     def _nr(self, number: int) -> None:
-        if number or self._extra is not None:
+        if number or (self._extra is not None and self._extra.output_nr):
             extra_of(self).output_nr = number
 
     @property
@@ -199,16 +187,19 @@ def as_constant(value: Any) -> Tensor:
     """`value` as a Tensor without history; an ndarray's memory is shared."""
     if isinstance(value, Tensor):
         return value
-    return wrap(value if type(value) is ndarray else np.asarray(value))
+    if type(value) is ndarray:
+        return wrap(value)
+    as_tensor = getattr(type(value), "as_tensor", None)  # of a number in a trace
+    return wrap(np.asarray(value)) if as_tensor is None else as_tensor(value)
 
 
 def alias(tensor: Tensor) -> Tensor:
     """A new constant Tensor on the same payload with the same version counter."""
     twin = Tensor()
+    twin._counter = shared_counter(tensor)
     twin._data = tensor._data
     twin._spec = tensor._spec
     twin._node = None
-    twin._counter = shared_counter(tensor)
     twin._extra = None if type(tensor._data) is ndarray else Extra()
     twin._meta = None
     if tensor._extra is not None and tensor._extra.inference:
@@ -218,7 +209,70 @@ def alias(tensor: Tensor) -> Tensor:
 
 
 def shared_counter(tensor: Tensor) -> VersionCounter | None:
-    """The tensor's version counter, made now if it had none; None for inference tensors, which are not counted."""
+    """The tensor's version counter, for somebody else who gets the memory: from now on it is shared.
+
+    None for inference tensors, which are not counted. To be called before the memory is handed on: whatever refers to
+    the payload already counts as a graph that keeps it.
+    """
+    counter = tensor._counter
+    if counter is not None and counter.shared:
+        return counter
+    counter = own_counter(tensor)
+    if counter is not None:
+        with _counter_lock:
+            if not counter.shared:
+                _share(counter, tensor)
+    return counter
+
+
+def _share(counter: VersionCounter, tensor: Tensor) -> None:
+    held = sys.getrefcount(tensor._data) > ALONE or _owner_is_held(tensor)
+    if counter.epoch is not None:
+        counter.begin_epochs([tensor._data] if held else [])
+    else:
+        counter.begin_epochs([])
+        counter.early = tensor._data if held else None
+    note_leaf(counter, tensor)
+    counter.shared = True
+
+
+def _owner_is_held(tensor: Tensor) -> bool:
+    owner = getattr(tensor._data, "base", None)
+    return owner is not None and sys.getrefcount(owner) > ALONE_OWNER
+
+
+def from_outside(tensor: Tensor) -> Tensor:
+    """Say that the memory of a new tensor came from outside, where others may have it."""
+    counter = own_counter(tensor)
+    if counter is not None and not counter.shared:
+        note_leaf(counter.made_shared(), tensor)
+        join_group(counter, _owner_of(tensor._data))
+    return tensor
+
+
+def _owner_of(memory: Any) -> Any:
+    """What the memory of an array belongs to in the end."""
+    while True:
+        # Other objects are not asked for their `base`: that of an array of Cython's leads back to itself.
+        below: Any = memory.base if isinstance(memory, np.ndarray) else None
+        if isinstance(memory, memoryview):
+            below = memory.obj
+        if below is None:
+            return memory
+        memory = below
+
+
+def note_leaf(counter: VersionCounter | None, tensor: Tensor) -> None:
+    """Tell the counter if the tensor is a leaf, whose memory is not preserved by default."""
+    if counter is not None and type(tensor._node) is Leaf:
+        leaves = [] if counter.leaves is None else [each for each in counter.leaves if each() is not None]
+        if all(each() is not tensor for each in leaves):
+            leaves.append(weakref.ref(tensor))
+        counter.leaves = leaves
+
+
+def own_counter(tensor: Tensor) -> VersionCounter | None:
+    """The tensor's version counter, made now if it had none, for the tensor itself; None for inference tensors."""
     counter = tensor._counter
     if counter is None and not (tensor._extra is not None and tensor._extra.inference):
         # setdefault-like under the GIL: two threads may race here, and one counter must win.
@@ -260,7 +314,7 @@ def extra_of(tensor: Tensor) -> Extra:
     extra = tensor._extra
     if type(extra) is not Extra:
         if extra is not None:
-            shared_counter(tensor)  # from now on it alone knows when the memory was made
+            own_counter(tensor)  # from now on it alone knows when the memory was made
         extra = tensor._extra = Extra() if extra is None else extra.general()
     return extra
 
@@ -268,3 +322,46 @@ def extra_of(tensor: Tensor) -> Extra:
 def is_inference(tensor: Tensor) -> bool:
     """True if the tensor was made in inference mode."""
     return tensor._extra is not None and tensor._extra.inference
+
+
+def _references_to_a_payload() -> tuple[int, int]:
+    """The reference counts of a payload that only its tensor has, and of what owns its memory."""
+    tensor = Tensor()
+    tensor._data = np.empty(2)[1:]
+    owner = tensor._data.base
+    return sys.getrefcount(tensor._data), sys.getrefcount(owner)
+
+
+ALONE, ALONE_OWNER = _references_to_a_payload()
+
+
+# Constants that the machinery itself makes, with the rights of a tensor made where it is called.
+
+def made_here(payload: Any) -> Tensor:
+    """A constant on `payload`. Inside a transform it may be written, and inside vmap widened, like the body's own."""
+    tensor = wrap(payload)
+    modes = current()
+    if modes.transforms:
+        tensor._counter = dated_counter()
+    is_plain = type(payload) is np.ndarray or modes.trace is not None
+    if modes.vmaps and is_plain and type(tensor._data) is not BatchedArray:
+        tensor._data = BatchedArray(tensor._data, ())
+        extra_of(tensor)
+    return tensor
+
+
+def gradient_like(value: Tensor, number: int) -> Tensor:
+    """A gradient of `value` that nobody has given: 0 or 1 everywhere, on the same kind of payload."""
+    return _filled_like(value, number, True)
+
+
+def zero_tangent(value: Tensor) -> Tensor:
+    """A tangent of `value` that is 0, on the same kind of payload."""
+    return _filled_like(value, 0, False)
+
+
+def _filled_like(value: Tensor, number: int, is_gradient: bool) -> Tensor:
+    payload = value._data
+    if type(payload) is not np.ndarray and is_wrapper(payload):
+        return made_here(filled(payload, number, is_gradient))
+    return made_here((np.ones if number else np.zeros)(value.shape, value.dtype))

@@ -1,76 +1,89 @@
-"""Version counters: how often the memory behind a tensor was written, and where.
+"""Version counters: how often the memory behind a tensor was written.
 
-A counter is shared by everything that aliases the same memory. It is made when the first alias, write or saved
-output appears; a tensor without one has version 0. Besides the count it keeps the regions written, so that a value
-saved for backward is only lost when a later write really touched it: `h[i + 1] = f(h[i])` is fine.
-
-Contiguous writes are painted on a line of byte addresses, one piece per stretch with its last version, so a query
-costs a bisection however many rows were written. Strided writes are kept as arrays and compared exactly.
+A counter is shared by everything that aliases the same memory. It is made when the first alias or write appears; a
+tensor without one has version 0. Memory is private until `shared` says otherwise: one tensor uses it, and nobody else
+was given it. What graphs keep of shared memory is found through epochs: see `tensors/overwrites.py`.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
-from bisect import bisect_left, bisect_right
+import weakref
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from pullback.core.state import next_stamp
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 # How hard the exact overlap test of two strided regions may work before it is answered "they overlap".
 _MOST_WORK = 10_000
-# Strided writes beyond this number are merged by region, so that a loop that rewrites its columns stays small.
-_MOST_STRIDED = 4096
 
 
 class VersionCounter:
     """The version of one piece of memory, shared by all tensors on it. Make one with `new_counter`."""
 
-    # No constructor: operations that save their result make one each, so it is kept bare.
-    __slots__ = ("__weakref__", "value", "writes")
+    # No constructor: inside transforms every operation makes one, so it is kept bare. Make one with `new_counter`.
+    __slots__ = ("__weakref__", "early", "epoch", "group", "index", "leaves", "shared", "unsorted",
+                 "value")  # fmt: skip
 
     value: int
-    writes: WrittenRegions | None
+    shared: bool  # somebody else has the memory, or had it: another tensor, NumPy, a caller
+    epoch: Epoch | None  # the present version; None of private memory whose saved values were never written over
+    index: Any  # what living graphs keep of older versions, by address; None if there is nothing
+    unsorted: Any  # what of that is still to be put there: logs of epochs, each with a weak reference to its epoch
+    early: Any  # the payload that was kept by a graph when the memory became shared, until it is written over
+    group: Group | None  # of memory that came from outside, where other tensors may have been put on it too
+    leaves: list[Any] | None  # weak references to the leaves on shared memory
     born = 0  # when the memory was made; known only of memory made inside a function transform
 
-    def bump(self, written: Any = None) -> None:
-        """Count one write to the region `written`; None means all of the memory."""
+    def bump(self) -> None:
+        """Count one write."""
         with _lock:
             self.value += 1
-            if self.writes is None:
-                self.writes = WrittenRegions()
-            self.writes.add(written, self.value)
+            epoch = self.epoch
+            if epoch is not None:
+                if sys.getrefcount(epoch) > UNHELD:
+                    self.end_epoch()
+                else:
+                    epoch.version = self.value
+                    if epoch.log:
+                        epoch.log.clear()
 
-    def has_written(self, region: Any, since: int) -> bool:
-        """True if a write after version `since` may have changed `region`."""
-        if self.value == since or self.writes is None:
-            return self.value != since
-        with _lock:
-            return self.writes.overlap(region, since)
+    def end_epoch(self) -> None:
+        """What is kept from now on is of another version than what was kept until now."""
+        epoch: Any = self.epoch
+        if epoch.log:  # no write: what was kept is as it was, and may still be written over
+            known = [each for each in self.unsorted or () if each[1]() is not None]
+            self.unsorted = [*known, (epoch.log, weakref.ref(epoch))]
+        self.epoch = epoch.next = new_epoch(self.value, None if epoch.log is None else [], epoch.counter)
 
-    def moved(self) -> None:
-        """The memory was replaced by other memory: where it was written before can not be told any more."""
-        with _lock:
-            if self.writes is not None:
-                self.writes = WrittenRegions()
-                self.writes.add(None, self.value)
+    def begin_epochs(self, log: list[Any] | None) -> None:
+        """From now on say which version a graph keeps. `log` is for the payloads kept, if the memory is shared."""
+        if self.epoch is None:
+            self.epoch = new_epoch(self.value, log, weakref.ref(self))
+        elif self.epoch.log is None:
+            self.epoch.log = log
+
+    def made_shared(self) -> VersionCounter:
+        """The counter of memory that others have, and of which no graph keeps anything yet."""
+        self.begin_epochs([])
+        self.shared = True
+        return self
 
     def rewind(self, version: int) -> None:
-        """Go back to an earlier version: the writes since then count as if they had been made before it."""
+        """Go back to an earlier version: the writes since then count as none."""
         with _lock:
             self.value = version
-            if self.writes is not None:
-                self.writes.rewind(version)
 
 
 def new_counter() -> VersionCounter:
     """A counter at version 0."""
     counter = VersionCounter()
     counter.value = 0
-    counter.writes = None
+    counter.shared = False
+    counter.epoch = counter.index = counter.unsorted = counter.early = counter.leaves = counter.group = None
     return counter
 
 
@@ -84,83 +97,93 @@ def dated_counter(born: int | None = None) -> DatedCounter:
     """A counter at version 0 that remembers when its memory was made: now, unless it is said."""
     counter = DatedCounter()
     counter.value = 0
-    counter.writes = None
+    counter.shared = False
+    counter.epoch = counter.index = counter.unsorted = counter.early = counter.leaves = counter.group = None
     counter.born = next_stamp() if born is None else born
     return counter
 
 
-class WrittenRegions:
-    """Where one piece of memory was written, and in which version last."""
+class Group:
+    """The counters of tensors that were put, one by one, on the memory of one array from outside. Each counts its own
+    writes, but what graphs keep of the memory is threatened by all of them."""
 
-    __slots__ = ("_ends", "_limit", "_starts", "_strided", "_versions", "_whole")
+    __slots__ = ("__weakref__", "counters")
 
     def __init__(self) -> None:
-        self._whole = 0  # last version that wrote an unknown or complete region
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._versions: list[int] = []
-        self._strided: list[tuple[int, Any]] = []
-        self._limit = _MOST_STRIDED
+        self.counters: weakref.WeakSet[VersionCounter] = weakref.WeakSet()
 
-    def add(self, written: Any, version: int) -> None:
-        """Remember a write."""
-        if type(written) is not np.ndarray:
-            self._whole = version
-        elif written.size == 0:
-            pass
-        elif written.flags.c_contiguous or written.flags.f_contiguous:
-            low = written.__array_interface__["data"][0]  # `byte_bounds` in a third of its time
-            self._paint(low, low + written.nbytes, version)
-        else:
-            self._strided.append((version, written))
-            if len(self._strided) > self._limit:
-                self._merge_strided()
 
-    def overlap(self, region: Any, since: int) -> bool:
-        """True if something written after version `since` overlaps `region`."""
-        if self._whole > since or type(region) is not np.ndarray:
-            return True
-        if region.size == 0:
-            return False
-        low, high = byte_bounds(region)
-        contiguous = region.flags.c_contiguous or region.flags.f_contiguous
-        for piece in range(bisect_right(self._ends, low), len(self._starts)):
-            if self._starts[piece] >= high:
-                break
-            if self._versions[piece] > since and (
-                contiguous or _touches(region, self._starts[piece], self._ends[piece])
-            ):
-                return True
-        return any(version > since and overlap(region, written) for version, written in reversed(self._strided))
+_groups: weakref.WeakValueDictionary[int, Group] = weakref.WeakValueDictionary()
 
-    def rewind(self, version: int) -> None:
-        """Let no write be later than `version`."""
-        self._whole = min(self._whole, version)
-        self._versions = [min(each, version) for each in self._versions]
-        self._strided = [(min(each, version), written) for each, written in self._strided]
 
-    def _paint(self, low: int, high: int, version: int) -> None:
-        starts, ends, versions = self._starts, self._ends, self._versions
-        first = bisect_right(ends, low)
-        last = bisect_left(starts, high, lo=first)
-        new_starts, new_ends, new_versions = [low], [high], [version]
-        if first < last:
-            if starts[first] < low:
-                new_starts.insert(0, starts[first])
-                new_ends.insert(0, low)
-                new_versions.insert(0, versions[first])
-            if ends[last - 1] > high:
-                new_starts.append(high)
-                new_ends.append(ends[last - 1])
-                new_versions.append(versions[last - 1])
-        starts[first:last], ends[first:last], versions[first:last] = new_starts, new_ends, new_versions
+def join_group(counter: VersionCounter, owner: Any) -> None:
+    """Say that the memory of this counter is that of an array from outside."""
+    with _lock:
+        group = _groups.get(id(owner))
+        if group is None:
+            group = _groups[id(owner)] = Group()
+        group.counters.add(counter)
+        counter.group = group
 
-    def _merge_strided(self) -> None:
-        latest: dict[Any, tuple[int, Any]] = {}
-        for version, written in self._strided:
-            latest[(byte_bounds(written), written.shape, written.strides)] = (version, written)
-        self._strided = sorted(latest.values(), key=lambda entry: entry[0])
-        self._limit = max(_MOST_STRIDED, 2 * len(self._strided))
+
+class Epoch:
+    """One version of one piece of memory, as those know it who keep a value of it for backward.
+
+    The counter refers to the present epoch, a graph to that of the values it keeps, and an epoch that has ended to its
+    successor. So somebody besides the counter refers to the present one exactly if a graph keeps a value of this or of
+    any older version: one reference count answers for all of them.
+    """
+
+    __slots__ = ("__weakref__", "counter", "kept", "limit", "log", "next", "version")
+
+    counter: Any  # weak
+    version: int
+    next: Epoch | None  # None while it is the present one
+    log: list[Any] | None  # the payloads kept in it; None of private memory, where the reference count of one tells
+    limit: int
+    kept: dict[int, Any] | None  # by the identity of a payload that was written over: a copy, or `Lost`
+
+    def hold(self, payload: Any) -> Epoch:
+        """Note that a graph keeps `payload` in this version, and return the epoch, which is to be kept with it."""
+        log = self.log
+        if log is not None:
+            log.append(payload)
+            if len(log) > self.limit:
+                self._sweep(log)
+        return self
+
+    def _sweep(self, log: list[Any]) -> None:
+        """Forget payloads that nobody has any more, and all but one mention of each."""
+        with _lock:
+            single = {id(payload): payload for payload in log}
+            log.clear()
+            while single:
+                payload = single.popitem()[1]
+                if sys.getrefcount(payload) > LOCAL:
+                    log.append(payload)
+            self.limit = max(64, 2 * len(log))
+
+
+def new_epoch(version: int, log: list[Any] | None, counter: Any) -> Epoch:
+    """An epoch that begins now."""
+    epoch = Epoch()
+    epoch.version, epoch.log, epoch.counter = version, log, counter
+    epoch.next = epoch.kept = None
+    epoch.limit = 64
+    return epoch
+
+
+def _references_to_an_epoch() -> int:
+    """The reference count of an epoch to which nobody refers but its counter and a local variable."""
+    holder = new_counter()
+    holder.begin_epochs(None)
+    epoch = holder.epoch
+    return sys.getrefcount(epoch)
+
+
+def _references_to_a_local() -> int:
+    payload = np.empty(0)
+    return sys.getrefcount(payload)
 
 
 def overlap(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
@@ -171,13 +194,27 @@ def overlap(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
         return True
 
 
-def _touches(region: np.ndarray[Any, Any], low: int, high: int) -> bool:
-    """Does the strided `region` have an element inside the byte range?"""
-    return overlap(region, np.asarray(_Interval(low, high)))
+def shows_an_element_twice(array: np.ndarray[Any, Any]) -> bool:
+    """Do two places of an array refer to one element, as in overlapping windows?"""
+    flags = array.flags
+    if flags.c_contiguous or flags.f_contiguous or array.size < 2:
+        return False
+    reach = array.itemsize
+    steps = zip(array.strides, array.shape, strict=True)
+    axes = sorted((abs(stride), length) for stride, length in steps if length > 1)
+    for stride, length in axes:
+        if stride < reach:  # the axes before this one reach into its next step; they may still miss each other
+            break
+        reach += stride * (length - 1)
+    else:
+        return False
+    offsets = np.zeros((), np.intp)
+    for stride, length in axes:
+        offsets = offsets[..., None] + stride * np.arange(length)
+    return np.unique(offsets).size < array.size
 
 
-class _Interval:
-    """A byte range dressed as an array, for NumPy's exact overlap test. Its contents are never read."""
-
-    def __init__(self, low: int, high: int) -> None:
-        self.__array_interface__ = {"version": 3, "shape": (high - low,), "typestr": "|u1", "data": (low, True)}
+# Counts of references. Each is compared with one that was taken in the same way: since Python 3.14 a local variable
+# that is given to a function is not counted once more, while a field is.
+UNHELD = _references_to_an_epoch()
+LOCAL = _references_to_a_local()

@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pullback.core.state import VmapLevel, changed, current
-from pullback.declare.steps import ViewStep
-from pullback.payloads.batched_array import levels_of
-from pullback.tensors.tensor import Tensor
+from pullback.declare.views import ViewStep
+from pullback.payloads.batched.array import BatchedArray, levels_of
+from pullback.tensors.tensor import Extra, Tensor
 
 
 class CreationMeta(enum.Enum):
@@ -34,13 +34,22 @@ class ViewInfo:
     """The view record of a tensor. `attr_version` is the version at which its `grad_fn` was built.
 
     `written` is set when this very view is written, and unset until then: few views are, and all pay for a field.
-    `forward` says at which forward levels it is another tensor's view than otherwise, and whose, by which steps. The
+    `records` says at which forward levels it is another tensor's view than otherwise, and whose, by which steps. The
     alias that `make_dual` returns is nobody's at its level, which is None here: it shares no tangents at that level.
+
+    Of a light view this record is the tensor's `Extra` itself: a view on an array that a primitive has made in grad
+    mode, without tokens, tangents or records. Fast paths take these, once `attr_version` is the present version.
+    Whoever has more to say about the tensor asks `extra_of` for an `Extra` to write it to.
     """
 
-    __slots__ = ("attr_version", "base", "creation_meta", "forward", "steps", "written")
+    __slots__ = ("attr_version", "base", "creation_meta", "records", "steps", "written")
 
     written: tuple[Any, int]
+
+    # As `Extra` has them.
+    born = output_nr = 0
+    inference = readonly = False
+    forward = deps = None
 
     def __init__(
         self, base: Tensor, steps: tuple[ViewStep, ...], creation_meta: CreationMeta, attr_version: int
@@ -49,7 +58,18 @@ class ViewInfo:
         self.steps = steps
         self.creation_meta = creation_meta
         self.attr_version = attr_version
-        self.forward: dict[Any, ForwardRecord | None] | None = None
+        self.records: dict[Any, ForwardRecord | None] | None = None
+
+    @property
+    def view(self) -> ViewInfo:
+        """As `Extra` has it."""
+        return self
+
+    def general(self) -> Extra:
+        """An `Extra` that says the same and can be written."""
+        extra = Extra()
+        extra.view = self
+        return extra
 
     def last_write(self) -> tuple[Any, int]:
         """The history that the last recorded write to this view gave to the base, and the version it made."""
@@ -57,13 +77,13 @@ class ViewInfo:
 
     def forward_record(self, level: Any = None) -> ForwardRecord | None:
         """The tensor whose tangents at `level` this view shares, and the steps from there; None if there is none."""
-        if self.forward is not None and level in self.forward:
-            return self.forward[level]
+        if self.records is not None and level in self.records:
+            return self.records[level]
         return (self.base, self.steps) if self.creation_meta is not CreationMeta.INFERENCE else None
 
     def set_apart(self, level: Any) -> None:
         """Share no tangents at this level."""
-        self.forward = {**(self.forward or {}), level: None}
+        self.records = {**(self.records or {}), level: None}
 
     def replay(self, value: Any) -> Any:
         """The view of `value` that this record takes of its base."""
@@ -76,6 +96,8 @@ def replayed(steps: tuple[ViewStep, ...], value: Tensor) -> Tensor:
     with at_home(value, *(step.params["level"] for step in steps if "level" in step.params)):
         for step in steps:
             value = step(value)
+    if not current().vmaps and type(value._data) is BatchedArray and not value._data.levels:
+        value._data = value._data.data  # nobody will write examples into it any more
     return value
 
 
@@ -110,11 +132,11 @@ def propagated_meta(new: CreationMeta, parent: CreationMeta | None) -> CreationM
 
 def forward_step(source: Tensor, info: ViewInfo | None, *steps: ViewStep) -> dict[Any, ForwardRecord | None] | None:
     """The forward records of a new view of `source`: None unless they differ from the backward one."""
-    if info is None or info.forward is None:
+    if info is None or info.records is None:
         return None
     return {
         level: (source, steps) if record is None else (record[0], (*record[1], *steps))
-        for level, record in info.forward.items()
+        for level, record in info.records.items()
         if level.is_open
     }
 

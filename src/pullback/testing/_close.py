@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.autograd._sparse import SparseGrad
+from pullback.tape.input_metadata import SparseGrad
 from pullback.tensors.tensor import Tensor
 
 __all__ = ["assert_close"]

@@ -12,24 +12,57 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-import optree
+import numpy as np
 
-from pullback.autograd._duals import dual_at
-from pullback.autograd._levels import live_levels, tangent_of
-from pullback.autograd._node import Node
-from pullback.autograd._saved import SavedVariable, version_error
-from pullback.autograd._scope import joined
-from pullback.autograd._tangent_holders import ForwardLevel
-from pullback.autograd._task import current_node
-from pullback.autograd._variable import edge_of, requires_grad
+from pullback.core.pytree import flatten, unflatten
 from pullback.core.spec import Spec
-from pullback.core.state import change, current, open_levels
+from pullback.core.state import change, current, in_force, open_levels, reinstate
 from pullback.errors import CheckpointError
-from pullback.tensors.tensor import Tensor, alias, is_inference, version_of, wrap
-from pullback.utils._random_state import RandomState, drawing_again_from
+from pullback.operators.random.family import default_generator
+from pullback.payloads.batched.array import BatchedArray, levels_of
+from pullback.tape.forward.duals import dual_at
+from pullback.tape.forward.levels import ForwardLevel, live_levels, tangent_of
+from pullback.tape.history import edge_of, requires_grad
+from pullback.tape.node import Node
+from pullback.tape.saved import SavedVariable, version_error
+from pullback.tape.task import current_node
+from pullback.tape.transform.tokens import Levels
+from pullback.tensors.overwrites import Lost, epoch_of, kept_value
+from pullback.tensors.tensor import Tensor, alias, is_inference, wrap
+from pullback.tensors.views import view_of
+
+# The state of the global random generators, kept by a checkpoint so that a second run draws the same numbers.
+
+class RandomState:
+    """What Pullback's default generator and NumPy's legacy global one were about to draw when this was made."""
+
+    __slots__ = ("_numpy", "_pullback")
+
+    def __init__(self) -> None:
+        self._pullback: Any = default_generator.get_state()
+        self._numpy: Any = np.random.get_state(legacy=False)
+
+    def reinstate(self) -> None:
+        """Put both generators back into this state."""
+        default_generator.set_state(self._pullback)
+        np.random.set_state(self._numpy)
+
+
+@contextmanager
+def drawing_again_from(state: RandomState | None) -> Iterator[None]:
+    """Inside, the generators continue from `state`; afterwards from where they were. None leaves them alone."""
+    if state is None:
+        yield
+        return
+    ambient = RandomState()
+    state.reinstate()
+    try:
+        yield
+    finally:
+        ambient.reinstate()
 
 
 class Holder:
@@ -56,6 +89,7 @@ class Frame:
         "holders",
         "interceptors",
         "is_complete",
+        "levels",
         "random_state",
         "specs",
         "transforms",
@@ -86,6 +120,7 @@ class Frame:
         self.vmaps = current().vmaps
         self.holders: list[weakref.ref[Holder]] = []
         self.specs: list[Spec] = []
+        self.levels: list[Levels] = []  # of the vmaps that the values are batches of, also of those inside
         self.is_complete = False  # the forward has returned
         self.interceptors: tuple[Any, ...] = ()  # those that belong to the forward alone, while it runs
 
@@ -94,6 +129,7 @@ class Frame:
         holder = Holder(self, len(self.holders))
         self.holders.append(weakref.ref(holder))
         self.specs.append(tensor._spec)
+        self.levels.append(levels_of(tensor._data))
         return holder
 
 
@@ -122,11 +158,11 @@ class Arguments:
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         call: Any = (args, kwargs)
         self._leaves: list[Any]
-        self._leaves, self._structure = optree.tree_flatten(call, none_is_leaf=True)
+        self._leaves, self._structure = flatten(call)
         self._saved: dict[int, SavedVariable] = {}
         self._tangents: dict[int, SavedTangents] = {}
         for position, leaf in enumerate(self._leaves):
-            # An inference tensor can not be saved, and need not be: only inference mode could write to it.
+            # An inference tensor cannot be saved, and need not be: only inference mode could write to it.
             if isinstance(leaf, Tensor) and not is_inference(leaf):
                 if requires_grad(leaf):
                     edge_of(leaf)  # a view of a base that was written gets its present history before it is saved
@@ -147,7 +183,8 @@ class Arguments:
         for position, saved in self._saved.items():
             tensor = saved.unpack(_OWNER, True)
             leaves[position] = _with_tangents(tensor, self._tangents.get(position, ()), stand_ins)
-        return optree.tree_unflatten(self._structure, leaves)  # type: ignore[return-value]
+        restored: tuple[tuple[Any, ...], dict[str, Any]] = unflatten(self._structure, leaves)
+        return restored
 
 
 SavedTangents = Sequence[tuple[ForwardLevel, SavedVariable, "SavedTangents"]]
@@ -175,25 +212,31 @@ def _with_tangents(tensor: Tensor, tangents: SavedTangents, stand_ins: dict[Forw
 
 
 class Kept:
-    """A recomputed value with the version it had when it was saved."""
+    """A recomputed value with the version it had when it was saved.
 
-    __slots__ = ("_tensor", "_version", "_watched")
+    A vmap inside of the function has a batch dimension of its own in each run. The nodes of the first run know its
+    dimensions, so a value of the second is given theirs, `levels`.
+    """
 
-    def __init__(self, tensor: Tensor) -> None:
-        self._tensor = alias(tensor)
-        self._version = version_of(tensor)
-        guard = current().mutation_guard
-        self._watched = None if guard is None else guard.watch(tensor)
+    __slots__ = ("_data", "_epoch", "_tensor")
+
+    def __init__(self, tensor: Tensor, levels: Levels) -> None:
+        # A constant comes back as it is. What has a history would keep it, and a view its base.
+        is_renamed = levels_of(tensor._data) != levels
+        is_constant = tensor._node is None and view_of(tensor) is None
+        self._tensor = tensor if is_constant and not is_renamed else alias(tensor)
+        if is_renamed:
+            self._tensor._data = BatchedArray(tensor._data.data, levels)
+        self._data = self._tensor._data
+        self._epoch = epoch_of(self._tensor)
 
     def value(self) -> Tensor:
         """The value; an error if the second run has overwritten it, where the plain graph would have raised too."""
         tensor = self._tensor
-        if self._watched is not None and (copy := self._watched.saved_copy()) is not None:
-            return wrap(copy)
-        counter = tensor._counter
-        if counter is not None and counter.has_written(tensor._data, self._version):
-            raise version_error(current_node() or _OWNER, tensor._spec, "", counter.value, self._version)
-        return tensor
+        value = kept_value(self._data, self._epoch)
+        if type(value) is Lost:
+            raise version_error(current_node() or _OWNER, tensor._spec, "", value.present_version(), value.expected)
+        return tensor if value is tensor._data else wrap(value)
 
 
 class Recomputed:
@@ -227,15 +270,18 @@ class _Run:
 
     def pack(self, tensor: Tensor) -> Kept:
         """The pack hook of the second run. What it returns serves a backward pass inside the function."""
-        kept = Kept(tensor)
         index = len(self.specs)
+        levels = levels_of(tensor._data)
+        first = self.frame.levels[index] if index < self.expected else levels
+        if [level.size for level in levels] != [level.size for level in first]:
+            raise _mismatch(f"mapped value {index} over other examples when it was run again", self.frame)
         self.specs.append(tensor._spec)
         holder = self.frame.holders[index]() if index < self.expected else None
         if holder is not None:
-            self.values[holder] = kept
+            self.values[holder] = Kept(tensor, first)
         if self.frame.early_stop and index + 1 >= self.expected:
             raise _Stop(self)
-        return kept
+        return Kept(tensor, levels)
 
     def check(self) -> None:
         """Raise if this run did not save what the first one did."""
@@ -280,13 +326,13 @@ def recompute(frame: Frame) -> Recomputed:
 
 def _run_again(frame: Frame, stand_ins: dict[ForwardLevel, ForwardLevel]) -> Recomputed:
     run = _Run(frame)
-    modes = current()
-    previous = change(
+    modes, settings = current(), in_force()
+    change(
         grad=True,
         inference=False,
         hooks_disabled=None,
         transforms=frame.transforms,
-        vmaps=joined(frame.vmaps, modes.vmaps),
+        vmaps=frame.vmaps,
         saved_hooks=modes.saved_hooks,
         interceptors=tuple(each for each in modes.interceptors if each not in frame.interceptors),
     )
@@ -303,6 +349,6 @@ def _run_again(frame: Frame, stand_ins: dict[ForwardLevel, ForwardLevel]) -> Rec
     finally:
         for transform in frame.transforms:
             transform.token.live -= 1
-        change(**previous)
+        reinstate(settings)
     run.check()
     return Recomputed(run.expected, run.values)

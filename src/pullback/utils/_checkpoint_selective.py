@@ -13,15 +13,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from pullback.autograd._variable import requires_grad
 from pullback.core.spec import describe
 from pullback.core.state import current
 from pullback.declare.op import Op
 from pullback.eager.record import differentiate, new_tensor
 from pullback.errors import CheckpointError
-from pullback.tensors.tensor import Tensor, alias, version_of
+from pullback.payloads.batched.array import BatchedArray
+from pullback.tape.history import requires_grad
+from pullback.tape.transform.interception import Interception, Proceed
+from pullback.tensors.overwrites import Lost, epoch_of, kept_value
+from pullback.tensors.tensor import Tensor, alias
 from pullback.tensors.views import view_of
-from pullback.utils._interception import Interception, Proceed
 
 
 class CheckpointPolicy(enum.Enum):
@@ -52,10 +54,11 @@ def create_selective_checkpoint_contexts(
 ) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """The two contexts of a checkpoint that keeps the results of some operators: for `checkpoint(context_fn=...)`.
 
-    A policy is called as `policy(ctx, op, *operands, **params)`, once for every primitive of the forward; it returns a
-    `CheckpointPolicy`, or True to save and False to recompute. A list names the operators to save, as public functions
-    (`pb.matmul`) or as policies get them. Views and in-place writes are run again whatever the policy says: a view
-    costs nothing, and a write has to happen to the memory of the second run.
+    A policy is called as `policy(ctx, op, *operands, **params)`, once for every primitive of the forward, those of
+    `pb.library` included; it returns a `CheckpointPolicy`, or True to save and False to recompute. A list names the
+    operators to save, as public functions (`pb.matmul`), as custom operators, or as policies get them. Views and
+    in-place writes are run again whatever the policy says: a view costs nothing, and a write has to happen to the
+    memory of the second run.
 
     If a kept result was written since, the second run raises; `allow_cache_entry_mutation=True` uses it as it is. The
     region can be run again once: a second backward pass over it raises.
@@ -80,27 +83,38 @@ def _policy_from(operators: Sequence[Any]) -> Policy:
 
 
 class _Entry:
-    """The result of one call, with the versions its parts had when they were cached."""
+    """The result of one call, with the epochs its parts had when they were cached, and the vmaps it was made in."""
 
-    __slots__ = ("_is_tuple", "_parts", "_versions")
+    __slots__ = ("_epochs", "_is_tuple", "_kept", "_parts", "_vmaps", "counts")
 
-    def __init__(self, out: Any) -> None:
+    def __init__(self, out: Any, call: Any) -> None:
         self._is_tuple = isinstance(out, tuple)
-        self._parts = [alias(part) for part in _parts(out)]
-        self._versions = [version_of(part) for part in self._parts]
+        # Operators of users may return numbers as well, and lists: the call knows how long they are.
+        self._parts = [alias(part) if isinstance(part, Tensor) else part for part in _parts(out)]
+        self._kept = [getattr(part, "_data", part) for part in self._parts]
+        self._epochs = [epoch_of(part) if isinstance(part, Tensor) else None for part in self._parts]
+        self._vmaps = current().vmaps
+        self.counts = getattr(call, "counts", None)
 
     def payload(self, op: Op, allow_mutation: bool) -> Any:
         """What the kernel returned; an error if it was written since."""
-        for part, version in zip(self._parts, self._versions):
-            counter = part._counter
-            if not allow_mutation and counter is not None and counter.has_written(part._data, version):
+        kept = [getattr(part, "_data", part) for part in self._parts]
+        if not allow_mutation:
+            kept = [kept_value(data, epoch) for data, epoch in zip(self._kept, self._epochs)]
+        for part, value in zip(self._parts, kept):
+            if type(value) is Lost:
                 raise CheckpointError(
                     f"the result {describe(part.shape, part.dtype)} of `{op.name}`, kept by a selective checkpoint, "
                     "was written in place since\n"
                     "  why   the second run would continue with another value than the forward did\n"
                     "  fix   write to a copy, recompute this operator, or give allow_cache_entry_mutation=True"
                 )
-        payloads = [part._data for part in self._parts]
+        renamed = dict(zip(self._vmaps, current().vmaps))  # a vmap inside has another batch dimension in every run
+        payloads = [
+            BatchedArray(data.data, tuple([renamed[level] for level in data.levels]))
+            if type(data) is BatchedArray else data
+            for data in kept
+        ]  # fmt: skip
         return tuple(payloads) if self._is_tuple else payloads[0]
 
 
@@ -119,7 +133,7 @@ class _Caching(Interception):
     def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Proceed) -> Any:
         saves = _is_save(self._policy(SelectiveCheckpointContext(), op, *operands, **params))
         out = proceed(op, operands, params)
-        entry = _Entry(out) if saves and _owns_its_memory(out, operands) else None
+        entry = _Entry(out, params.get("call")) if saves and _owns_its_memory(out, operands) else None
         self._cache.setdefault(op, deque()).append(entry)
         return out
 
@@ -160,7 +174,8 @@ def _is_save(decision: CheckpointPolicy | bool) -> bool:
 
 def _owns_its_memory(out: Any, operands: tuple[Any, ...]) -> bool:
     """False for views, and for writes in place, which return the operand they wrote to."""
-    return not any(part is operands[0] or view_of(part) is not None for part in _parts(out))
+    tensors = [part for part in _parts(out) if isinstance(part, Tensor)]
+    return not any((operands and part is operands[0]) or view_of(part) is not None for part in tensors)
 
 
 class _Replaying(Interception):
@@ -198,13 +213,16 @@ class _Replaying(Interception):
         entry = entries.popleft()
         if entry is None:
             return proceed(op, operands, params)
+        if op.family == "custom":
+            params["call"].counts = entry.counts
         return _recorded(op, operands, params, entry.payload(op, self._allow_mutation))
 
 
 def _recorded(op: Op, operands: tuple[Any, ...], params: dict[str, Any], payload: Any) -> Any:
     """The call with this result, recorded as if its kernel had run."""
     modes = current()
-    outputs = [new_tensor(each, modes) for each in (payload if isinstance(payload, tuple) else (payload,))]
+    payloads = payload if isinstance(payload, tuple) else (payload,)
+    outputs = [new_tensor(each, modes) if hasattr(each, "dtype") else each for each in payloads]
     if modes.grad and not modes.inference and op.is_differentiable:
         needs = tuple(isinstance(x, Tensor) and x._spec.is_differentiable and requires_grad(x) for x in operands)
         if True in needs:

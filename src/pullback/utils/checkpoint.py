@@ -8,8 +8,9 @@ on and with the random numbers of the forward, and only as far as its last saved
 what it saves is counted and compared by shape and dtype, and a difference raises `CheckpointError`.
 
 Checkpoints nest. The values of an inner one are managed by it alone; what it was called with counts as saved by the
-outer one. There is one implementation, on saved-tensor hooks; a second design, in which backward starts a pass of its
-own for each checkpoint, would support neither `inputs=` nor double backward, and does not exist here.
+outer one. This is an implementation on saved-tensor hooks. The older design, in which backward starts a pass of its own
+for each checkpoint, supports neither `inputs=` nor double backward; `use_reentrant=True` asks for it, and without
+`use_reentrant` it is never taken.
 """
 
 from __future__ import annotations
@@ -17,20 +18,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
-from pullback.core.state import change, current
+from pullback.core.state import change, current, restore_beside_modes
 from pullback.errors import CheckpointError
-from pullback.utils._checkpoint_frame import Arguments, Frame
+from pullback.utils._checkpoint_frame import Arguments, Frame, RandomState
+from pullback.utils._checkpoint_reentrant import run_reentrant
 from pullback.utils._checkpoint_selective import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
     tagging,
 )
-from pullback.utils._checkpoint_session import GraphExecGroup, restore
-from pullback.utils._checkpoint_trace import OperatorTrace, compare
-from pullback.utils._random_state import RandomState
+from pullback.utils._checkpoint_session import GraphExecGroup, OperatorTrace, compare, restore
 
 __all__ = [
     "CheckpointError",
@@ -41,12 +41,17 @@ __all__ = [
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
     "noop_context_fn",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]
 
+_R = TypeVar("_R")
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
+_debug: ContextVar[bool | None] = ContextVar("pullback_checkpoint_debug", default=None)
+restore_beside_modes(_debug.get, _debug.set)
 _early_stop: ContextVar[bool | None] = ContextVar("pullback_checkpoint_early_stop", default=None)
+restore_beside_modes(_early_stop.get, _early_stop.set)
 
 
 def noop_context_fn() -> Contexts:
@@ -67,8 +72,19 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         _early_stop.reset(token)
 
 
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Inside, checkpoints note their operators or not as said here, whatever their `debug` argument; None leaves it to
+    them. What counts is where the forward runs."""
+    token = _debug.set(None if enabled is None else bool(enabled))
+    try:
+        yield
+    finally:
+        _debug.reset(token)
+
+
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., _R],
     /,
     *args: Any,
     use_reentrant: bool | None = None,
@@ -78,7 +94,7 @@ def checkpoint(
     debug: bool = False,
     early_stop: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> _R:
     """`function(*args, **kwargs)`, recorded without keeping any value that it saves for backward.
 
     A backward pass that needs one of them runs the function again; `args` and `kwargs`, in any structure, are kept for
@@ -87,7 +103,8 @@ def checkpoint(
     Args:
         function: What to run. It must do the same on every call.
         args: Its positional arguments.
-        use_reentrant: Accepted for compatibility; only False exists.
+        use_reentrant: True makes the whole call one node, as in PyTorch's older variant: only for `backward()` without
+            `inputs`, without keyword arguments, and for Tensors that are arguments themselves. None means False.
         preserve_rng_state: Draw the same numbers again from Pullback's default generator and from NumPy's global one.
         context_fn: Returns two context managers, the first around the forward and the second around each further run.
         determinism_check: "default" compares shape and dtype of every saved value; "none" only their number.
@@ -98,17 +115,22 @@ def checkpoint(
     >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
     >>> checkpoint(lambda x: x.sin().exp(), x).sum().backward()
     """
+    override = _debug.get()
     if use_reentrant:
-        raise NotImplementedError("checkpoint has no reentrant variant: leave out use_reentrant, or pass False")
+        _check_reentrant(kwargs, context_fn, debug)
+    elif override is not None:
+        debug = override
     if determinism_check not in ("default", "none"):
         raise ValueError(f'determinism_check must be "default" or "none", got {determinism_check!r}')
     if debug and context_fn not in (None, noop_context_fn):
-        raise ValueError("debug=True brings contexts of its own and can not be combined with context_fn")
+        raise ValueError("debug=True brings contexts of its own and cannot be combined with context_fn")
     modes = current()
     if not modes.grad or modes.inference:
         return function(*args, **kwargs)
     if modes.trace is not None:
         return _traced(function, args, kwargs, context_fn)
+    if use_reentrant:
+        return run_reentrant(function, args, preserve_rng_state)
     if modes.hooks_disabled is not None:
         raise RuntimeError(modes.hooks_disabled)
     forward_context, context, explain = _contexts(context_fn, debug)
@@ -123,6 +145,13 @@ def checkpoint(
         explain=explain,
     )
     return _run_forward(frame, forward_context, args, kwargs)
+
+
+def _check_reentrant(kwargs: dict[str, Any], context_fn: Callable[[], Contexts] | None, debug: bool) -> None:
+    if kwargs:
+        raise ValueError(f"Unexpected keyword arguments: {', '.join(kwargs)}; use_reentrant=True takes none")
+    if debug or context_fn not in (None, noop_context_fn):
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False")
 
 
 def _traced(
@@ -180,7 +209,7 @@ def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: i
     """
     functions = list(functions)
     if not 1 <= segments <= len(functions):
-        raise ValueError(f"{len(functions)} functions can not be run in {segments} segments")
+        raise ValueError(f"{len(functions)} functions cannot be run in {segments} segments")
     length = len(functions) // segments
     value = input
     for start in range(0, length * (segments - 1), length):

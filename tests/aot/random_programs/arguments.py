@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import Any
 
 import pullback as pb
@@ -10,6 +11,7 @@ import pullback as pb
 from .program import Statement
 
 SHAPES = ((), (2,), (3,), (4,), (2, 3), (3, 2), (2, 2), (3, 3), (1, 3), (2, 1), (2, 2, 2), (0,), (0, 2))
+MOST_WRITTEN = 64  # elements that are written one by one
 SHAPE_WEIGHTS = (1.5, 2, 4, 3, 4, 2, 2, 3, 1, 1, 1, 0.4, 0.2)
 
 
@@ -44,12 +46,17 @@ class ArgumentStatements:
         other = self.rng.choice(parameters)
         return Statement(f"{name} = {other}", (other,), (name,))
 
+    def shape(self) -> tuple[int, ...]:
+        return self.rng.choices(SHAPES, SHAPE_WEIGHTS)[0]
+
     def values(self, whole: bool = False) -> str:
         """An array of random numbers, as text."""
-        shape = self.rng.choices(SHAPES, SHAPE_WEIGHTS)[0]
-        count = 1
-        for length in shape:
-            count *= length
+        shape = self.shape()
+        count = prod(shape)
+        if count > MOST_WRITTEN:
+            numbers = f"np.arange({count}) * 7 % 23"
+            text = f"({numbers} - 11)" if whole else f"({numbers} * 0.17 - 1.9)"
+            return f"{text}.reshape{shape}".replace(",)", ")")
         if whole:
             numbers = [self.rng.randint(-3, 4) for _ in range(count)]
         else:

@@ -204,15 +204,23 @@ def of_pictures(
 
 def is_meant(field: str, eager: State, compiled: State, rules: Counter[str], traits: Traits) -> bool:
     """Is this difference one of those that are documented?"""
+    if field in ("requires_grad", "is_leaf", "has_history") and traits.has_empty_views and 0 in eager.shape:
+        # What has no elements overlaps nothing: see `as_nothing`.
+        rules["the history of a view without elements"] += 1
+        return True
+    if field == "base" and traits.hides:
+        rules["_base after .data ="] += 1
+        return True
     if field == "base" and traits.looks:
         # Which tensor is the base of which, after one of them got other axes in place, depends in eager code on who
-        # is still alive: see `ops/inplace_views.py`. Values, versions and gradients are compared all the same.
+        # is still alive: see `operators/arrays/inplace_views.py`. Values, versions and gradients are compared all the
+        # same.
         rules["_base after axes were changed in place"] += 1
         return True
     if field == "values" and traits.rounds and eager.dtype == compiled.dtype and eager.shape == compiled.shape:
         # NumPy rounds a product of complex numbers in one way or another, depending on where the operands lie, and adds
         # in another order, which matters for what control flow has put into row-major order. And the
-        # formulas of some gradients choose their way by the values, as that of `prod` does, which a trace can not.
+        # formulas of some gradients choose their way by the values, as that of `prod` does, which a trace cannot.
         theirs, ours = (np.frombuffer(state.values, state.dtype) for state in (eager, compiled))
         digits = (1e-5, 1e-6) if traits.is_single else (1e-12, 1e-14)
         if np.allclose(theirs, ours, *digits, equal_nan=True):
@@ -232,7 +240,7 @@ def is_meant(field: str, eager: State, compiled: State, rules: Counter[str], tra
         rules["versions after .data ="] += 1
         return True
     if field == "base" and eager.base == "hidden" and compiled.base == "none":
-        # A view of a tensor that nobody holds can not be told from a tensor of its own, except by asking.
+        # A view of a tensor that nobody holds cannot be told from a tensor of its own, except by asking.
         rules["a view of what nobody holds has no _base"] += 1
         return True
     return False

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.compiler.loops.planning import OWN, Traits, is_dense
 from pullback.compiler.numpy_source.forms import (
     NEW,
     Lowered,
@@ -19,7 +20,6 @@ from pullback.compiler.numpy_source.forms import (
     with_scalars,
 )
 from pullback.compiler.numpy_source.runtime import logistic
-from pullback.compiler.planning import OWN, Traits, is_dense
 from pullback.graph.ir import Node, Value
 
 
@@ -154,18 +154,6 @@ def reduce_with(ufunc: np.ufunc, node: Node, operands: Operands) -> Lowered:
 
     traits = Traits(kind=OWN, takes_target=node.result.type.strides is None)
     return Lowered(write, traits, node.result.type.ndim < 2 or rows_in_rows_out(node, operands))
-
-
-_REDUCTIONS = {
-    "sum": np.add, "prod": np.multiply, "all": np.logical_and, "any": np.logical_or, "amax": np.maximum,
-    "amin": np.minimum,
-}  # fmt: skip
-
-
-@form(*_REDUCTIONS)
-def reduction(node: Node, operands: Operands) -> Lowered | None:
-    """A reduction that is a ufunc's own."""
-    return reduce_with(_REDUCTIONS[node.op], node, operands)
 
 
 @form("mean")

@@ -11,6 +11,7 @@ from typing import Any
 
 from pullback.compiler.numpy_source.function import FunctionWriter
 from pullback.compiler.numpy_source.module import Module
+from pullback.core.frames import name_users_line
 from pullback.graph.ir import Program
 
 _numbers = itertools.count(1)
@@ -52,6 +53,7 @@ class CompiledGraph:
 
     def _build(self, is_boxed: bool) -> tuple[Callable[..., Any], str]:
         module = Module()
+        name_users_line()
         name = module.name(self.program.name)
         text = self._writer(module).write(name, is_boxed)
         module.functions.append(text)

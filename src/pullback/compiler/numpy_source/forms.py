@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pullback.compiler.loops.planning import FOREIGN, OWN, Traits, is_dense
 from pullback.compiler.numpy_source.module import Module
-from pullback.compiler.planning import FOREIGN, OWN, Traits, is_dense
-from pullback.graph.ir import Node, Value
-from pullback.graph.types import ArrayType
+from pullback.graph.ir import ArrayType, Node, Value
 
 Operands = tuple[Any, ...]
 
@@ -48,13 +47,6 @@ class Lowered(NamedTuple):
 # Kernels.
 
 
-NEW_MEMORY = frozenset({
-    "softmax", "log_softmax", "_index_add", "_index_put", "_gather_add", "_take_rows", "_stack", "_linear", "tril",
-    "triu", "_from_diagonal",
-})  # fmt: skip
-"""Operators whose kernels put their result into memory that nobody else has, in row-major order if operands are."""
-
-
 def of_kernel(node: Node, operands: Operands) -> Lowered:
     """A call of the kernel, with the attributes by keyword."""
     op = node.target
@@ -69,9 +61,10 @@ def of_kernel(node: Node, operands: Operands) -> Lowered:
         call = f"{kernel}({', '.join([*writing.args, *keywords])})"
         return f"np.asarray({call})" if wraps else call
 
-    if op.name in NEW_MEMORY and op.family != "custom":
+    if op.fresh:
         return Lowered(write, NEW, rows_in_rows_out(node, operands))
-    return Lowered(write, Traits(is_view=op.is_view), op.is_view, unpacks)
+    is_writable = op.name not in ("_windows", "broadcast_to")
+    return Lowered(write, Traits(is_view=op.is_view, is_writable=is_writable), op.is_view, unpacks)
 
 
 def attribute(writing: Writing, node: Node, name: str) -> str:

@@ -1,4 +1,4 @@
-"""`assemble`: a sum of slices that are put into different places of an array is an array into which they are written.
+"""`sums_to_writes`: a sum of slices put into different places of an array is an array into which they are written.
 
 The gradient of an array of which a function takes parts is a sum of arrays that are zero outside of their part. To add
 them up, every element asks of every part whether it lies in it. Where parts do not overlap there is nothing to add:
@@ -14,11 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pullback.declare.steps import ViewStep
-from pullback.graph.ir import Node, Program, Value
-from pullback.graph.operators import find_operator
+from pullback.declare.views import ViewStep
+from pullback.graph.ir import Node, Program, Value, array_type, find_operator
 from pullback.graph.rewrite import Replacements, in_bodies, keep_remarks, outline
-from pullback.graph.types import array_type
 
 Kind = TypeVar("Kind", bound=Program)
 Box = tuple[range, ...]
@@ -35,7 +33,7 @@ class Part(NamedTuple):
 
 
 @in_bodies
-def assemble(program: Kind) -> Kind:
+def sums_to_writes(program: Kind) -> Kind:
     """The graph with such sums; the graph itself if there are none. What is not needed any more is left to `dce`."""
     if sum(node.op == "_place_slice" for node in program.nodes) < _FEWEST:
         return program
@@ -51,6 +49,7 @@ def assemble(program: Kind) -> Kind:
                      for part in parts_of(original.result, readers, sums)]  # fmt: skip
             total = _assembled(made, node, parts)
             if total is not None:
+                # path: assembled sum
                 replaced.found[original.result] = total
                 continue
         made.nodes.append(node)
@@ -231,8 +230,10 @@ class _Writes:
         return added.result
 
 
-def add_node(made: Program, node: Node, op: Any, operands: tuple[Any, ...], attrs: dict[str, Any], kind: Any) -> Value:
-    """The result of a new node in the place of `node`."""
-    added = made.add(op, operands, attrs, (array_type(kind.shape, kind.dtype),), node.tag)
+def add_node(
+    made: Program, node: Node, op: Any, operands: tuple[Any, ...], attrs: dict[str, Any], kind: Any, tag: str = ""
+) -> Value:
+    """The result of a new node in the place of `node`, and of its half unless another one is named."""
+    added = made.add(op, operands, attrs, (array_type(kind.shape, kind.dtype),), tag or node.tag)
     keep_remarks(added, node)
     return added.result

@@ -1,14 +1,14 @@
-"""`in_parts`: complex numbers as two real arrays, so that everything that is fused for real ones is for them too.
+"""`split_complex`: complex numbers as two real arrays, so that everything that is fused for real ones is for them too.
 
 A product of complex numbers is four of real ones, a sum two sums, and whatever moves elements moves those of both
-arrays. A complex value is put together again only where somebody needs it whole: an output, an operator that has no
-rule in `complex_rules`, a call of somebody else's loop. Loops carry the two arrays.
+arrays. A complex value is put together again only where somebody needs it whole: an output, an operator
+without a rule in `passes/complex.py`, a call of somebody else's loop. Loops carry the two arrays.
 
 Every value of the graph has up to three forms while it is written anew:
 
     exact     of the same type, and in the same layout; made when it is asked for
-    halves    the real and the imaginary parts of a complex one: arrays, or numbers that they are everywhere
-    near      a real one that was to be a view of a complex one, as a view of one of its halves
+    parts     the real and the imaginary parts of a complex one: arrays, or numbers that they are everywhere
+    near      a real one that was to be a view of a complex one, as a view of one of its parts
 """
 
 from __future__ import annotations
@@ -17,20 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.compiler.planning import is_dense
-from pullback.graph.ir import Node, Program, Value
-from pullback.graph.operators import find_operator
+from pullback.compiler.loops.planning import is_dense
+from pullback.graph.ir import ArrayType, Node, Program, Value, array_type, empty_like_type, find_operator, type_of
 from pullback.graph.rewrite import keep_remarks, with_operands
-from pullback.graph.types import ArrayType, array_type, empty_like_type, type_of
 
 PARTS = ("_real", "_imag")
-_VIEWS = frozenset({
-    "permute_dims", "squeeze", "expand_dims", "broadcast_to", "diagonal", "_basic_index", "_reshape", "flip", "_split",
-    "_unbind", "_windows",
-})  # fmt: skip
 
 
-class Halves(NamedTuple):
+class Parts(NamedTuple):
     """Real and imaginary parts."""
 
     real: Any
@@ -39,38 +33,42 @@ class Halves(NamedTuple):
 
 def part_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of the parts of complex numbers; others have themselves."""
-    return np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
+    return np.dtype(dtype.char.lower()).newbyteorder(dtype.byteorder) if dtype.kind == "c" else dtype
 
 
 def part_type(type_: ArrayType) -> ArrayType:
-    """The type of a half that lies in memory as the whole does."""
+    """The type of a part that lies in memory as the whole does."""
     strides = None if type_.strides is None else tuple([step // 2 for step in type_.strides])
     return array_type(type_.shape, part_of(type_.dtype), strides)
 
 
 def is_complex(x: Any) -> bool:
     """Is it an array of complex numbers that native code could know the parts of?"""
-    return type(x) is Value and x.type.dtype.char in "FD" and x.type.size > 0
+    return type(x) is Value and x.type.dtype.char in "FD" and x.type.dtype.isnative and x.type.size > 0
 
 
 class Splitter:
     """Writes a graph anew. `add` appends a node, as rules of `expand` do; values of the old graph are asked for by
-    `exact`, `halves` and `near`."""
+    `exact`, `parts` and `near`."""
 
     def __init__(self, program: Program, node: Node | None = None) -> None:
         self.made = program
         self.node = node  # the one that is being written out
         self._exact: dict[Value, Value] = {}
         self._near: dict[Value, Value] = {}
-        self._halves: dict[Value, Halves] = {}
-        self._known: set[Value] = set()  # what was made as halves
+        self._parts: dict[Value, Parts] = {}
+        self._known: set[Value] = set()  # what was made as parts
         self._split: set[Value] = set()  # what is not yet there exactly
 
     # What rules write.
 
     def add(self, name: str, operands: tuple[Any, ...], type_: ArrayType, **attrs: Any) -> Value:
         """The result of one more node."""
-        return self._added(find_operator(name), operands, attrs, (type_,)).result
+        return self.append(find_operator(name), operands, type_, attrs)
+
+    def append(self, target: Any, operands: tuple[Any, ...], type_: ArrayType, attrs: dict[str, Any]) -> Value:
+        """The same, as stand-ins add it."""
+        return self._added(target, operands, attrs, (type_,)).result
 
     def constant(self, array: Any) -> Value:
         """A constant."""
@@ -106,46 +104,46 @@ class Splitter:
             self._split.difference_update(node.results)
         else:
             type_ = value.type if is_dense(value.type) else array_type(value.type.shape, value.type.dtype)
-            self._exact[value] = self.add("complex", tuple(self._halves[value]), type_)
+            self._exact[value] = self.add("complex", tuple(self._parts[value]), type_)
         return self._exact[value]
 
     def near(self, value: Value) -> Value:
         """The value, if it is complex exactly, otherwise in any layout."""
         return self._near[value] if value in self._near else self.exact(value)
 
-    def halves(self, x: Any, dtype: np.dtype[Any]) -> Halves:
+    def parts(self, x: Any, dtype: np.dtype[Any]) -> Parts:
         """The parts of an operand in the dtype of a part."""
         if type(x) is not Value:
-            return Halves(float(x.real), float(x.imag))
+            return Parts(float(x.real), float(x.imag))
         if x.type.dtype.kind != "c":
-            return Halves(self._cast(self.near(x), dtype), 0.0)
-        if x not in self._halves:
-            self._halves[x] = self._looked_at(x)
-        return Halves(*(self._cast(half, dtype) for half in self._halves[x]))
+            return Parts(self._cast(self.near(x), dtype), 0.0)
+        if x not in self._parts:
+            self._parts[x] = self._looked_at(x)
+        return Parts(*(self._cast(part, dtype) for part in self._parts[x]))
 
-    def _looked_at(self, x: Value) -> Halves:
+    def _looked_at(self, x: Value) -> Parts:
         node = x.node
         if node is None or node.op != "constant":
-            return Halves(*(self.view(name, self.exact(x)) for name in PARTS))
+            return Parts(*(self.view(name, self.exact(x)) for name in PARTS))
         array = node.attrs["value"]
         if array.size == 1:
-            return Halves(float(array.item().real), float(array.item().imag))
-        return Halves(*(self.constant(np.array(half, order="K")) for half in (array.real, array.imag)))
+            return Parts(float(array.item().real), float(array.item().imag))
+        return Parts(*(self.constant(np.array(part, order="K")) for part in (array.real, array.imag)))
 
     def _cast(self, x: Any, dtype: np.dtype[Any]) -> Any:
         if type(x) is not Value or x.type.dtype == dtype:
             return x
         return self.add("_astype", (x,), array_type(x.type.shape, dtype), dtype=dtype)
 
-    def solid(self, half: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
-        """A half as an array of this shape, though it may be a number or repeat itself."""
-        array = half if type(half) is Value else self.constant(np.array(half, dtype))
+    def solid(self, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
+        """A part as an array of this shape, though it may be a number or repeat itself."""
+        array = part if type(part) is Value else self.constant(np.array(part, dtype))
         return array if array.type.shape == shape else self.view("broadcast_to", array, shape=shape)
 
     def arrays(self, x: Value) -> tuple[Value, Value]:
         """The parts of a value as arrays."""
         dtype = part_of(x.type.dtype)
-        real, imag = (self.solid(half, x.type.shape, dtype) for half in self.halves(x, dtype))
+        real, imag = (self.solid(part, x.type.shape, dtype) for part in self.parts(x, dtype))
         return real, imag
 
     # Nodes.
@@ -156,11 +154,11 @@ class Splitter:
             return part
         return self.add("copy", (part,), array_type(part.type.shape, part.type.dtype), order="C")
 
-    def split(self, value: Value, halves: Halves) -> None:
+    def split(self, value: Value, parts: Parts) -> None:
         """Say what a complex value consists of."""
         dtype, shape = part_of(value.type.dtype), value.type.shape
-        full = [half if type(half) is not Value else self.solid(half, shape, dtype) for half in halves]
-        self._halves[value] = Halves(*full)
+        full = [part if type(part) is not Value else self.solid(part, shape, dtype) for part in parts]
+        self._parts[value] = Parts(*full)
         self._known.add(value)
         self._split.add(value)
 
@@ -185,12 +183,14 @@ class Splitter:
         x, others = node.operands[0], node.operands[1:]
         if node.op in PARTS and x in self._known:
             self._near[node.result] = self.arrays(x)[PARTS.index(node.op)]
-        elif node.op in _VIEWS and x in self._near:
+        elif node.target is None or node.target.complex != "each":
+            return False
+        elif x in self._near:
             parts = self._views(node.target, self._near[x], others, node.attrs)
             self._near.update(zip(node.results, parts, strict=True))
-        elif node.op in _VIEWS and x in self._known:
-            both = [self._views(node.target, half, others, node.attrs) for half in self.arrays(x)]
-            self._halves.update({value: Halves(*pair) for value, *pair in zip(node.results, *both, strict=True)})
+        elif x in self._known:
+            both = [self._views(node.target, part, others, node.attrs) for part in self.arrays(x)]
+            self._parts.update({value: Parts(*pair) for value, *pair in zip(node.results, *both, strict=True)})
             self._known.update(node.results)
         else:
             return False

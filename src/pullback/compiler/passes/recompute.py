@@ -15,23 +15,15 @@ from typing import Any, TypeVar
 
 from pullback.core.records import Record, field
 from pullback.graph.cost import flops
-from pullback.graph.flow_network import UNLIMITED, FlowNetwork
-from pullback.graph.ir import Node, Program, Value
+from pullback.graph.ir import FORWARD, Node, Program, Value, array_type
+from pullback.graph.network import UNLIMITED, FlowNetwork
 from pullback.graph.rewrite import Replacements, in_bodies, keep_remarks, keeps_its_place, outline, with_operands
-from pullback.graph.types import array_type
 
 Kind = TypeVar("Kind", bound=Program)
 
 # Picoseconds on one thread. What fits into the nearer caches is read and written faster.
 _KEPT_BYTE, _KEPT_BYTE_NEARBY, _NEARBY = 120, 40, 1 << 19
-_OPERATION, _DIVISION, _FUNCTION = 100, 500, 2000
-
-_SIMPLE = frozenset({
-    "add", "subtract", "multiply", "negative", "square", "abs", "maximum", "minimum", "where", "less", "less_equal",
-    "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not", "relu", "_sign",
-    "_astype", "copy", "_detached", "_place_slice", "sum", "amax", "amin", "matmul",
-})  # fmt: skip
-_DIVISIONS = frozenset({"divide", "sqrt", "rsqrt", "reciprocal"})
+_OPERATION = {"add": 100, "divide": 500, "function": 2000}  # by the `price` of operators
 
 
 @in_bodies
@@ -45,6 +37,7 @@ def recompute(program: Kind) -> Kind:
         seen.add((pair.first, pair.second))
         kept = _cut(pair)
         if set(kept) != {pair.body.outputs[k] for k in pair.kept}:
+            # path: recomputed in loops
             program, made = _rewritten(program, pair, kept)
             seen.add(made)
 
@@ -164,13 +157,9 @@ def _time_of(node: Node) -> int:
     target = node.target
     if node.op == "constant" or node.is_view:
         return 0
-    if target is None or node.effect is not None or len(node.results) != 1:
+    if target is None or target.price is None or node.effect is not None or len(node.results) != 1:
         return UNLIMITED
-    if target.name in _SIMPLE:
-        return _OPERATION * flops(node)
-    if target.family != "elementwise":
-        return UNLIMITED
-    return (_DIVISION if target.name in _DIVISIONS else _FUNCTION) * flops(node)
+    return _OPERATION[target.price] * flops(node)
 
 
 # The loops written anew.
@@ -254,7 +243,7 @@ def _second_body(node: Node, pair: _Pair, slices: list[Value], fixed: list[Value
     found: dict[Any, Any] = dict(given)
     for inner in _needed(pair.body, [pair.body.outputs[k] for k in pair.kept], given):
         copy = with_operands(inner, tuple([found.get(x, x) for x in inner.operands]))
-        copy.tag = node.tag
+        copy.tag = FORWARD
         found.update(zip(inner.results, copy.results, strict=True))
         new.nodes.append(copy)
     again = Replacements()

@@ -1,0 +1,1 @@
+"""What makes the site besides Sphinx: the reference, pages of errors, formulas, and checks of what was built."""

@@ -1,0 +1,1 @@
+"""What happens when a compiled function is called: arguments, the node, results."""

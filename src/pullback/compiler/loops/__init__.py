@@ -1,0 +1,1 @@
+"""Loop nests and the scalar code inside of them."""

@@ -1,0 +1,100 @@
+/* What C here knows of CPython and NumPy, and the tables that Python fills.
+
+   CPython is used by its stable interface, NumPy by its public headers. The structs and numbers that this relies on
+   are compared with real objects once per process (`structs.py`); if anything is not as it should be, nothing of this is
+   used. docs/design/machine.md tells how this becomes machine code.
+
+   Every field of a table has 64 bits, and Python has a tuple with the same names in the same order, which a test
+   compares with this page. An offset is a number of bytes in instances of a class, where one of its slots is. */
+
+#ifndef PULLBACK_H
+#define PULLBACK_H
+
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL pullback_numpy /* NumPy's table of functions; `structs.py` says where it is */
+#define NPY_API_SYMBOL_ATTRIBUTE
+#define NO_IMPORT_ARRAY
+#include <numpy/arrayobject.h>
+#include <stdint.h>
+
+/* Exported since 3.9, and in the stable interface since 3.12. */
+PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *callable, PyObject *const *args, size_t count, PyObject *names);
+
+/* The table of a builtin function that Python made (`builtin_function` in structs.py): the data of an array. */
+#define TABLE_OF(self) PyArray_DATA((PyArrayObject *)(self))
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+/* leaves.py */
+struct leaves {
+    PyTypeObject *node, *leaf; /* the classes of nodes and of what marks a tensor as a leaf */
+    PyObject *clock;           /* gives new nodes their numbers */
+    PyObject *slow;            /* does the same in Python */
+    PyObject *nothing, *none;  /* () and None */
+    int64_t mark_of_tensor, spec_of_tensor, reference_of_mark;
+    int64_t variable_of_node, spec_of_node, next_of_node, rare_of_node, seq_of_node;
+};
+
+/* buffers.py */
+struct buffers {
+    PyObject *ufunc, *allocator; /* what is called, and what is in force meanwhile */
+};
+
+/* entry.py */
+struct code {
+    int64_t (*run)(void **table, void *room);
+    int64_t left; /* calls until the slow way is to make better code */
+};
+
+struct entry {
+    PyObject *slow;
+    struct code *code;
+    _Atomic(void *) *slot;              /* the arena that the call before has left */
+    PyTypeObject *wrapper;              /* the class of results, if they are wrapped */
+    int64_t inputs, constants, results; /* how many */
+    int64_t arena, stack;               /* bytes of memory from the heap, or from the stack */
+    int64_t releases;                   /* is the interpreter's lock let go? */
+    int64_t array_slot;                 /* the offset of the array in an instance of the class */
+    int64_t single;                     /* is there one result, and is it returned without a tuple? */
+    int64_t rest[];                     /* addresses of constants, a record of every input and of every result;
+                                           if there is a class, another one for every result */
+};
+
+struct array_record {
+    PyArray_Descr *descr;
+    int64_t ndim;
+    int64_t flags;     /* what an input must have; are the strides of a result to be given? */
+    int64_t lengths[]; /* then strides, in bytes */
+};
+#define ANY INT64_MIN /* a stride that is not looked at */
+
+struct wrap_record {
+    int64_t count; /* slots that are filled besides that of the array; without any a result stays an array */
+    struct {
+        int64_t offset;
+        PyObject *value;
+    } slots[];
+};
+
+/* ufuncs.py */
+typedef void shared_loop(void *args, int64_t begin, int64_t end);
+
+struct ufunc {
+    int64_t (*block)(char **pointers, const int64_t *units, int64_t count); /* computes, and reports exceptions */
+    int64_t count;   /* operands, with the result */
+    int64_t least;   /* elements below which NumPy's loop is taken */
+    int64_t alone;   /* elements from which on threads share the loop */
+    int64_t grain;   /* blocks that a thread takes at a time */
+    int64_t reports; /* HARDWARE or LOOKED_AT */
+    int64_t flags;   /* the floating point exceptions that NumPy looks at */
+    void (*other)(char **args, const npy_intp *lengths, const npy_intp *steps, void *its); /* NumPy's loop, or NULL */
+    void *its;                                                                             /* what that is given */
+    void (*parallel)(shared_loop *function, void *args, int64_t units, int64_t grain);     /* of pool.c, or NULL */
+    int64_t widths[];                                                                      /* bytes of elements */
+};
+enum { HARDWARE, LOOKED_AT };
+#define BLOCK 1024 /* elements that are computed between two looks at what is next */
+
+#endif

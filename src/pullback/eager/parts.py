@@ -1,0 +1,309 @@
+"""Fast paths for reading and writing parts of tensors in normal modes: `x[1:3]`, `x[i] = v`, `x[1:3] += v`.
+
+A read is one view and one node. A write to a part is one node, the history of the base: no view is made for it, and
+nothing but the part is touched. Everything unusual is left to the general path (`eager/direct.py`, `eager/inplace.py`),
+which alone defines the meaning; tests compare the two. What backward passes do is in `tape/entries.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from pullback.core.spec import spec_for
+from pullback.core.state import current, next_stamp, open_levels, switch
+from pullback.declare.op import Op
+from pullback.declare.views import ViewStep
+from pullback.eager.nodes import direct_node_class, fast_node_classes
+from pullback.eager.pull import NOT_SAVED, call_rules
+from pullback.tape.accumulate import accumulator_of
+from pullback.tape.history import ASSIGNED, CopySlices, memory_order, refresh_view
+from pullback.tape.node import Node
+from pullback.tensors.overwrites import UNWRITTEN, epoch_of, make_way
+from pullback.tensors.tensor import UNSET, Leaf, Tensor, own_counter, shared_counter
+from pullback.tensors.views import CreationMeta, ViewInfo
+
+ndarray = np.ndarray
+add = np.add
+DEFAULT = CreationMeta.DEFAULT
+Key = tuple[Any, ...]  # a basic index in canonical form, which has an Ellipsis
+
+
+class Reader:
+    """`x[key]` for the operator that a basic index is."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.made: Any = UNSET  # the class of nodes, made when the first is needed
+
+    def read(self, x: Tensor, key: Key) -> Tensor:
+        """The view, recorded if somebody can ask for its gradient."""
+        extra: Any = x._extra
+        if (
+            current() is not switch.normal
+            or type(x._data) is not ndarray
+            or (extra is not None and (type(extra) is not ViewInfo or open_levels))
+        ):
+            return self.op.call(x, index=key)
+        node = x._node
+        counter: Any = x._counter
+        if extra is not None and (node is None or extra.attr_version != counter.value):
+            refresh_view(x)
+            node = x._node
+        if counter is None or not counter.shared:
+            counter = shared_counter(x)  # before anything else refers to the memory
+        # path: read part
+        payload = x._data[key]
+        out = Tensor()
+        out._data = payload
+        out._spec = spec = spec_for(payload.shape, payload.dtype)
+        out._counter = counter
+        out._meta = out._node = None
+        out._extra = view = ViewInfo.__new__(ViewInfo)  # type: ignore[assignment]
+        view.attr_version = counter.value
+        view.records = None
+        view.creation_meta = DEFAULT
+        params = {"index": key}
+        step = tuple.__new__(ViewStep, (self.op, params))
+        if extra is None:
+            view.base, view.steps = x, (step,)
+        else:
+            view.base, view.steps = extra.base, (*extra.steps, step)
+        if node is None or not spec.is_differentiable:
+            return out
+        if type(node) is Leaf:
+            reference = node.accumulator
+            if reference is None or (node := reference()) is None:
+                node = accumulator_of(x)
+        if self.made is UNSET:
+            self.made = _node_class(self.op)
+        out._node = made = self.made()
+        made.next = (node,)
+        made.spec = spec
+        made.rare = None
+        made.params = params
+        made.operand_specs = (x._spec,)
+        made.seq = next_stamp()
+        return out
+
+    def is_own_part(self, x: Tensor, key: Key, value: Any) -> bool:
+        """Is this `x[key] = x[key]`, with a view that was just written? Python ends `x[key] += 1` with that."""
+        view: Any = value._extra
+        info: Any = x._extra
+        if (
+            type(view) is not ViewInfo
+            or value._meta is not None
+            or value._counter is not x._counter
+            or (info is not None and type(info) is not ViewInfo)
+            or ((modes := current()) is not switch.normal and modes is not switch.no_grad)
+            or open_levels
+        ):
+            return False
+        base = x if info is None else info.base
+        steps = view.steps
+        if (
+            view.base is not base
+            or steps[-1].op is not self.op
+            or steps[-1].params["index"] != key
+            or len(steps) != (1 if info is None else len(info.steps) + 1)
+            or (info is not None and steps[:-1] != info.steps)
+            or type(base._data) is not ndarray
+            or type(value._data) is not ndarray
+            or (value._data.base is not base._data and value._data.base is not base._data.base)
+        ):
+            return False
+        if value._node is None and base._node is None:
+            return True
+        return view.last_write()[1] == value._counter.value != view.attr_version  # type: ignore[union-attr]
+
+    def assign(self, x: Tensor, key: Key, value: Any) -> bool:
+        """`x[key] = value`, recorded, for a number or a tensor of the part's shape; says whether it did."""
+        found = _base_to_write(x)
+        if found is None:
+            return False
+        base, data = found
+        part = x._data[key]
+        old, behind = base._node, None
+        if type(value) is Tensor:
+            payload = value._data
+            if not _is_operand(value, part, base) or (value._spec.shape and value._spec.shape != part.shape):
+                return False
+            behind = value._node
+            if type(behind) is Leaf:
+                behind = accumulator_of(value)
+        else:
+            payload = value
+        if old is None and behind is None:
+            return False
+        counter = base._counter
+        if counter is not None and counter.shared:
+            make_way(base, part, "setitem")
+        elif getrefcount(data) > _ALONE or data.base is not None:
+            del part, data, found
+            make_way(base, name="setitem")
+            part = x._data[key]
+        # path: write part
+        part[...] = payload
+        counter = base._counter or own_counter(base)
+        counter.bump()  # type: ignore[union-attr]
+        step = tuple.__new__(ViewStep, (self.op, {"index": key}))
+        info: Any = x._extra
+        node = _history(base, ASSIGNED, (step,) if info is None else (*info.steps, step), (old, behind))
+        if info is not None:
+            info.written = (node, counter.value)  # type: ignore[union-attr]
+        return True
+
+
+def _node_class(op: Op) -> Any:
+    made: Any = direct_node_class(op, call_rules(op))  # type: ignore[arg-type]
+
+    class Part(made):
+        """As the class of any view, with its functions written out."""
+
+        __slots__ = ()
+
+        def add_to_part(self, whole: Any, gradient: Any) -> bool:
+            part = whole[self.params["index"]]
+            add(part, gradient, part)
+            return True
+
+    Part.__name__ = made.__name__
+    return Part
+
+
+def write_view(op: Op, target: Any, other: Any) -> bool:
+    """`op` in place on a view, recorded, for an operator with fast paths and a number or a tensor; says whether it did.
+
+    What the rules read of the old part is copied, and nothing else is.
+    """
+    found = _base_to_write(target) if type(target._extra) is ViewInfo and op.fast_rules is not None else None
+    if found is None:
+        return False
+    base = found[0]
+    spec, data, old = target._spec, target._data, base._node
+    behind: Any = None
+    if type(other) is Tensor:
+        if not _is_operand(other, data, base) or not (other._spec is spec or not other._spec.shape):
+            return False
+        operand, behind = other._data, other._node
+        if type(behind) is Leaf:
+            behind = accumulator_of(other)
+    elif type(other) is float or type(other) is int:
+        operand = other if op.takes_numbers else spec.number(other)
+    else:
+        return False
+    if old is None and behind is None:
+        return False
+    reads, reads_output = op.reads((old is not None, behind is not None))
+    if reads_output:
+        return False
+    view: Any = target._extra
+    if old is not None and (target._node is None or view.attr_version != target._counter.value):
+        refresh_view(target)
+    if op.fast_nodes is None:
+        op.fast_nodes = fast_node_classes(op, op.fast_rules or ())
+    made: Any = op.fast_nodes[0 if type(other) is not Tensor or other._spec is spec else 1]
+    fn = made()
+    fn.next = (None if old is None else target._node, behind)
+    fn.spec = spec
+    fn.rare = None
+    fn.seq = next_stamp()
+    slots = made.__slots__
+    if "x_data" in slots:
+        fn.x_data, fn.x_epoch = (data.copy(), None) if 0 in reads else (None, UNWRITTEN)
+    if "y_data" in slots:
+        fn.y_data, fn.y_epoch = None, UNWRITTEN
+        if type(other) is not Tensor:
+            fn.y_data = operand
+        elif 1 in reads:
+            fn.y_data, fn.y_epoch = operand, epoch_of(other)
+    if "out_data" in slots:
+        fn.out_data = NOT_SAVED
+    make_way(target, name=op.name)
+    (op.native or op.kernel)(data, operand, out=data, casting="same_kind")
+    # path: write view
+    counter = target._counter
+    counter.bump()
+    view.written = (_history(base, fn, view.steps, (old, behind)), counter.value)
+    return True
+
+
+def _base_to_write(x: Tensor) -> tuple[Tensor, Any] | None:
+    """The base of a tensor and its array, if a write to part of it is nothing but that: in normal modes, to memory
+    without gaps, of a tensor that is no leaf and that nobody watches."""
+    extra: Any = x._extra
+    base = x
+    if extra is not None:
+        if type(extra) is not ViewInfo:
+            return None
+        base = extra.base
+        for step in extra.steps:
+            if not step.op.shows_each_once:
+                return None
+    data = base._data
+    if (
+        current() is not switch.normal
+        or open_levels
+        or base._extra is not None
+        or base._meta is not None
+        or x._meta is not None
+        or not x._spec.is_real
+        or type(base) is not Tensor
+        or type(data) is not ndarray
+        or type(x._data) is not ndarray
+        or type(x._node) is Leaf
+        or not isinstance(base._node, (Node, type(None)))
+        or not data.flags.forc
+    ):
+        return None
+    return base, data
+
+
+def _is_operand(value: Tensor, part: Any, base: Tensor) -> bool:
+    """Is a tensor one of the part's kind, in other memory? The history of a view is brought up to date."""
+    extra: Any = value._extra
+    if type(value._data) is not ndarray or value._spec.dtype is not part.dtype:
+        return False
+    if extra is not None:
+        if type(extra) is not ViewInfo:
+            return False
+        if value._node is None or extra.attr_version != value._counter.value:  # type: ignore[union-attr]
+            refresh_view(value)
+    return value._counter is None or not np.may_share_memory(part, value._data)
+
+
+def _history(base: Tensor, fn: Any, steps: tuple[ViewStep, ...], behind: tuple[Any, Any]) -> CopySlices:
+    """The history of a base after `fn` described how the part `steps` of it was written."""
+    base._node = node = CopySlices()
+    node.fn = fn
+    node.position = 0
+    node.steps = steps
+    node.order = None if base._data.flags.c_contiguous else memory_order(base._data)
+    node.lock = threading.Lock()
+    node.next = behind
+    node.next_nr = None
+    node.spec = base._spec
+    node.rare = None
+    node.seq = next_stamp()
+    return node
+
+
+def _references_to_a_payload() -> int:
+    x = Tensor()
+    x._data = np.empty(2)
+    x._node = x._extra = None
+
+    def found() -> tuple[Tensor, Any]:
+        data = x._data
+        return x, data
+
+    pair = found()
+    _, data = pair
+    part = x._data[:1]
+    return getrefcount(data) if part.size else 0
+
+
+_ALONE = _references_to_a_payload()

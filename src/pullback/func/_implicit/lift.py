@@ -1,0 +1,176 @@
+"""Functions that close over tensors, as functions of these tensors too.
+
+A callback that is handed to a solver takes parameters from wherever Python finds names: closures, globals, attributes,
+lists, partials. Nobody has to list them. One call inside an interception sees every operand of every primitive, and
+those whose memory was not made during the call come from outside. In later calls others take their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from pullback.core.pytree import flatten, map_leaves
+from pullback.core.state import changed, current, next_stamp
+from pullback.declare.op import Op
+from pullback.errors import AutogradError
+from pullback.payloads.batched import BatchedArray, levels_of, plain_array
+from pullback.payloads.batched.crossing import leave_level
+from pullback.payloads.traced.array import TracedArray
+from pullback.tape.forward.levels import live_levels
+from pullback.tape.history import requires_grad
+from pullback.tape.transform.body import Transform, running
+from pullback.tape.transform.interception import Interception, Interceptors, Proceed, as_seen
+from pullback.tensors.tensor import Tensor
+
+Function = Callable[..., Any]
+
+
+def is_watched(tensor: Tensor) -> bool:
+    """Does somebody differentiate, batch or trace this tensor?"""
+    if current().grad and requires_grad(tensor):
+        return True
+    if live_levels((tensor,)) or levels_of(tensor._data):
+        return True
+    payload = tensor._data.data if type(tensor._data) is BatchedArray else tensor._data
+    return type(payload) is TracedArray
+
+
+class _Finding(Interception):
+    """Notes the watched tensors from outside, in the order of their first use."""
+
+    def __init__(self, inside: Transform) -> None:
+        super().__init__()
+        self.inside = inside
+        self.found: dict[int, Tensor] = {}
+        self._made: dict[int, Tensor] = {}  # kept, so that no other tensor gets their identity
+
+    def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Proceed) -> Any:
+        for operand in operands:
+            if isinstance(operand, Tensor):
+                self.seen(operand, current().interceptors)
+        out = proceed(op, operands, params)
+        for part in out if isinstance(out, tuple) else (out,):
+            if isinstance(part, Tensor):  # a view of a tensor from outside is made here, its memory is not
+                self._made[id(part)] = part
+        return out
+
+    def seen(self, tensor: Tensor, outer: Interceptors) -> Tensor:
+        if id(tensor) not in self._made and not self.inside.made(tensor) and is_watched(as_seen(tensor, outer)):
+            self.found.setdefault(id(tensor), tensor)
+        return tensor
+
+    def number_taken(self) -> None:
+        raise AutogradError(
+            "SCIPY_CALLBACK_DETACHED",
+            f"the function given to {self.inside.name} takes a number out of a tensor that is being differentiated",
+            why="no derivative flows through a Python number, so the result would be a constant of that tensor",
+            fix="compute with pb functions and return the tensor; write x.item() if a constant is meant",
+        )
+
+
+class _Replacing(Interception):
+    """Puts other tensors in the places of some."""
+
+    def __init__(self, others: dict[int, Tensor]) -> None:
+        super().__init__()
+        self._others = others
+
+    def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Proceed) -> Any:
+        given = [self._others.get(id(x), x) if isinstance(x, Tensor) else x for x in operands]
+        return proceed(op, tuple(given), params)
+
+    def seen(self, tensor: Tensor, outer: Interceptors) -> Tensor:
+        return self._others.get(id(tensor), tensor)
+
+
+class Lifted:
+    """A function of its arguments as one of what it takes from outside as well.
+
+    `tensors` are what it takes, `lifted(values, *args)` calls it with `values` in their places. (Inside the function of
+    another solver, `tensors` are what stands there for the `_names` that the function knows.)
+    """
+
+    __slots__ = ("_names", "function", "name", "tensors")
+
+    def __init__(self, function: Function, name: str, names: Sequence[Tensor] = ()) -> None:
+        self.function = function
+        self.name = name
+        self._names = list(names)
+        self.tensors = [as_seen(tensor) for tensor in names]
+
+    def __call__(self, values: Sequence[Any], *args: Any) -> Any:
+        if all(value is own for value, own in zip(values, self.tensors, strict=True)):
+            return self.function(*args)
+        others = {id(own): value for own, value in zip(self._names, values, strict=True)}
+        with running(Transform(self.name)), _Replacing(others):
+            out = self.function(*args)
+        return map_leaves(lambda leaf: others.get(id(leaf), leaf), out)
+
+    def at(self, *args: Any) -> Lifted:
+        """The same with what the function takes from outside for these arguments as well."""
+        names = {id(tensor): tensor for tensor in (*self._names, *lift(self.name, self.function, *args)._names)}
+        return Lifted(self.function, self.name, list(names.values()))
+
+    def check(self, values: Sequence[Any], *args: Any) -> None:
+        """Raise if the function takes something from outside, for these arguments, that has no place here."""
+        inside = Transform(self.name)
+        finding = _Finding(inside)
+        with changed(grad=True), running(inside), finding:
+            self(values, *_own(args))
+        known = {id(value) for value in values} | {id(name) for name in self._names}
+        if any(key not in known for key in finding.found):
+            raise AutogradError(
+                "SCIPY_CALLBACK_CHANGED",
+                f"the function given to {self.name} uses other tensors at the solution than at the start",
+                why="derivatives by tensors that are met on the way cannot be found inside of vmap",
+                fix="let the function use all its parameters in every call, as pb.where does",
+            )
+
+    def of(self, function: Function) -> Lifted:
+        """Another function, with the same tensors from outside: it is a part of this one."""
+        return Lifted(function, self.name, self._names)
+
+
+def lift(name: str, function: Function, *args: Any) -> Lifted:
+    """`function` with the tensors from outside that it uses when it is called with these arguments.
+
+    `name` is the solver's, for messages. A number that is taken out of a tensor on the way ends its derivative, which
+    is an error here: the solver would find nothing wrong.
+    """
+    inside = Transform(name)
+    finding = _Finding(inside)
+    with running(inside), finding:
+        out = function(*_own(args))
+        for leaf in flatten(out)[0]:  # one that it returns as it is
+            if isinstance(leaf, Tensor):
+                as_seen(leaf)
+    return Lifted(function, name, list(finding.found.values()))
+
+
+def _own(args: Sequence[Any]) -> list[Any]:
+    """Arguments whose memory is made where this is called."""
+    return [arg.clone() if isinstance(arg, Tensor) else arg for arg in args]
+
+
+def example_of(tensor: Tensor) -> Tensor:
+    """A tensor as the first example of every vmap has it."""
+    for level in reversed(levels_of(tensor._data)):
+        tensor = leave_level(tensor, axis=0, level=level)[0]
+    return tensor
+
+
+def is_plain(*tensors: Tensor) -> bool:
+    """Are these arrays, neither batched nor traced, whatever history or tangents they have?"""
+    return all(array_of(tensor) is not None for tensor in tensors)
+
+
+def array_of(tensor: Tensor) -> Any:
+    """The numbers of a tensor that is neither batched nor traced, otherwise None."""
+    return plain_array(tensor._data)
+
+
+def alone() -> AbstractContextManager[Any]:
+    """A block that nobody differentiates: no history, no tangents."""
+    return changed(grad=False, forward_mask=next_stamp())

@@ -1,0 +1,1 @@
+"""Passes on any graph: simplification, and what is known of loops."""

@@ -1,0 +1,37 @@
+"""Every operator, declared once, by family. Importing this package gives Tensor its methods.
+
+The families that are loaded later, when they are first needed, are in `names.py`.
+"""
+
+from pullback.declare.composite import composites
+from pullback.declare.op import registry
+from pullback.operators import contraction, dlpack, keywords, loading, methods
+from pullback.operators.arrays import (
+    creation,
+    index_operators,
+    indexing,
+    inplace_views,
+    joining,
+    movement,
+    padding,
+    rearranging,
+    reshaping,
+    scatter,
+    strided,
+)
+from pullback.operators.elementwise import arithmetic, casting, comparison, complex_numbers, elementary
+from pullback.operators.methods import bind_methods
+from pullback.operators.names import LATER, TOP_LEVEL
+from pullback.operators.public import functions
+from pullback.operators.reductions import extremes, reduction, scan
+
+_MODULES = (
+    arithmetic, casting, comparison, complex_numbers, contraction, creation, dlpack, elementary, extremes,
+    index_operators, indexing, inplace_views, joining, keywords, loading, methods, movement, padding, rearranging,
+    reduction, reshaping, scan, scatter, strided,
+)  # fmt: skip
+
+functions.learn()
+bind_methods(_MODULES)
+
+__all__ = ["LATER", "TOP_LEVEL", "composites", "functions", "registry"]

@@ -1,0 +1,1 @@
+"""Making, joining, moving, indexing, writing and ordering arrays."""

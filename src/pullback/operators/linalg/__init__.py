@@ -1,0 +1,1 @@
+"""Linear algebra; `family` gathers what `pullback.linalg` offers."""

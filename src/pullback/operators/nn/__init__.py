@@ -1,0 +1,1 @@
+"""Functions of neural networks; `family` gathers what `pullback.nn` offers."""

@@ -1,0 +1,1 @@
+"""Draws and distributions; `family` gathers what `pullback.random` offers."""

@@ -1,0 +1,1 @@
+"""Sums, extremes, scans, statistics, integrals."""

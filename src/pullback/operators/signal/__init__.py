@@ -1,0 +1,1 @@
+"""Transforms, convolutions and filters; `family` gathers what `pullback.signal` offers."""

@@ -1,0 +1,42 @@
+"""Products of tensors with constant sparse matrices of SciPy's.
+
+`matrix @ x` arrives here because SciPy leaves operands it cannot read to their own type (`interop/_conversion.py`).
+It is computed with gathering and adding up, so it has derivatives of every order, batches and can be traced.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros, index_arrays
+from pullback.tensors.tensor import Tensor
+
+
+def is_sparse(x: Any) -> bool:
+    """Is this a sparse matrix or array of SciPy's?"""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(x))
+
+
+def sparse_product(name: str, left: Any, right: Any) -> Any:
+    """`left @ right`, one of which is sparse and the other a Tensor; NotImplemented if none is.
+
+    The matrices of SciPy's, not its arrays, mean this product by `*` as well.
+    """
+    matrix, x = (right, left) if isinstance(left, Tensor) else (left, right)
+    if not is_sparse(matrix) or (name == "multiply" and not sys.modules["scipy.sparse"].isspmatrix(matrix)):
+        return NotImplemented
+    if matrix is left:
+        return _times(matrix, x)
+    return _times(matrix.T, x.T if x.ndim > 1 else x).T if x.ndim > 1 else _times(matrix.T, x)
+
+
+def _times(matrix: Any, x: Tensor) -> Any:
+    if matrix.ndim != 2 or x.ndim not in (1, 2) or matrix.shape[1] != x.shape[0]:
+        raise ValueError(f"matmul: a sparse matrix of shape {matrix.shape} and a tensor of shape {tuple(x.shape)}")
+    entries = matrix.tocoo()
+    rows = index_arrays(x, entries.col.astype(int), template=(ARRAY,), distinct=False)
+    terms = rows * entries.data.reshape((-1,) + (1,) * (x.ndim - 1))
+    shape = (matrix.shape[0], *x.shape[1:])
+    return index_add_to_zeros(terms, entries.row.astype(int), template=(ARRAY,), shape=shape, distinct=False)

@@ -1,0 +1,103 @@
+"""Into a level and out of it: an axis that everybody sees becomes a batch axis, and back. Views wherever possible."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from pullback.core.axes import normalize_axis_index
+from pullback.core.state import VmapLevel, current
+from pullback.errors import InternalError
+from pullback.payloads.batched.array import (
+    Array,
+    BatchedArray,
+    Levels,
+    as_payload,
+    broadcast,
+    inserted_at,
+    like_in_memory,
+    parts_of,
+    sizes,
+    union,
+)
+
+
+def enter(payload: Any, axis: int, level: VmapLevel) -> BatchedArray:
+    """A view of `payload` in which `axis` has become the batch axis of `level`."""
+    data, levels = parts_of(payload)
+    if level in levels:
+        raise InternalError(f"a payload enters {level} twice")
+    axis = normalize_axis_index(axis, data.ndim - len(levels))
+    place = inserted_at(levels, level)
+    moved = _moved(data, len(levels) + axis, place)
+    return _view(payload, moved, (*levels[:place], level, *levels[place:]), enter, axis, level)
+
+
+def leave(payload: Any, axis: int, level: VmapLevel) -> Any:
+    """A view of `payload` in which the batch axis of `level` has become `axis` of the result.
+
+    What lacks the level is repeated along that axis, read-only and without memory for it. The result is a plain array
+    if nothing can make it a batch: it has no other levels, and none is active.
+    """
+    if type(payload) is BatchedArray and payload.picked is not None:
+        payload.picked.check()
+    data, levels = parts_of(payload)
+    rest = tuple([other for other in levels if other is not level])
+    axis = normalize_axis_index(axis, data.ndim - len(rest) + (len(rest) == len(levels)))
+    if level in levels:
+        moved = _moved(data, levels.index(level), len(rest) + axis)
+    else:
+        spread = np.expand_dims(data, len(rest) + axis)
+        lengths = list(spread.shape)
+        lengths[len(rest) + axis] = level.size
+        moved = np.broadcast_to(spread, lengths)
+    if not rest and (type(payload) is not BatchedArray or all(other is level for other in current().vmaps)):
+        return moved
+    return _view(payload, moved, rest, leave, axis, level)
+
+
+def _moved(data: Array, source: int, target: int) -> Array:
+    """A view of `data` with one axis in another place."""
+    if source == target:
+        return data[...]
+    order = list(range(data.ndim))
+    order.insert(target, order.pop(source))
+    return data.transpose(order)
+
+
+def _view(payload: Any, data: Any, levels: Levels, function: Any, axis: int, level: VmapLevel) -> BatchedArray:
+    if type(payload) is not BatchedArray:
+        return BatchedArray(data, levels)
+    return BatchedArray(data, levels, parent=payload, replay=functools.partial(function, axis=axis, level=level))
+
+
+def sum_level(payload: Any, level: VmapLevel) -> Any:
+    """The sum over the examples of `level`; `level.size` times a payload that is the same for all of them."""
+    data, levels = parts_of(payload)
+    if level not in levels:
+        return payload * level.size
+    total = as_payload(data.sum(axis=levels.index(level), dtype=data.dtype))
+    rest = tuple([other for other in levels if other is not level])
+    return BatchedArray(total, rest) if rest else total
+
+
+def own_copies(array: Array, levels: Levels) -> Any:
+    """An array in memory of its own for every example of `levels`, laid out like the array."""
+    if not levels:
+        return array
+    room = like_in_memory(array.shape, array.strides, sizes(levels), array.dtype)
+    room[...] = array
+    return BatchedArray(room, levels)
+
+
+def widened(payload: Any, levels: Levels) -> Any:
+    """`payload` with these levels too: repeated without memory for it, which it gets when it is written to."""
+    data, own = parts_of(payload)
+    wider = union([own, levels])
+    if wider == own:
+        return payload
+    out = BatchedArray(broadcast(data, own, wider), wider)
+    out.is_spread = True
+    return out

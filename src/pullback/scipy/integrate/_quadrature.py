@@ -1,0 +1,455 @@
+"""Integrals: SciPy chooses the nodes, and the derivative of the integral is that of the sum on them.
+
+`dI = (integral of df) + f(b) db - f(a) da`. The integral of `df` is an `Integral` of its own, with the same limits, so
+derivatives of every order follow, mixed ones by limits and parameters too. It is computed on the partition that SciPy
+ended with; where its own error estimate says that this is not enough, SciPy integrates it adaptively.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import pullback as pb
+from pullback.autograd.function import Function
+from pullback.core.frames import warn
+from pullback.core.state import current
+from pullback.errors import AOTError, AutogradError
+from pullback.func._grad import vjp
+from pullback.func._implicit.lift import alone, array_of, example_of, is_plain, lift
+from pullback.func._implicit.linear import Array
+from pullback.func._jvp import jvp
+from pullback.func._vmap import vmap
+from pullback.scipy._compiled import Fast, value_of
+from pullback.scipy._surface import Call, declare, joined, numbers, scipy_module
+from pullback.scipy.optimize._problem import bound_to, start
+from pullback.tape.modes import no_grad
+from pullback.tensors.tensor import Tensor, made_here
+
+# The nodes of Gauss and Kronrod on [-1, 1]: 21, every second of which is one of the 10 of Gauss.
+_HALF = (
+    0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
+    0.865063366688984510732096688423493, 0.780817726586416897063717578345042, 0.679409568299024406234327365114874,
+    0.562757134668604683339000099272694, 0.433395394129247190799265943165784, 0.294392862701460198131126603103866,
+    0.148874338981631210884826001129720,
+)  # fmt: skip
+_KRONROD = (
+    0.011694638867371874278064396062192, 0.032558162307964727478818972459390, 0.054755896574351996031381300244580,
+    0.075039674810919952767043140916190, 0.093125454583697605535065465083366, 0.109387158802297641899210590325805,
+    0.123491976262065851077958109585166, 0.134709217311473325928054001771707, 0.142775938577060080797094273138717,
+    0.147739104901338491374841515972068,
+)  # fmt: skip
+_GAUSS = (
+    0.066671344308688137593568809893332, 0.149451349150580593145863397657697, 0.219086362515982043995534934228163,
+    0.269266719309996355091226921569469, 0.295524224714752870173815619188769,
+)  # fmt: skip
+NODES = np.array([*(-x for x in _HALF), 0.0, *reversed(_HALF)])
+KRONROD = np.array([*_KRONROD, 0.149445554002916905664936468389821, *reversed(_KRONROD)])
+GAUSS = np.zeros(21)
+GAUSS[1:10:2] = _GAUSS
+GAUSS[11:20:2] = _GAUSS[::-1]
+
+_AT_ONCE = 64  # intervals whose nodes are evaluated together
+
+
+class Rules:
+    """How an integral is computed again: tolerances, the partition that SciPy ended with, and its other options."""
+
+    def __init__(
+        self, epsabs: float, epsrel: float, limit: int, points: Any, weight: Any, more: dict[str, Any]
+    ) -> None:
+        self.epsabs = epsabs
+        self.epsrel = epsrel
+        self.limit = limit
+        self.points = points
+        self.weight = weight
+        self.more = more
+        self.intervals: Array | None = None
+
+    def integrated(self, function: Callable[[Tensor], Any], a: float, b: float) -> Array:
+        """The integral of a function with vectors as values."""
+        if self.intervals is not None and self.weight is None:
+            value = self._refined(function, self.intervals)
+            if value is not None:
+                return value
+        return self._adaptive(function, a, b)
+
+    def _refined(self, function: Callable[[Tensor], Any], intervals: Array) -> Array | None:
+        """The sum over these intervals, halved where the error is largest; None if that does not end."""
+        done: list[tuple[Array, Array]] = []  # what is known of intervals that are small enough
+        for _ in range(60):
+            values, errors = self.summed(function, intervals)
+            done.append((values, errors))
+            value = sum(each[0].sum(0) for each in done)
+            error = sum(each[1].sum(0) for each in done)
+            limit = 10 * np.maximum(self.epsabs, self.epsrel * np.abs(value))
+            if np.all(error <= limit):
+                return np.asarray(value)
+            is_large = (errors > limit / (2 * max(len(errors), self.limit / 2))).any(axis=1)
+            count = sum(len(each[1]) for each in done)
+            if not np.isfinite(errors).all() or not is_large.any() or count > 4 * self.limit:
+                return None
+            done[-1] = (values[~is_large], errors[~is_large])
+            low, high = intervals[is_large].T
+            middle = (low + high) / 2
+            intervals = np.concatenate([np.stack([low, middle], axis=1), np.stack([middle, high], axis=1)])
+        return None
+
+    def summed(self, function: Callable[[Tensor], Any], intervals: Array) -> tuple[Array, Array]:
+        """The integrals over intervals and estimates of their errors, as rows."""
+        sums, errors = [], []
+        for first in range(0, len(intervals), _AT_ONCE):
+            low, high = intervals[first : first + _AT_ONCE].T[:, :, None]
+            half = (high - low) / 2
+            values = at_nodes(function, ((low + high) / 2 + half * NODES).reshape(-1))
+            values = values.reshape(len(half), len(NODES), -1)
+            kronrod = np.einsum("ikm,k,i->im", values, KRONROD, half[:, 0])
+            gauss = np.einsum("ikm,k,i->im", values, GAUSS, half[:, 0])
+            spread = np.einsum("ikm,k,i->im", np.abs(values - (kronrod / (high - low))[:, None]), KRONROD, half[:, 0])
+            sums.append(kronrod)
+            errors.append(_scaled(np.abs(kronrod - gauss), np.abs(spread)))
+        return np.concatenate(sums), np.concatenate(errors)
+
+    def nodes(self) -> tuple[Array, Array, Array]:
+        """All nodes on the partition, and what the two rules weigh them with."""
+        assert self.intervals is not None
+        low, high = self.intervals.T[:, :, None]
+        half = (high - low) / 2
+        return ((low + high) / 2 + half * NODES).reshape(-1), (half * KRONROD).reshape(-1), (half * GAUSS).reshape(-1)
+
+    def _adaptive(self, function: Callable[[Tensor], Any], a: float, b: float) -> Array:
+        integrate = scipy_module("integrate")
+
+        def at(t: float) -> Array:
+            return numbers(joined(function(made_here(np.array(t))))).reshape(-1)
+
+        points = None if self.points is None else [float(point) for point in np.ravel(numbers(self.points))]
+        if self.weight is None:
+            value, _, info = integrate.quad_vec(
+                at, a, b, epsabs=self.epsabs, epsrel=self.epsrel, norm="max", points=points, full_output=True,
+                limit=max(self.limit, 200),
+            )  # fmt: skip
+            if info.success and np.isfinite(value).all():
+                return np.asarray(value)
+        # One number after the other: `quad` knows weights, and extrapolates at singular points.
+        options = {"epsabs": self.epsabs, "epsrel": self.epsrel, "limit": max(self.limit, 200), "points": points}
+        if self.weight is not None:
+            options |= {"weight": self.weight, **self.more}
+        count = at(_inside(a, b)).size
+        return np.array([integrate.quad(_component(at, k), a, b, **options)[0] for k in range(count)])
+
+
+def _inside(a: float, b: float) -> float:
+    """A number between two limits."""
+    return (a + b) / 2 if np.isfinite([a, b]).all() else a + 1.0 if np.isfinite(a) else min(b, 1.0) - 1.0
+
+
+def _component(function: Callable[[float], Array], k: int) -> Callable[[float], float]:
+    return lambda t: float(function(t)[k])
+
+
+def _scaled(difference: Array, spread: Array) -> Array:
+    """The error estimate of QUADPACK: the difference of two rules, made small where the integrand is smooth."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(spread > 0, 200 * difference / spread, 0.0)
+    return np.where(difference > 0, spread * np.minimum(1.0, ratio**1.5), 0.0)
+
+
+def at_nodes(function: Callable[[Tensor], Any], nodes: Array) -> Array:
+    """The values of a function of one number at many, as rows."""
+    try:
+        return numbers(vmap(lambda t: joined(function(t)).reshape(-1))(made_here(nodes)))
+    except (AutogradError, AOTError, TypeError, ValueError):  # it decides by values: one after the other
+        return np.stack([numbers(joined(function(made_here(np.array(node))))).reshape(-1) for node in nodes])
+
+
+class Integrand:
+    """What is integrated: `function(t, values)`, a vector, and how. `first` is what SciPy is asked for at the start."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[Tensor, Sequence[Any]], Any],
+        rules: Rules | None = None,
+        first: Callable[[float, float, Sequence[Tensor]], tuple[Array, Rules]] | None = None,
+        fast: Callable[[Sequence[Tensor]], Fast] | None = None,
+    ) -> None:
+        self.fast = fast
+        self.name = name
+        self.function = function
+        self.rules = rules
+        self.first = first
+
+    def value(self, a: Tensor, b: Tensor, values: Sequence[Tensor]) -> Array:
+        """The integral, for plain limits and values."""
+        low, high = float(numbers(a)), float(numbers(b))
+        if self.first is not None:
+            value, self.rules = self.first(low, high, values)
+            return value
+        assert self.rules is not None
+        return self.rules.integrated(lambda t: self.function(t, values), low, high)
+
+    def used(self) -> Integrand:
+        """The integrand with the rules of the integral that was computed last."""
+        return Integrand(self.name, self.function, self.rules, fast=self.fast)
+
+    def pulled_by_rule(self, values: Sequence[Tensor], gradient: Tensor) -> list[Array] | None:
+        """The gradients of the values by compiled code, if that is accurate enough on the partition as it is."""
+        rules, g = self.rules, array_of(gradient)
+        if self.fast is None or rules is None or rules.intervals is None or g is None or current().grad:
+            return None
+        if not is_plain(*values) or len(rules.intervals) > _AT_ONCE:
+            return None
+        nodes, kronrod, gauss = rules.nodes()
+        length = 1 << max(5, (nodes.size - 1).bit_length())
+        nodes = np.concatenate([nodes, np.full(length - nodes.size, nodes[0])])
+        fast = self.fast(values)
+        both = []
+        for weights in (kronrod, gauss):
+            arriving = np.zeros((length, g.size))
+            arriving[: weights.size] = weights[:, None] * g
+            found = fast.pulled(f"nodes {length}", _at_all, [nodes], arriving)
+            if found is None:
+                return None
+            both.append([np.zeros(value.shape) if part is None else part for part, value in zip(found[:-1], values)])
+        for value, other in zip(*both, strict=True):
+            if not np.all(np.abs(value - other) <= 10 * np.maximum(rules.epsabs, rules.epsrel * np.abs(value))):
+                return None
+        return both[0]
+
+    def pulled(self) -> Integrand:
+        """The integrand of the gradients of the values. The gradient of the integral comes behind these."""
+
+        def function(t: Tensor, given: Sequence[Any]) -> Any:
+            *values, gradient = given
+            _, pull = vjp(lambda *each: joined(self.function(t, each)).reshape(-1), *values)
+            return pb.concat([part.reshape(-1) for part in pull(gradient)])
+
+        return Integrand(self.name, function, self.rules)
+
+    def pushed(self, count: int) -> Integrand:
+        """The integrand of the tangent of the integral. The tangents come behind the values."""
+
+        def function(t: Tensor, given: Sequence[Any]) -> Any:
+            values, tangents = given[:count], given[count:]
+            return jvp(lambda *each: joined(self.function(t, each)).reshape(-1), tuple(values), tuple(tangents))[1]
+
+        return Integrand(self.name, function, self.rules)
+
+    def at(self, end: Tensor, values: Sequence[Any]) -> Tensor:
+        """The integrand at an end: what the integral changes by if it moves."""
+        return joined(self.function(end, values)).reshape(-1)
+
+
+class Quad(Function):
+    """The integral of an `Integrand` from `a` to `b`, a vector."""
+
+    generate_vmap_rule = "loop"
+
+    @staticmethod
+    def forward(integrand: Integrand, a: Tensor, b: Tensor, *values: Tensor) -> Tensor:
+        return made_here(np.array(integrand.value(a, b, values)).reshape(-1))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        integrand, a, b, *values = inputs
+        ctx.integrand = integrand.used()
+        ctx.moves = [bool(np.isfinite(end._data)) for end in (a, b)]  # an infinite end does not move
+        ctx.save_for_backward(a, b, *values)
+        ctx.save_for_forward(a, b, *values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        a, b, *values = ctx.saved_tensors
+        ends: list[Any] = [None, None]
+        for k, (sign, end) in enumerate(((-1.0, a), (1.0, b))):
+            if ctx.moves[k] and ctx.needs_input_grad[1 + k]:
+                ends[k] = sign * (ctx.integrand.at(end, values) * gradient).sum()
+        parts: list[Any] = []
+        found = ctx.integrand.pulled_by_rule(values, gradient) if values else None
+        if found is not None:
+            return (None, *ends, *map(made_here, found))
+        if values:
+            whole = Quad.apply(ctx.integrand.pulled(), a, b, *values, gradient)
+            first = 0
+            for value in values:
+                size = int(np.prod(value.shape))
+                parts.append(whole[first : first + size].reshape(value.shape))
+                first += size
+        return (None, *ends, *parts)
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> Tensor:
+        a, b, *values = ctx.saved_tensors
+        out: Any = 0.0
+        for k, (sign, end) in enumerate(((-1.0, a), (1.0, b))):
+            if ctx.moves[k] and tangents[k] is not None:
+                out = out + sign * ctx.integrand.at(end, values) * tangents[k]
+        if values:
+            moves = [move if move is not None else value * 0 for move, value in zip(tangents[2:], values, strict=True)]
+            out = out + Quad.apply(ctx.integrand.pushed(len(values)), a, b, *values, *moves)
+        return out
+
+
+def _at_all(function: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+    return lambda nodes: vmap(lambda t: joined(function(t)).reshape(-1))(nodes)
+
+
+def integral(
+    call: Call,
+    function: Callable[[Tensor], Any],
+    ends: tuple[Any, Any],
+    first: Callable[[Callable[[float], Array], float, float], tuple[Array, Rules]],
+) -> Tensor:
+    """The integral of a callback, as a function of its ends and of all that the callback takes from outside.
+
+    `first(function, a, b)` asks SciPy for the value, and says how derivatives are integrated.
+    """
+    a, b = start(ends[0]), start(ends[1])
+    with no_grad():
+        low, high = (float(numbers(example_of(end).detach())) for end in (a, b))
+    lifted = lift(call.name, function, made_here(np.array(_inside(low, high))))
+
+    def computed(low: float, high: float, values: Sequence[Tensor]) -> tuple[Array, Rules]:
+        fast = Fast(lifted, values) if call.diff.compile else None
+
+        def at(t: float) -> Array:
+            found = None if fast is None else fast("value", value_of, t)
+            return numbers(joined(lifted(values, made_here(np.array(t)))).detach()) if found is None else found
+
+        return first(at, low, high)
+
+    integrand = Integrand(
+        call.name,
+        lambda t, values: lifted(values, t),
+        first=computed,
+        fast=(lambda values: Fast(lifted, values)) if call.diff.compile else None,
+    )
+    if is_plain(a, b, *lifted.tensors):  # nobody maps over anything
+        with alone():
+            known = [computed(low, high, lifted.tensors)]
+        integrand.first = lambda low, high, values: known[0]
+    return Quad.apply(integrand, a, b, *lifted.tensors)
+
+
+@declare("integrate.quad", kind="A", by="a, b, what the callback takes from anywhere, args")
+def quad(call: Call) -> Any:
+    function = bound_to(call["func"], call["args"])
+    if call["complex_func"]:
+        call.put("complex_func", False)
+        parts = [_quad(call, lambda t: _real(function(t))), _quad(call, lambda t: _imag(function(t)))]
+        value = parts[0][0] + 1j * parts[1][0]
+        error = parts[0][1][0] + 1j * parts[1][1][0]
+        if not call["full_output"]:
+            return value, error
+        return value, error, {"real": tuple(parts[0][1][1:]), "imag": tuple(parts[1][1][1:])}
+    value, further = _quad(call, function)
+    return (value, *further) if call["full_output"] else (value, further[0])
+
+
+def _real(x: Any) -> Any:
+    return pb.real(joined(x))
+
+
+def _imag(x: Any) -> Any:
+    return pb.imag(joined(x))
+
+
+def _quad(call: Call, function: Callable[[Tensor], Any]) -> tuple[Tensor, list[Any]]:
+    further: list[Any] = []
+    more = {name: call[name] for name in ("wvar", "wopts", "maxp1", "limlst") if call.given(name)}
+
+    def first(plain: Callable[[float], Array], a: float, b: float) -> tuple[Array, Rules]:
+        rules = Rules(call["epsabs"], call["epsrel"], call["limit"], call["points"], call["weight"], numbers(more))
+        changes: dict[str, Any] = {"a": a, "b": b, "args": (), "full_output": 1, **numbers(more)}
+        if call["points"] is not None:
+            changes["points"] = numbers(call["points"])
+        value, *rest = call.run(func=lambda t: plain(t).item(), **changes)
+        further[:] = rest
+        info = rest[1]
+        if call["weight"] is None and np.isfinite([a, b]).all() and "alist" in info:
+            intervals = np.stack([info["alist"][: info["last"]], info["blist"][: info["last"]]], axis=1)
+            rules.intervals = intervals
+        if len(rest) > 2 and not call["full_output"]:
+            warn(rest[2], scipy_module("integrate").IntegrationWarning)
+        return np.array([value]), rules
+
+    return integral(call, function, (call["a"], call["b"]), first)[0], further
+
+
+@declare("integrate.quad_vec", kind="A", by="a, b, what the callback takes from anywhere, args")
+def quad_vec(call: Call) -> Any:
+    function = bound_to(call["f"], call["args"])
+    further: list[Any] = []
+    with no_grad():
+        low, high = (float(numbers(example_of(start(call[name])).detach())) for name in ("a", "b"))
+        shape = tuple(joined(function(made_here(np.array(_inside(low, high))))).shape)
+
+    def flat(t: Tensor) -> Any:
+        return joined(function(t)).reshape(-1)
+
+    def first(plain: Callable[[float], Array], a: float, b: float) -> tuple[Array, Rules]:
+        rules = Rules(call["epsabs"], call["epsrel"], call["limit"], call["points"], None, {})
+        changes: dict[str, Any] = {"a": a, "b": b, "args": (), "full_output": True, "workers": 1}
+        if call["points"] is not None:
+            changes["points"] = numbers(call["points"])
+        value, *rest = call.run(f=plain, **changes)
+        further[:] = rest
+        if np.isfinite([a, b]).all():
+            rules.intervals = np.asarray(rest[1].intervals)
+        return np.asarray(value).reshape(-1), rules
+
+    value = integral(call, flat, (call["a"], call["b"]), first).reshape(shape)
+    return (value, *further) if call["full_output"] else (value, further[0])
+
+
+def _inner(call: Call, function: Callable[..., Any], low: Any, high: Any, *outer: Any) -> Any:
+    """The inner of two integrals, whose limits may be functions of the outer variables."""
+    ends = [end(*outer) if callable(end) else end for end in (low, high)]
+    own = pb.scipy.integrate.quad
+    return own(function, *ends, epsabs=call["epsabs"], epsrel=call["epsrel"], diff=call.diff)
+
+
+@declare("integrate.dblquad", kind="A", by="limits, what callbacks take from anywhere, args")
+def dblquad(call: Call) -> Any:
+    args = call.further
+
+    def outer(x: Tensor) -> Tensor:
+        return _inner(call, lambda y: call["func"](y, x, *args), call["gfun"], call["hfun"], x)[0]
+
+    return _inner(call, outer, call["a"], call["b"])
+
+
+@declare("integrate.tplquad", kind="A", by="limits, what callbacks take from anywhere, args")
+def tplquad(call: Call) -> Any:
+    args = call.further
+
+    def middle(x: Tensor, y: Tensor) -> Tensor:
+        return _inner(call, lambda z: call["func"](z, y, x, *args), call["qfun"], call["rfun"], x, y)[0]
+
+    def outer(x: Tensor) -> Tensor:
+        return _inner(call, lambda y: middle(x, y), call["gfun"], call["hfun"], x)[0]
+
+    return _inner(call, outer, call["a"], call["b"])
+
+
+@declare("integrate.nquad", kind="A", by="ranges, what callbacks take from anywhere, args")
+def nquad(call: Call) -> Any:
+    args = () if call["args"] is None else call["args"] if isinstance(call["args"], tuple | list) else (call["args"],)
+    ranges = call["ranges"]
+    options: Any = call["opts"] if isinstance(call["opts"], list | tuple) else [call["opts"] or {}] * len(ranges)
+
+    def integrate(depth: int, inner: tuple[Any, ...]) -> Any:
+        """The integral over variable `depth` and those before it, the later ones given."""
+        ends = ranges[depth](*inner, *args) if callable(ranges[depth]) else ranges[depth]
+        own = options[depth](*inner, *args) if callable(options[depth]) else options[depth]
+
+        def function(t: Tensor) -> Any:
+            return call["func"](t, *inner, *args) if depth == 0 else integrate(depth - 1, (t, *inner))[0]
+
+        return pb.scipy.integrate.quad(function, *ends, diff=call.diff, **own)
+
+    value, error = integrate(len(ranges) - 1, ())[:2]
+    return (value, error, {"neval": 0}) if call["full_output"] else (value, error)

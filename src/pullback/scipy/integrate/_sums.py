@@ -1,0 +1,98 @@
+"""Integrals of one or several variables by other rules than QUADPACK's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import pullback as pb
+from pullback.func._implicit.lift import alone
+from pullback.func._implicit.linear import Array
+from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers
+from pullback.scipy.integrate._quadrature import KRONROD, NODES, Rules, integral
+from pullback.scipy.integrate._steps import exactly
+from pullback.scipy.optimize._problem import bound_to, start
+from pullback.tensors.tensor import Tensor, made_here
+
+
+def _elements(call: Call, *names: str) -> tuple[list[Tensor], tuple[int, ...], list[Any]]:
+    """Limits and arguments, broadcast against each other, as vectors."""
+    given = [start(call[name]) for name in names] + [joined(arg) for arg in call.further]
+    together = pb.broadcast_arrays(*given) if len(given) > 1 else given
+    shape = tuple(together[0].shape)
+    flat = [each.reshape(-1) for each in together]
+    return flat[: len(names)], shape, flat[len(names) :]
+
+
+@declare("integrate.tanhsinh", kind="A", by="a, b, what the callback takes from anywhere, args")
+def tanhsinh(call: Call) -> Any:
+    if call["log"] or call["preserve_shape"]:
+        raise NotImplementedError("tanhsinh: log and preserve_shape have no derivatives; use integrate.quad_vec")
+    (lows, highs), shape, args = _elements(call, "a", "b")
+    options = {name: call[name] for name in ("maxlevel", "minlevel", "atol", "rtol") if call.given(name)}
+    results: list[Any] = []
+
+    def first(at: Callable[[float], Array], a: float, b: float) -> tuple[Array, Rules]:
+        def many(t: Any) -> Any:
+            return np.array([at(float(each)).item() for each in np.ravel(t)]).reshape(np.shape(t))
+
+        result = call.plain(many, a, b, **options)
+        results.append(result)
+        rules = Rules(call["atol"] or 1e-12, call["rtol"] or 1e-12, 200, None, None, {})
+        return np.array([float(result.integral)]), rules
+
+    values = []
+    for k in range(lows.shape[0]):
+        function = bound_to(call["f"], tuple(arg[k] for arg in args))
+        values.append(integral(call, function, (lows[k], highs[k]), first)[0])
+    result = results[-1]
+    for name in ("success", "status", "error", "maxlevel", "nfev"):
+        if name in result:
+            result[name] = np.array([each[name] for each in results[-len(values) :]]).reshape(shape)[()]
+    result["integral"] = pb.stack(values).reshape(shape)
+    return result
+
+
+_AT_MOST = 2_000_000  # nodes of all regions together
+
+
+@declare("integrate.cubature", kind="A", by="a, b, what the callback takes from anywhere, args")
+def cubature(call: Call) -> Any:
+    """The sum over the regions that SciPy ended with, which move with the limits."""
+    args = call.further
+    a, b = start(call["a"]).reshape(-1), start(call["b"]).reshape(-1)
+    low, high = (np.asarray(numbers(end.detach())) for end in (a, b))
+    plain_args = tuple(numbers(arg) if isinstance(arg, Tensor) else arg for arg in args)
+
+    def plain(x: Any, *_: Any) -> Any:
+        return numbers(joined(call["f"](made_here(np.array(x)), *args)).detach())
+
+    changes: dict[str, Any] = {"f": plain, "a": low, "b": high, "args": plain_args, "workers": 1}
+    if call["points"] is not None:
+        changes["points"] = numbers(call["points"])
+    with alone():
+        result = call.run(**changes)
+    count = 21 ** len(low) * len(result.regions)
+    if not np.isfinite([low, high]).all() or count > _AT_MOST:
+        probe = joined(call["f"](made_here(np.ones((1, len(low)))), *args))
+        if probe.requires_grad or a.requires_grad or b.requires_grad:
+            reason = "infinite limits, or more nodes than can be kept"
+            raise no_rule(Rule(call.name, "A", reason=reason), "the integrand")
+        result.estimate = made_here(np.asarray(result.estimate))
+        return result
+    nodes = np.array(list(itertools.product(NODES, repeat=len(low))))
+    weights = np.prod(np.array(list(itertools.product(KRONROD, repeat=len(low)))), axis=1)
+    total: Any = 0.0
+    width = np.where(high > low, high - low, 1.0)
+    for region in result.regions:
+        begin, end = ((np.asarray(numbers(each)) - low) / width for each in (region.a, region.b))
+        share = begin + (end - begin) * (nodes + 1) / 2
+        scale = pb.prod((b - a) * (end - begin) / 2)
+        values = joined(call["f"](a + (b - a) * share, *args))
+        heavy = made_here(weights.reshape((-1,) + (1,) * (values.ndim - 1)))
+        total = total + scale * (heavy * values).sum(axis=0)
+    result.estimate = exactly(total, result.estimate)
+    return result

@@ -1,0 +1,355 @@
+"""Minima: the gradient is zero there, or that of the Lagrangian, and what this says of the minimum and its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.autograd.function import Function
+from pullback.core.records import Record
+from pullback.func._grad import grad, vjp
+from pullback.func._implicit import Equation
+from pullback.func._implicit.lift import example_of, lift
+from pullback.func._implicit.linear import Array
+from pullback.func._jvp import jvp
+from pullback.scipy._surface import Call, declare, joined, numbers, tensors
+from pullback.scipy.optimize._constraints import (
+    Row,
+    Rows,
+    bounds_row,
+    dense,
+    found,
+    lagrangian,
+    parts_of,
+    plain_bounds,
+    plain_constraints,
+    rows_of,
+    stationary,
+)
+from pullback.scipy.optimize._problem import Callback, bound_to, rule_of, start
+from pullback.tape.modes import no_grad
+from pullback.tensors.tensor import Tensor, made_here
+
+_WITH_GRADIENT = (
+    "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "slsqp", "trust-constr", "dogleg", "trust-ncg", "trust-exact",
+    "trust-krylov",
+)  # fmt: skip
+_WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
+_WITH_HESSIAN = ("dogleg", "trust-exact")
+_BY = "what callbacks take from anywhere, args, bounds, constraints"
+
+
+class Minimum:
+    """A minimum of a function, with rows that it is subject to, as a function of all that these depend on."""
+
+    def __init__(
+        self,
+        call: Call,
+        function: Callable[[Tensor], Any],
+        rows: Sequence[Row],
+        x0: Tensor,
+        search: Callable[[Minimum, Callback, Array, Sequence[Tensor]], tuple[Any, str]],
+    ) -> None:
+        self.name = call.name
+        self.call = call
+        self.rows = rows
+        self._search = search
+        with no_grad():
+            example = example_of(x0).detach()
+        self.size = example.numpy().size
+        self._whole = lift(call.name, lambda x: (function(x), *(row(x) for row in rows)), example)
+        self._function = self._whole.of(function)
+        self.parameters = [x0, *self._whole.tensors]
+
+        self.equation = Equation(
+            call.name,
+            self._residual,
+            self._solved,
+            call.diff,
+            is_symmetric=not rows,
+            examine=None if rows else _saddle,
+            rule=None
+            if rows
+            else rule_of(call, self._whole, lambda x: grad(lambda v: joined(function(v)).reshape(()))(x)),
+        )
+        y = self.equation(*self.parameters)
+        self.x = y[: self.size] if rows else y
+        self.multipliers = y[self.size : self.size + (y.shape[0] - self.size) // 2] if rows else None
+        self._y = y
+
+    def value(self) -> Tensor:
+        """The function at the minimum. Its derivative needs that of the minimum only from the second order on."""
+        return Minimised.apply(self, self._y, *self.parameters)
+
+    def plain(self, function: Callable[[Tensor], Any], values: Sequence[Tensor]) -> Callback:
+        """A part of what the minimum depends on, for arrays."""
+        return Callback(self._whole.of(function), values, self.call.diff)
+
+    def bounds(self, row: Rows, x: Any, values: Sequence[Tensor]) -> tuple[Array, Array]:
+        """The bounds of a row as arrays."""
+        return self.plain(lambda v: row(v)[1], values)(x), self.plain(lambda v: row(v)[2], values)(x)
+
+    def array(self, value: Any, values: Sequence[Tensor]) -> Array:
+        """An argument that may be a tensor, as an array."""
+        return self.plain(lambda _: dense(value), values)(0.0)
+
+    def at_minimum(self, y: Tensor, values: Sequence[Any]) -> Tensor:
+        """The Lagrangian at the minimum, as a function of everything else."""
+        function, rows = self._parts(values)
+        if not self.rows:
+            return joined(function(y)).reshape(())
+        return lagrangian(function, rows, *parts_of(y, self.size))
+
+    def _parts(self, values: Sequence[Any]) -> tuple[Callable[[Tensor], Any], Callable[[Tensor], Any]]:
+        rest = values[1:]
+        rows = self._whole.of(Row.together(self.rows))
+        return (lambda x: self._function(rest, x)), (lambda x: rows(rest, x))
+
+    def _residual(self, values: Sequence[Any], y: Tensor) -> Tensor:
+        function, rows = self._parts(values)
+        if self.rows:
+            return stationary(function, rows, y, self.size)
+        return grad(lambda x: joined(function(x)).reshape(()))(y)
+
+    def _solved(self, values: list[Tensor]) -> tuple[Any, Any]:
+        callback = Callback(self._function, values[1:], self.call.diff)
+        x, failure = self._search(self, callback, values[0].detach().numpy(), values[1:])
+        x = np.asarray(x, dtype=float)
+        if failure or not self.rows:
+            count = 0 if not self.rows else sum(len(row(made_here(x))[0]) for row in self.rows)
+            return np.concatenate([x, np.zeros(2 * count)]) if count else x, failure
+        whole = Row.together(self.rows)
+        c = self.plain(lambda v: whole(v)[0], values[1:])
+        slope = callback.with_gradient(x)[1]
+        return found(self.name, x, slope, c(x), c.jacobian(x), *self.bounds(whole, x, values[1:]), self.call.diff)
+
+
+def _saddle(matrix: Array) -> str:
+    if not np.isfinite(matrix).all():
+        return ""
+    values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    if values.size and values[0] < -1e-6 * max(np.abs(values).max(), 1e-300):
+        return f"it is a saddle point, with curvature {values[0]:.1e} in one direction"
+    return ""
+
+
+class Minimised(Function):
+    """The value at a minimum: `dF = dL`, the Lagrangian's derivative with the minimum held."""
+
+    generate_vmap_rule = "loop"
+
+    @staticmethod
+    def forward(minimum: Minimum, y: Tensor, *values: Tensor) -> Tensor:
+        function, _ = minimum._parts(values)
+        x = y[: minimum.size] if minimum.rows else y
+        return made_here(np.array(joined(function(x)).detach().numpy(), dtype=float).reshape(()))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.minimum, y, *values = inputs
+        ctx.solution = ctx.minimum.equation.latest
+        ctx.save_for_backward(y, *values)
+        ctx.save_for_forward(y, *values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        y, *values = ctx.saved_tensors
+        if not ctx.minimum.equation.trust(ctx.solution):
+            return (None, None, *(value * np.nan for value in values))
+        return (None, None, *vjp(lambda *each: ctx.minimum.at_minimum(y, each), *values)[1](gradient))
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, __: Any, *tangents: Tensor) -> Tensor:
+        y, *values = ctx.saved_tensors
+        if not ctx.minimum.equation.trust(ctx.solution):
+            return made_here(np.array(np.nan))
+        moves = [tangent if tangent is not None else value * 0 for tangent, value in zip(tangents, values, strict=True)]
+        return jvp(lambda *each: ctx.minimum.at_minimum(y, each), tuple(values), tuple(moves))[1]
+
+
+def flat_start(x0: Any) -> Tensor:
+    """A start value as a vector."""
+    x0 = start(x0)
+    return x0.reshape(1) if not x0.ndim else x0
+
+
+@declare("optimize.minimize", kind="I", by=_BY)
+def minimize(call: Call) -> Any:
+    function = call["fun"]
+    results: list[Any] = []
+    if call["jac"] is True:
+        pair = function
+        function = lambda *args: pair(*args)[0]
+    args = call.further
+    rows = rows_of(call["bounds"], call["constraints"], args)
+    method = call["method"]
+    used = method.lower() if isinstance(method, str) else method
+    if used is None:
+        used = "slsqp" if call["constraints"] else "l-bfgs-b" if call["bounds"] is not None else "bfgs"
+
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+        changes: dict[str, Any] = {"x0": x0, "args": (), "fun": callback.number}
+        wants_gradient = used in _WITH_GRADIENT or not isinstance(used, str)
+        if callable(call["jac"]):
+            changes["jac"] = lambda x: numbers(call["jac"](tensors(x), *args))
+        elif wants_gradient and call["jac"] in (None, True, False):
+            changes["fun"], changes["jac"] = callback.with_gradient, True
+        if callable(call["hess"]):
+            changes["hess"] = lambda x: numbers(call["hess"](tensors(x), *args))
+        elif callable(call["hessp"]):
+            changes["hessp"] = lambda x, p: numbers(call["hessp"](tensors(x), tensors(p), *args))
+        elif call["hess"] is None and used in _WITH_HESSIAN:
+            changes["hess"] = callback.hessian
+        elif call["hess"] is None and used in _WITH_PRODUCTS:
+            changes["hessp"] = callback.hessian_product
+        if call["bounds"] is not None:
+            changes["bounds"] = plain_bounds(*minimum.bounds(rows[0], x0, values), call["bounds"])
+        own = rows[1:] if call["bounds"] is not None else rows
+        if own:
+            changes["constraints"] = plain_constraints(
+                own, lambda f: minimum.plain(f, values), lambda row: minimum.bounds(row, x0, values), x0
+            )
+            if isinstance(call["constraints"], dict) or hasattr(call["constraints"], "lb"):
+                changes["constraints"] = changes["constraints"][0]
+        result = call.run(**changes)
+        results.append(result)
+        return result.x, "" if result.success else str(result.message)
+
+    minimum = Minimum(call, bound_to(function, args), rows, flat_start(call["x0"]), search)
+    result = results[-1]
+    result["x"], result["fun"] = minimum.x, minimum.value()
+    if rows and "multipliers" in result:
+        result["multipliers"] = minimum.multipliers
+    return result
+
+
+@declare("optimize.minimize_scalar", kind="I", by=_BY)
+def minimize_scalar(call: Call) -> Any:
+    results: list[Any] = []
+    bounds = call["bounds"]
+    rows = [bounds_row([tuple(bounds)])] if bounds is not None else []
+    first = call["bracket"][0] if call["bracket"] is not None else bounds[0] if bounds is not None else 0.0
+
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+        changes: dict[str, Any] = {"fun": lambda x: callback.number([x]), "args": ()}
+        if bounds is not None:
+            low, high = (end.item() for end in minimum.bounds(rows[0], [0.0], values))
+            changes["bounds"] = (low, high)
+        if call["bracket"] is not None:
+            changes["bracket"] = tuple(float(end) for end in numbers(list(call["bracket"])))
+        result = call.run(**changes)
+        results.append(result)
+        return np.atleast_1d(result.x), "" if result.success else str(result.message)
+
+    function = bound_to(call["fun"], call["args"])
+    minimum = Minimum(call, lambda x: function(x[0]), rows, start(first).reshape(1), search)
+    result = results[-1]
+    result["x"], result["fun"] = minimum.x[0], minimum.value()
+    return result
+
+
+class _Older(Record, frozen=True):
+    """One of the functions from before `minimize`: the names of its arguments, and what it returns.
+
+    `status` is the place of the flag in the full output, `good` the flags of success.
+    """
+
+    function: str = "func"
+    gradient: str = ""
+    status: int = 0
+    good: tuple[int, ...] = (0,)
+    full: bool = True
+
+
+_OLDER = {
+    "fmin": _Older(status=4),
+    "fmin_powell": _Older(status=5),
+    "fmin_cg": _Older("f", "fprime", 4),
+    "fmin_bfgs": _Older("f", "fprime", 6),
+    "fmin_ncg": _Older("f", "fprime", 5),
+}
+
+
+@declare(*(f"optimize.{name}" for name in _OLDER), kind="I", by=_BY)
+def older(call: Call) -> Any:
+    known = _OLDER[call.name.rpartition(".")[2]]
+    further: list[Any] = []
+    args = call.further
+
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+        changes: dict[str, Any] = {"x0": x0, "args": (), "full_output": True, known.function: callback.number}
+        if known.gradient:
+            given = call[known.gradient]
+            is_given = callable(given)
+            changes[known.gradient] = (
+                (lambda x: numbers(given(tensors(x), *args))) if is_given else lambda x: callback.with_gradient(x)[1]
+            )
+        if "fhess" in call and call["fhess_p"] is None:
+            hess = call["fhess"]
+            changes["fhess"] = callback.hessian if hess is None else lambda x: numbers(hess(tensors(x), *args))
+        further[:] = call.run(**changes)
+        status = further[known.status]
+        return further[0], "" if status == 0 else f"it stopped with warnflag {status}"
+
+    minimum = Minimum(call, bound_to(call[known.function], args), [], flat_start(call["x0"]), search)
+    path = further[-1:] if call["retall"] else []
+    if not call["full_output"]:
+        return (minimum.x, *path) if path else minimum.x
+    return (minimum.x, minimum.value(), *further[2 : known.status + 1], *path)
+
+
+@declare("optimize.fmin_l_bfgs_b", "optimize.fmin_tnc", kind="I", by=_BY)
+def older_with_bounds(call: Call) -> Any:
+    further: list[Any] = []
+    args = call.further
+    rows = [bounds_row(call["bounds"])] if call["bounds"] is not None else []
+    function = call["func"]
+    if call["fprime"] is None and not call["approx_grad"]:  # SciPy's convention: it returns both
+        pair = function
+        function = lambda *given: _first(pair(*given))
+
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+        changes: dict[str, Any] = {"x0": x0, "args": (), "func": callback.with_gradient}
+        changes["fprime"], changes["approx_grad"] = None, False
+        if rows:
+            low, high = minimum.bounds(rows[0], x0, values)
+            changes["bounds"] = list(zip(low, high))
+        further[:] = call.run(**changes)
+        if call.name.endswith("tnc"):
+            return further[0], "" if further[2] in (0, 1, 2) else f"it stopped with return code {further[2]}"
+        return further[0], "" if further[2]["warnflag"] == 0 else str(further[2]["task"])
+
+    minimum = Minimum(call, bound_to(function, args), rows, flat_start(call["x0"]), search)
+    if call.name.endswith("tnc"):
+        return minimum.x, further[1], further[2]
+    return minimum.x, minimum.value(), further[2]
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, tuple) else value
+
+
+@declare("optimize.fminbound", "optimize.brent", "optimize.golden", kind="I", by=_BY)
+def older_of_one(call: Call) -> Any:
+    further: list[Any] = []
+    is_bounded = "x1" in call
+    rows = [bounds_row([(call["x1"], call["x2"])])] if is_bounded else []
+    bracket = None if is_bounded else call["brack"]
+    first = call["x1"] if is_bounded else bracket[0] if bracket is not None else 0.0
+
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+        changes: dict[str, Any] = {"func": lambda x: callback.number([x]), "args": (), "full_output": True}
+        if is_bounded:
+            low, high = (end.item() for end in minimum.bounds(rows[0], [0.0], values))
+            changes.update(x1=low, x2=high)
+        elif bracket is not None:
+            changes["brack"] = tuple(float(end) for end in numbers(list(bracket)))
+        further[:] = call.run(**changes)
+        failed = is_bounded and further[2] != 0
+        return np.atleast_1d(further[0]), "it needed too many evaluations" if failed else ""
+
+    function = bound_to(call["func"], call["args"])
+    minimum = Minimum(call, lambda x: function(x[0]), rows, start(first).reshape(1), search)
+    return (minimum.x[0], minimum.value(), *further[2:]) if call["full_output"] else minimum.x[0]

@@ -1,0 +1,187 @@
+"""What all solvers have in common: callbacks, their parameters, and results with tensors in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from pullback.core.pytree import flatten
+from pullback.errors import AutogradError, TraceError
+from pullback.func._grad import value_and_grad
+from pullback.func._implicit import Equation
+from pullback.func._implicit.lift import Lifted, alone, example_of, is_plain, lift
+from pullback.func._implicit.linear import Array, Diff
+from pullback.func._jacobian import jacobian, jacrev
+from pullback.func._jvp import jvp
+from pullback.payloads.batched import bare, levels_of
+from pullback.payloads.traced.array import TracedArray
+from pullback.scipy._compiled import Fast, Rule, floating, value_of
+from pullback.scipy._surface import Call, joined, numbers
+from pullback.tape.function.batching import looped
+from pullback.tape.modes import no_grad
+from pullback.tensors.tensor import Tensor, made_here
+
+
+def bound_to(function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Callable[[Tensor], Any]:
+    """A callback with its further arguments, as SciPy's `args` are understood."""
+    further = args if isinstance(args, tuple) else (args,)
+    return lambda x: function(x, *further, **(kwargs or {}))
+
+
+def one_tensor(x: Any) -> Any:
+    """One tensor in the place of a list with tensors in it, whose derivatives its numbers would lose."""
+    has_tensors = isinstance(x, list | tuple) and any(isinstance(leaf, Tensor) for leaf in flatten(x)[0])
+    return joined(x) if has_tensors else x
+
+
+def start(x: Any) -> Tensor:
+    """A start value, a bracket end: a tensor of real or complex numbers."""
+    x = one_tensor(x)
+    if isinstance(x, Tensor):
+        return x if x.dtype.kind in "fc" else made_here(x.detach().numpy().astype(float))
+    x = np.asarray(numbers(x))
+    return made_here(x.astype(np.result_type(x.dtype, np.float64)) if x.dtype != np.float32 else x.astype(float))
+
+
+class Callback:
+    """A function of one tensor that a solver calls with arrays: itself, its gradient, its Jacobian.
+
+    `values` are what stands in the places of the tensors that the function takes from outside.
+    """
+
+    __slots__ = ("_fast", "function")
+
+    def __init__(self, lifted: Lifted, values: Sequence[Tensor], diff: Diff | None = None) -> None:
+        self.function = lambda x: joined(lifted(values, x))
+        self._fast = Fast(lifted, values) if diff is None or diff.compile else None
+
+    def __call__(self, x: Any) -> Array:
+        return self._computed("value", value_of, x)
+
+    def number(self, x: Any) -> Any:
+        """The value at a number."""
+        out = self._computed("value", value_of, x)
+        return out.item() if out.size == 1 else out
+
+    def jacobian(self, x: Any) -> Array:
+        """The matrix of derivatives."""
+        return self._computed("jacobian", _slopes_of, x).reshape(-1, np.size(x))
+
+    def with_gradient(self, x: Any) -> tuple[float, Array]:
+        """The value of a scalar function and its gradient."""
+        gradient, value = self._computed("gradient", _gradient_of, x)
+        return float(value), gradient
+
+    def hessian(self, x: Any) -> Array:
+        """The matrix of second derivatives."""
+        return self._computed("hessian", _hessian_of, x)
+
+    def hessian_product(self, x: Any, direction: Any) -> Array:
+        """Its product with a direction."""
+        return self._computed("product", _product_of, x, direction)
+
+    def _computed(self, kind: str, make: Callable[[Any], Any], *args: Any) -> Any:
+        """`make(function)` at these arrays, by compiled code where there is some."""
+        found = None if self._fast is None else self._fast(kind, make, *args)
+        if found is not None:
+            return found
+        out = make(self.function)(*(made_here(floating(arg)) for arg in args))
+        return tuple(part.detach().numpy() for part in out) if isinstance(out, tuple) else out.detach().numpy()
+
+
+def _slopes_of(function: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
+    return lambda x: slopes(function, x)
+
+
+def _gradient_of(function: Callable[[Tensor], Any]) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    return lambda x: value_and_grad_of(function, x)
+
+
+def _hessian_of(function: Callable[[Tensor], Any]) -> Callable[[Tensor], Tensor]:
+    return lambda x: jacrev(lambda v: value_and_grad_of(function, v)[0])(x)
+
+
+def _product_of(function: Callable[[Tensor], Any]) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda x, along: jvp(lambda v: value_and_grad_of(function, v)[0], (x,), (along,))[1]
+
+
+def slopes(function: Callable[[Tensor], Any], at: Tensor) -> Tensor:
+    """The Jacobian of a function, as a vector, in the cheaper mode that it can be computed in."""
+
+    def flat(v: Tensor) -> Tensor:
+        return joined(function(v)).reshape(-1)
+
+    try:
+        return jacobian(flat)(at)
+    except AutogradError as error:
+        if error.code != "SCIPY_DYNAMIC_SHAPE":
+            raise
+        return jacrev(flat)(at)  # a solution inside, which takes its own steps for each direction forwards
+
+
+def value_and_grad_of(function: Callable[[Tensor], Any], x: Tensor) -> tuple[Tensor, Tensor]:
+    """`(gradient, value)` of a function that returns one number, with or without axes."""
+    value, gradient = value_and_grad(lambda v: joined(function(v)).reshape(()))(x)
+    return gradient, value
+
+
+def solution(
+    call: Call,
+    function: Callable[[Tensor], Any],
+    x0: Tensor,
+    residual: Callable[[Callable[[Tensor], Any], Tensor], Any],
+    solver: Callable[[Callback, Tensor], tuple[Any, str]],
+    **more: Any,
+) -> Tensor:
+    """What `solver` finds for a callback, from a start value on, as a function of all that the callback depends on.
+
+    `residual(function, y)` is zero at the solution; `solver` gets the callback for arrays and the start, and returns
+    the solution and what went wrong. The start has no influence on a solution: its derivative is zero.
+    """
+    known: list[tuple[Any, Any]] = []
+    with no_grad():
+        example = example_of(x0).detach()
+    lifted = lift(call.name, function, example)
+    if is_plain(x0, *lifted.tensors):  # solved here, so that what is used close to the solution is found as well
+        with alone():
+            known.append(solver(Callback(lifted, lifted.tensors, call.diff), x0))
+        lifted = lifted.at(made_here(np.array(known[0][0])))
+
+    def found(values: list[Tensor]) -> tuple[Any, Any]:
+        if known:
+            return known.pop()
+        y, failure = solver(Callback(lifted, values[1:], call.diff), values[0])
+        lifted.check(values[1:], made_here(np.array(y)))
+        return y, failure
+
+    equation = Equation(
+        call.name, lambda values, y: residual(lambda v: joined(lifted(values[1:], v)), y), found, call.diff,
+        rule=rule_of(call, lifted, lambda y: residual(lambda v: joined(function(v)), y)), **more,
+    )  # fmt: skip
+    return equation(x0, *lifted.tensors)
+
+
+def rule_of(call: Call, lifted: Lifted, residual: Callable[[Any], Any]) -> Callable[[list[Tensor]], Rule] | None:
+    """The compiled rule of an equation whose first value is the start, if callbacks are compiled."""
+    return (lambda values: Rule(lifted, values, residual, 1)) if call.diff.compile else None
+
+
+def mapped(name: str, function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+    """A function of tensors that is called for one example of the innermost vmap after the other."""
+    levels = {level for tensor in tensors for level in levels_of(tensor._data)}
+    example = SimpleNamespace(apply=function, __name__=name)
+    found: Tensor = looped(example, tensors, max(levels, key=lambda level: level.stamp))
+    return found
+
+
+def refuse_traced(name: str, *tensors: Tensor) -> None:
+    """Refuse tensors without values: what runs SciPy cannot be a part of a graph."""
+    if any(type(bare(tensor._data)) is TracedArray for tensor in tensors):
+        raise TraceError(
+            f"scipy.{name} cannot be traced",
+            why="SciPy computes with numbers, and there are none while a function is traced",
+            fix="call it outside of the compiled function",
+        )

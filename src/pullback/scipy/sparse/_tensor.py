@@ -1,0 +1,311 @@
+"""Sparse matrices with values that have derivatives: a pattern that stays, and a tensor of numbers on it.
+
+Gradients by the values are as many numbers as there are values; no dense matrix is formed on the way. Products and
+solutions are SciPy's, on arrays; their derivatives are products and solutions again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import pullback as pb
+from pullback.autograd.function import Function
+from pullback.func._implicit.linear import Array
+from pullback.scipy._surface import joined, numbers, scipy_module
+from pullback.tensors.tensor import Tensor, made_here
+
+
+class Pattern:
+    """Where a sparse matrix has values: rows and columns, sorted by rows, none twice."""
+
+    __slots__ = ("columns", "rows", "shape")
+
+    def __init__(self, rows: Array, columns: Array, shape: tuple[int, int]) -> None:
+        self.rows = rows
+        self.columns = columns
+        self.shape = shape
+
+    def matrix(self, data: Array) -> Any:
+        """SciPy's matrix with these values."""
+        counts = np.bincount(self.rows, minlength=self.shape[0])
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return scipy_module("sparse").csr_array((data, self.columns, starts), shape=self.shape)
+
+    def transposed(self) -> tuple[Pattern, Array]:
+        """The pattern of the transpose, and in which order the values are there."""
+        order = np.lexsort((self.rows, self.columns))
+        return Pattern(self.columns[order], self.rows[order], self.shape[::-1]), order
+
+
+class SparseProduct(Function):
+    """`A @ x` for the values of `A` on a pattern, `x` a vector or a matrix."""
+
+    generate_vmap_rule = "loop"
+
+    @staticmethod
+    def forward(pattern: Pattern, data: Tensor, x: Tensor) -> Tensor:
+        return made_here(np.asarray(pattern.matrix(data.detach().numpy()) @ x.detach().numpy()))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.pattern, data, x = inputs
+        ctx.save_for_backward(data, x)
+        ctx.save_for_forward(data, x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        data, x = ctx.saved_tensors
+        by_data = by_x = None
+        if ctx.needs_input_grad[1]:
+            by_data = gradient[ctx.pattern.rows] * pb.conj(x[ctx.pattern.columns])
+            by_data = by_data.sum(axis=-1) if x.ndim > 1 else by_data
+        if ctx.needs_input_grad[2]:
+            turned, order = ctx.pattern.transposed()
+            by_x = SparseProduct.apply(turned, pb.conj(data)[order], gradient)
+        return None, by_data, by_x
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, data_dot: Any, x_dot: Any) -> Tensor:
+        data, x = ctx.saved_tensors
+        moved: Any = 0.0
+        if data_dot is not None:
+            moved = moved + SparseProduct.apply(ctx.pattern, data_dot, x)
+        if x_dot is not None:
+            moved = moved + SparseProduct.apply(ctx.pattern, data, x_dot)
+        return moved
+
+
+class Factors:
+    """The factorisation of one matrix, made once, for the matrix and its transpose."""
+
+    def __init__(self, pattern: Pattern, data: Array) -> None:
+        self._solver = scipy_module("sparse.linalg").splu(pattern.matrix(data).tocsc())
+
+    def solve(self, b: Array, is_adjoint: bool) -> Array:
+        kind = np.result_type(b.dtype, np.float64)
+        return self._solver.solve(np.ascontiguousarray(b, dtype=kind), trans="H" if is_adjoint else "N")
+
+
+class SparseSolve(Function):
+    """`x` with `A x = b`, or with the adjoint of `A`. The factors are kept with the node."""
+
+    generate_vmap_rule = "loop"
+
+    @staticmethod
+    def forward(pattern: Pattern, factors: Held, is_adjoint: bool, data: Tensor, b: Tensor) -> Tensor:
+        own = factors.of(pattern, data.detach().numpy())
+        return made_here(own.solve(b.detach().numpy(), is_adjoint))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.pattern, ctx.factors, ctx.is_adjoint, data, _ = inputs
+        ctx.save_for_backward(data, output)
+        ctx.save_for_forward(data, output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        data, x = ctx.saved_tensors
+        by_b = SparseSolve.apply(ctx.pattern, ctx.factors, not ctx.is_adjoint, data, gradient)
+        by_data = None
+        if ctx.needs_input_grad[3]:
+            rows, columns = ctx.pattern.rows, ctx.pattern.columns
+            if ctx.is_adjoint:
+                by_data = -x[rows] * pb.conj(by_b[columns])
+            else:
+                by_data = -by_b[rows] * pb.conj(x[columns])
+            by_data = by_data.sum(axis=-1) if x.ndim > 1 else by_data
+        return None, None, None, by_data, by_b
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, __: Any, ___: Any, data_dot: Any, b_dot: Any) -> Tensor:
+        data, x = ctx.saved_tensors
+        right: Any = 0.0 if b_dot is None else b_dot
+        if data_dot is not None:
+            pattern, moved = ctx.pattern, data_dot
+            if ctx.is_adjoint:
+                pattern, order = pattern.transposed()
+                moved = pb.conj(moved)[order]
+            right = right - SparseProduct.apply(pattern, moved, x)
+        return SparseSolve.apply(ctx.pattern, ctx.factors, ctx.is_adjoint, data, right)
+
+
+class Held:
+    """A place for factors that are made when they are first needed, and again for other values, as those of a batch."""
+
+    def __init__(self) -> None:
+        self._made: tuple[Array, Factors] | None = None
+
+    def of(self, pattern: Pattern, data: Array) -> Factors:
+        """The factors of the matrix with these values."""
+        if self._made is None or not np.array_equal(self._made[0], data):
+            self._made = (data.copy(), Factors(pattern, data))
+        return self._made[1]
+
+
+class SparseTensor:
+    """A sparse matrix whose values are a tensor, `data`. It multiplies, solves, and becomes dense; it is no Tensor."""
+
+    __array_priority__ = 20.0
+    __array_ufunc__ = None
+
+    def __init__(self, pattern: Pattern, data: Tensor, format: str = "csr") -> None:
+        self.pattern = pattern
+        self.data = data
+        self.format = format
+
+    shape = property(lambda self: self.pattern.shape)
+    dtype = property(lambda self: self.data.dtype)
+    nnz = property(lambda self: self.data.shape[0])
+    ndim = 2
+    requires_grad = property(lambda self: self.data.requires_grad)
+    coords = property(lambda self: (self.pattern.rows, self.pattern.columns))
+
+    @property
+    def T(self) -> SparseTensor:
+        """The transpose."""
+        turned, order = self.pattern.transposed()
+        return SparseTensor(turned, self.data[order], self.format)
+
+    def detach(self) -> SparseTensor:
+        """The same matrix without history."""
+        return SparseTensor(self.pattern, self.data.detach(), self.format)
+
+    def to_scipy(self) -> Any:
+        """SciPy's matrix; refused for values that are differentiated."""
+        return self.pattern.matrix(self.data.numpy()).asformat(self.format)
+
+    def toarray(self) -> Tensor:
+        """The dense matrix."""
+        dense = pb.zeros(self.shape, dtype=self.data.dtype)
+        dense[self.pattern.rows, self.pattern.columns] = self.data
+        return dense
+
+    todense = toarray
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, SparseTensor) or hasattr(other, "tocsr"):
+            return self @ from_any(other).toarray()
+        x = joined(other)
+        if x.shape[0] != self.shape[1]:
+            raise ValueError(f"matmul: dimension mismatch: {self.shape} @ {tuple(x.shape)}")
+        return SparseProduct.apply(self.pattern, self.data, x)
+
+    dot = __matmul__
+
+    def __rmatmul__(self, other: Any) -> Any:
+        x = joined(other)
+        return (self.T @ x.T).T if x.ndim > 1 else self.T @ x
+
+    def __mul__(self, other: Any) -> SparseTensor:
+        return self.multiply(other)
+
+    __rmul__ = __mul__
+
+    def multiply(self, other: Any) -> SparseTensor:
+        """The product, element by element, with a number or a dense matrix or vector."""
+        factor = joined(other)
+        if factor.ndim:
+            rows, columns = self.pattern.rows, self.pattern.columns
+            factor = pb.broadcast_to(factor, self.shape)[rows, columns]
+        return SparseTensor(self.pattern, self.data * factor, self.format)
+
+    def __truediv__(self, other: Any) -> SparseTensor:
+        return self.multiply(1.0 / joined(other))
+
+    def __neg__(self) -> SparseTensor:
+        return SparseTensor(self.pattern, -self.data, self.format)
+
+    def __add__(self, other: Any) -> Any:
+        if not (isinstance(other, SparseTensor) or hasattr(other, "tocsr")):
+            return self.toarray() + joined(other)
+        second = from_any(other)
+        rows = np.concatenate([self.pattern.rows, second.pattern.rows])
+        columns = np.concatenate([self.pattern.columns, second.pattern.columns])
+        return made(pb.concat([self.data, second.data]), rows, columns, self.shape, self.format)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def sum(self, axis: int | None = None) -> Tensor:
+        """The sum of all values, of columns or of rows."""
+        if axis is None:
+            return self.data.sum()
+        ones = pb.ones((self.shape[axis],), dtype=self.data.dtype)
+        return self @ ones if axis in (1, -1) else self.T @ ones
+
+    def diagonal(self) -> Tensor:
+        """The values on the diagonal."""
+        at = np.flatnonzero(self.pattern.rows == self.pattern.columns)
+        out = pb.zeros((min(self.shape),), dtype=self.data.dtype)
+        out[self.pattern.rows[at]] = self.data[at]
+        return out
+
+    def __repr__(self) -> str:
+        return f"<SparseTensor {self.shape} with {self.nnz} values, {self.format}>"
+
+    def _as(self, format: str) -> SparseTensor:
+        return SparseTensor(self.pattern, self.data, format)
+
+    def tocsr(self) -> SparseTensor:
+        """The same matrix, called CSR."""
+        return self._as("csr")
+
+    def tocsc(self) -> SparseTensor:
+        """The same matrix, called CSC."""
+        return self._as("csc")
+
+    def tocoo(self) -> SparseTensor:
+        """The same matrix, called COO."""
+        return self._as("coo")
+
+
+def made(data: Tensor, rows: Array, columns: Array, shape: tuple[int, int], format: str) -> SparseTensor:
+    """A matrix of values at these places. Values at one place are added."""
+    order = np.lexsort((columns, rows))
+    rows, columns = rows[order], columns[order]
+    is_new = np.ones(len(rows), dtype=bool)
+    is_new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    data = data[order]
+    if not is_new.all():
+        place = np.cumsum(is_new) - 1
+        total = pb.zeros((int(is_new.sum()),), dtype=data.dtype)
+        data = pb.index_add(total, 0, place, data)
+    return SparseTensor(Pattern(rows[is_new], columns[is_new], shape), data, format)
+
+
+def from_any(matrix: Any) -> SparseTensor:
+    """A matrix of SciPy's, one of ours, or a dense one."""
+    if isinstance(matrix, SparseTensor):
+        return matrix
+    if isinstance(matrix, Tensor):
+        rows, columns = np.indices(matrix.shape).reshape(2, -1)
+        return made(matrix.reshape(-1), rows, columns, (matrix.shape[0], matrix.shape[1]), "csr")
+    plain = scipy_module("sparse").coo_array(matrix)
+    rows, columns = (np.asarray(each, dtype=np.intp) for each in plain.coords)
+    values = np.asarray(plain.data)
+    values = values.astype(np.result_type(values.dtype, np.float64))
+    return made(made_here(values), rows, columns, plain.shape, getattr(matrix, "format", "csr"))
+
+
+def constructed(argument: Any, shape: Any, format: str) -> SparseTensor:
+    """The constructor of SciPy's classes, for values that are a tensor."""
+    if not isinstance(argument, tuple):
+        return from_any(argument)._as(format)
+    if len(argument) == 3:
+        data, indices, starts = argument
+        starts, indices = np.asarray(numbers(starts)), np.asarray(numbers(indices))
+        major = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        rows, columns = (major, indices) if format == "csr" else (indices, major)
+    else:
+        data, (rows, columns) = argument
+        rows, columns = np.asarray(numbers(rows)), np.asarray(numbers(columns))
+    if shape is None:
+        shape = (int(rows.max()) + 1, int(columns.max()) + 1)
+    return made(joined(data), rows.astype(np.intp), columns.astype(np.intp), tuple(shape), format)

@@ -1,0 +1,10 @@
+"""`scipy.special` with derivatives: everything of `pb.special`, and SciPy's other functions, guarded."""
+
+from pullback.scipy import _surface, _twins
+
+_twins.declare_existing("special")
+_twins.declare_ufuncs()
+
+__getattr__, __dir__ = _surface.attach(globals())
+
+__all__ = _surface.declared_names("special")

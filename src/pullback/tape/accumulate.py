@@ -1,0 +1,325 @@
+"""`AccumulateGrad`: the node behind a leaf. It adds incoming gradients to the leaf's `.grad`."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+
+from pullback.core.spec import describe
+from pullback.core.state import current, next_stamp
+from pullback.declare.op import registry
+from pullback.errors import AutogradError
+from pullback.payloads.batched.indexing import assign
+from pullback.payloads.wrappers import hollow, is_wrapper
+from pullback.tape.input_metadata import InputMetadata, SparseGrad
+from pullback.tape.node import ACCUMULATOR_SEQUENCE, Node
+from pullback.tensors.overwrites import make_way
+from pullback.tensors.tensor import UNSET, Leaf, Tensor, extra_of, is_inference, meta_of, own_counter, wrap
+
+_creation_lock = threading.Lock()
+
+
+class AccumulateGrad(Node):
+    """The sink of gradients for one leaf, shared by all graphs over it. It owns the leaf; the leaf finds it weakly.
+
+    `seq` is the time of creation, which tells the engine which nodes can reach it; in the order of execution
+    accumulators come first, as soon as they are ready.
+    """
+
+    __slots__ = ("variable",)
+
+    variable: Tensor
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+    def _sequence_nr(self) -> int:
+        return ACCUMULATOR_SEQUENCE
+
+    @property
+    def topological_nr(self) -> int:
+        """Always 0."""
+        return 0
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        payload = self.variable._data
+        metadata = InputMetadata.from_spec(self.spec, hollow(payload) if is_wrapper(payload) else None)
+        metadata.set_grad_dtype(self.grad_dtype_of(0))
+        return (metadata,)
+
+    def grad_dtype_of(self, output_nr: int) -> Any:
+        meta = self.variable._meta
+        if meta is None or meta.grad_dtype is UNSET:
+            return self.spec.dtype  # type: ignore[union-attr]
+        return meta.grad_dtype
+
+    def is_bare(self) -> bool:
+        """Is nothing to be done with a gradient but to add it to `.grad`?"""
+        meta = self.variable._meta
+        return meta is None or (
+            not meta.hooks
+            and not meta.post_accumulate_hooks
+            and (meta.grad_dtype is UNSET or meta.grad_dtype is self.spec.dtype)  # type: ignore[union-attr]
+        )
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        self.accumulate(grads[0], as_tensors, False)
+        return ()
+
+    def adopt(self, gradient: np.ndarray[Any, Any]) -> bool:
+        """Make an array that nobody else holds the first `.grad` of a plain leaf; False if anything is unusual.
+
+        `accumulate` does the same in the end. bench/eager.py::binary_small_backward
+        """
+        leaf = self.variable
+        spec = leaf._spec
+        if not (
+            leaf._extra is None
+            and type(leaf._node) is Leaf
+            and gradient.flags.carray
+            and gradient.base is None
+            and gradient.dtype is spec.dtype
+            and gradient.shape == spec.shape
+            and type(leaf._data) is np.ndarray
+            and leaf._data.flags.c_contiguous
+            and not current().inference
+        ):
+            return False
+        meta = leaf._meta or meta_of(leaf)
+        meta.lock.acquire()  # half the price of a `with`
+        try:
+            if meta.grad is not None:
+                return False
+            # path: adopted gradient
+            meta.grad = tensor = Tensor()
+            tensor._data = gradient
+            tensor._spec = spec
+            tensor._node = tensor._counter = tensor._extra = tensor._meta = None
+        finally:
+            meta.lock.release()
+        return True
+
+    def accumulate(self, gradient: Any, create_graph: bool, owned: bool) -> bool:
+        """Add `gradient` to the leaf's `.grad`. False if there was nothing to add or nobody to receive it.
+
+        `owned` promises that nobody else holds the gradient, so that it may become `.grad` without a copy.
+        """
+        leaf = self.variable
+        # A view that was a leaf of its own may have got a history from its base, which asking for `grad_fn` builds.
+        is_interior = leaf._extra is not None and leaf._extra.view is not None and leaf.grad_fn is not None
+        if is_interior or type(leaf._node) is not Leaf:
+            if leaf._node is not None:
+                raise AutogradError(
+                    "LEAF_MOVED",
+                    f"a leaf {describe(leaf.shape, leaf.dtype)} was overwritten with a differentiable result before "
+                    "its gradient arrived",
+                    where="AccumulateGrad",
+                    why="it is no longer a leaf, so its gradient has no place to be stored",
+                    fix="run backward before the in-place operation, or write to a clone of the leaf",
+                )
+            return False
+        if gradient is None:
+            return False
+        if leaf._spec is not self.spec and leaf._spec.shape != self.spec.shape:  # type: ignore[union-attr]
+            raise _reshaped_error(leaf, self.spec)
+        meta = meta_of(leaf)
+        with meta.lock:
+            recorded = create_graph and is_differentiated(gradient, meta.grad)
+            meta.grad = _accumulated(meta.grad, gradient, leaf, recorded, owned)
+        return True
+
+
+def accumulator_of(tensor: Tensor) -> AccumulateGrad:
+    """The accumulator of a leaf that requires grad: the living one, or a new one."""
+    reference = tensor._node.accumulator
+    node = None if reference is None else reference()
+    return new_accumulator(tensor) if node is None else node
+
+
+def accumulators_of(*tensors: Tensor) -> tuple[AccumulateGrad, ...]:
+    """The accumulators of several leaves."""
+    return tuple([accumulator_of(tensor) for tensor in tensors])
+
+
+def new_accumulator(tensor: Tensor) -> AccumulateGrad:
+    """The accumulator of a leaf that had none a moment ago."""
+    leaf = tensor._node
+    node = AccumulateGrad()
+    node.variable = tensor
+    node.spec = tensor._spec
+    node.next = ()
+    node.rare = None
+    node.seq = next_stamp()
+    made = weakref.ref(node)
+    _creation_lock.acquire()  # half the price of a `with`
+    try:
+        while True:
+            reference = leaf.accumulator
+            known: AccumulateGrad | None = None if reference is None else reference()
+            if known is not None:
+                return known
+            # Native code does not ask for the lock (`compiler/machine/leaves.py`). CPython changes threads at calls and
+            # at jumps backward, so nobody comes between this question and the line behind it.
+            if leaf.accumulator is reference:
+                leaf.accumulator = made
+                return node
+    finally:
+        _creation_lock.release()
+
+
+def _reshaped_error(leaf: Tensor, spec: Any) -> AutogradError:
+    return AutogradError(
+        "GRAD_SHAPE",
+        f"a gradient arrived for a leaf that was {spec!r} in the forward pass and is {leaf._spec!r} now",
+        where="AccumulateGrad",
+        why="the leaf got another shape in between, and gradients are not broadcast into the shape of a leaf",
+        fix="run the forward pass again, or backward before the leaf is changed",
+    )
+
+
+def is_differentiated(gradient: Any, existing: Any) -> bool:
+    """Does somebody differentiate the sum of these, by recording the pass or through tangents?"""
+    return current().grad or any(
+        type(part) is Tensor and part._extra is not None and part._extra.forward is not None
+        for part in (gradient, existing)
+    )
+
+
+def _accumulated(existing: Any, gradient: Any, leaf: Tensor, create_graph: bool, owned: bool) -> Any:
+    if existing is None:
+        return _first_gradient(gradient, leaf, create_graph, owned)
+    if create_graph:
+        return _dense(existing) + _dense(gradient)
+    payload = gradient._data if type(gradient) is Tensor else gradient
+    if isinstance(existing, SparseGrad):
+        if isinstance(payload, SparseGrad):
+            existing.accumulate_(payload)
+            return existing
+        return wrap(existing.to_dense() + payload)
+    target = existing._data
+    if _is_writable(existing):
+        _check_same_shape(target, payload)
+        del target
+        make_way(existing)
+        target = existing._data
+        if type(target) is not np.ndarray:
+            assign(target, target + (payload.to_dense() if isinstance(payload, SparseGrad) else payload))
+        elif isinstance(payload, SparseGrad):
+            np.add.at(target, payload.indices, payload._plain_values())
+        else:
+            np.add(target, payload, out=target, casting="unsafe")
+        counter = own_counter(existing)
+        if counter is not None:
+            counter.bump()
+        return existing
+    total = target + (payload.to_dense() if isinstance(payload, SparseGrad) else payload)
+    return as_made_here(wrap(total if hasattr(type(total), "evaluate_op") else np.asarray(total)))
+
+
+def _is_writable(gradient: Tensor) -> bool:
+    """May a pass add to this `.grad` in place? Not to a broadcast, nor to an inference tensor outside that mode."""
+    data = gradient._data
+    data = data if type(data) is np.ndarray else getattr(data, "region", None)
+    if data is None or not data.flags.writeable:
+        return False
+    if is_inference(gradient) and not current().inference:
+        return False
+    return (
+        0 not in data.strides
+        or data.size == 0
+        or all(stride or length == 1 for stride, length in zip(data.strides, data.shape, strict=True))
+    )
+
+
+def _check_same_shape(target: Any, payload: Any) -> None:
+    if tuple(payload.shape) != target.shape:
+        raise AutogradError(
+            "GRAD_SHAPE",
+            f"the gradient has shape {list(payload.shape)}, but the `.grad` already there has {list(target.shape)}",
+            where="AccumulateGrad",
+            why="gradients of one leaf are added up, and these two cannot be broadcast into one another",
+            fix="set `.grad = None` after giving the leaf data of another shape",
+        )
+
+
+def _dense(gradient: Any) -> Any:
+    return wrap(gradient.to_dense()) if isinstance(gradient, SparseGrad) else gradient
+
+
+def _first_gradient(gradient: Any, leaf: Tensor, create_graph: bool, owned: bool) -> Any:
+    if create_graph or isinstance(gradient, SparseGrad):
+        return gradient.clone()
+    payload = gradient._data if type(gradient) is Tensor else gradient
+    if type(payload) is not np.ndarray:
+        if hasattr(payload, "region"):
+            is_columns = leaf._data.is_contiguous("F") and not leaf._data.is_contiguous()
+            payload = registry["copy"].call(payload, order="F" if is_columns else "C")
+        return as_made_here(wrap(np.array(payload) if isinstance(payload, np.generic) else payload))
+    data = leaf._data
+    if (
+        owned
+        and payload.base is None
+        and payload.flags.writeable
+        and (_has_layout(payload, data) or not current().layout_policy)
+    ):
+        return _wrap_like(payload, leaf)
+    return _wrap_like(_copied_like(payload, data), leaf)
+
+
+def _wrap_like(payload: Any, leaf: Tensor) -> Tensor:
+    """A constant Tensor on a payload that usually has the leaf's own shape and dtype."""
+    spec = leaf._spec
+    if payload.dtype is not spec.dtype or payload.shape != spec.shape:
+        return as_made_here(wrap(payload))
+    tensor = Tensor()
+    tensor._data = payload
+    tensor._spec = spec
+    tensor._node = tensor._counter = tensor._extra = tensor._meta = None
+    return as_made_here(tensor)
+
+
+def as_made_here(tensor: Tensor) -> Tensor:
+    """A gradient that was just made: in inference mode it is an inference tensor."""
+    if current().inference:
+        extra_of(tensor).inference = True
+    return tensor
+
+
+def _has_layout(payload: Any, data: Any) -> bool:
+    if type(data) is np.ndarray and payload.strides == data.strides:
+        return bool(payload.flags.c_contiguous) or _is_dense(data)
+    if type(data) is np.ndarray and _is_dense(data):
+        return all(
+            own == theirs or length == 1
+            for own, theirs, length in zip(payload.strides, data.strides, payload.shape, strict=True)
+        )
+    return bool(payload.flags.c_contiguous)
+
+
+def _is_dense(data: Any) -> bool:
+    """True if the elements fill a stretch of memory without gaps or overlap, in some order of the axes."""
+    if data.flags.c_contiguous or data.flags.f_contiguous:
+        return True
+    expected = data.itemsize
+    for stride, length in sorted(zip(data.strides, data.shape, strict=True)):
+        if length == 1:
+            continue
+        if stride != expected:
+            return False
+        expected *= length
+    return True
+
+
+def _copied_like(payload: Any, data: Any) -> np.ndarray[Any, Any]:
+    """A copy of `payload` with the strides of `data` if that is dense, C-contiguous otherwise."""
+    if type(data) is np.ndarray and data.shape == payload.shape and _is_dense(data):
+        copy = np.empty_like(data, dtype=payload.dtype)
+    else:
+        copy = np.empty(payload.shape, payload.dtype)
+    np.copyto(copy, payload)
+    return copy
+

@@ -1,0 +1,1 @@
+"""Forward mode: levels, tangents and duals."""

@@ -1,0 +1,1 @@
+"""`autograd.Function`: from the user's class to a node."""

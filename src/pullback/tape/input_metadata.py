@@ -1,0 +1,311 @@
+"""What a node remembers of each value whose gradient it will receive, and what it does with that gradient.
+
+`conform` is the one place where gradients are reduced over broadcast axes and cast, so no derivative rule does
+either. Gradients may be payloads or Tensors; only methods that both have are used.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from pullback.core.spec import Spec, describe, is_complex_dtype, is_differentiable_dtype, spec_for
+from pullback.errors import AutogradError
+from pullback.payloads.wrappers import filled
+from pullback.tensors.tensor import Tensor, wrap
+
+# `SparseGrad`: a gradient that is zero except in some rows, as reads of a few rows of a large table produce it.
+
+class SparseGrad:
+    """Rows `values[k]` at positions `indices[k]` of axis 0 of an array of `shape`; equal positions add up."""
+
+    __slots__ = ("__weakref__", "_version", "indices", "shape", "values")
+
+    layout = "sparse_coo"
+    device = "cpu"
+    requires_grad = False
+
+    def __init__(self, indices: Any, values: Any, shape: tuple[int, ...]) -> None:
+        self.indices = np.asarray(indices).reshape(-1)
+        self.values = values
+        self.shape = tuple(shape)
+        self._version = 0
+        expected = (self.indices.shape[0], *self.shape[1:])
+        if tuple(values.shape) != expected:
+            raise ValueError(
+                f"SparseGrad: {self.indices.shape[0]} positions of shape {self.shape} need values of shape "
+                f"{expected}, got {tuple(values.shape)}"
+            )
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the values."""
+        return np.dtype(self.values.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the dense array."""
+        return len(self.shape)
+
+    @property
+    def spec(self) -> Spec:
+        """Shape and dtype of the dense array."""
+        return spec_for(self.shape, self.dtype)
+
+    def to_dense(self) -> np.ndarray[Any, Any]:
+        """The gradient as an ndarray."""
+        dense = np.zeros(self.shape, self.dtype)
+        np.add.at(dense, self.indices, np.asarray(self._plain_values()))
+        return dense
+
+    def coalesce(self) -> SparseGrad:
+        """The same gradient with every position at most once, in ascending order."""
+        positions, inverse = np.unique(self.indices, return_inverse=True)
+        values = np.zeros((len(positions), *self.shape[1:]), self.dtype)
+        np.add.at(values, inverse, np.asarray(self._plain_values()))
+        return SparseGrad(positions, values, self.shape)
+
+    def _plain_values(self) -> Any:
+        return self.values if isinstance(self.values, np.ndarray) else self.values._data
+
+    def astype(self, dtype: Any) -> SparseGrad:
+        """The gradient with values of another dtype."""
+        return SparseGrad(self.indices, self.values.astype(dtype), self.shape)
+
+    def accumulate_(self, other: SparseGrad) -> None:
+        """Add `other` to this object; positions are not merged."""
+        self.indices = np.concatenate([self.indices, other.indices])
+        self.values = np.concatenate([self._plain_values(), other._plain_values()])
+        self._version += 1
+
+    def clone(self) -> SparseGrad:
+        """An independent copy."""
+        return SparseGrad(self.indices.copy(), np.array(self._plain_values()), self.shape)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, SparseGrad):
+            return SparseGrad(
+                np.concatenate([self.indices, other.indices]),
+                np.concatenate([self._plain_values(), other._plain_values()]),
+                self.shape,
+            )
+        return other + self.to_dense()
+
+    __radd__ = __add__
+    # NumPy must ask us first, or `ndarray + SparseGrad` becomes an array of objects.
+    __array_ufunc__ = None
+
+    def __repr__(self) -> str:
+        return f"SparseGrad({len(self.indices)} rows of {self.spec})"
+
+
+class InputMetadata:
+    """The record of one forward output, which is an input of the backward node."""
+
+    # No dataclass: making one takes a millisecond of every `import pullback`.
+    __slots__ = ("_like", "dtype", "grad_dtype", "shape", "was_default_constructed")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    grad_dtype: Any  # the dtype that gradients are cast to; None accepts any
+    was_default_constructed: bool  # stands for an output that takes no gradient
+    _like: Any  # of a value whose payload is made of arrays: such a payload, without memory
+    # The same for every value: arrays are in main memory, and none of them has rows of different lengths.
+    device = "cpu"
+    layout = "dense"
+    is_nested = False
+    stream = None
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], grad_dtype: Any, was_default_constructed: bool = False,
+        like: Any = None,
+    ) -> None:  # fmt: skip
+        store = object.__setattr__
+        store(self, "shape", shape)
+        store(self, "dtype", dtype)
+        store(self, "grad_dtype", grad_dtype)
+        store(self, "was_default_constructed", was_default_constructed)
+        store(self, "_like", like)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name}: the metadata of a node is read-only")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InputMetadata) and all(
+            getattr(self, name) == getattr(other, name) for name in (*self.__slots__[1:], "kind")
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"InputMetadata({describe(self.shape, self.dtype)}, grad_dtype={self.grad_dtype})"
+
+    @classmethod
+    def from_spec(cls, spec: Spec | None, like: Any = None) -> InputMetadata:
+        """The record of a value with this spec; None stands for an output that takes no gradient. `like` is a payload
+        of the value's kind, if that is made of arrays."""
+        if spec is None:
+            return cls((), np.dtype(np.float64), None, was_default_constructed=True)
+        return cls(spec.shape, spec.dtype, spec.dtype, like=like)
+
+    @property
+    def kind(self) -> type | None:
+        """The class of the value's payload, if that is one of the user's own (`pb.aot.wrap_payload`), else None."""
+        return None if self._like is None else type(self._like)
+
+    @property
+    def is_tensor_subclass(self) -> bool:
+        """Is the value's payload one of the user's own?"""
+        return self._like is not None
+
+    def zeros_like(self) -> Tensor:
+        """Zeros of the value's own shape, dtype and kind."""
+        return wrap(np.zeros(self.shape, self.dtype) if self._like is None else filled(self._like, 0))
+
+    def is_same_shape(self, gradient: Any) -> bool:
+        """True if the gradient has exactly the value's shape."""
+        return tuple(gradient.shape) == self.shape
+
+    def is_expandable_to_shape(self, gradient: Any) -> bool:
+        """True if the value broadcasts to the gradient's shape, so that the gradient can be summed down to it."""
+        return is_expandable(self.shape, tuple(gradient.shape))
+
+    def reduce_grad(self, gradient: Any) -> Any:
+        """The gradient summed over the axes along which the value was broadcast."""
+        return reduce_gradient(gradient, self.shape)
+
+    def maybe_reduce(self, index: int, gradient: Any) -> Any:
+        """The gradient as it is, or summed, or `!GRAD_SHAPE`."""
+        if self.is_same_shape(gradient):
+            return gradient
+        if self.is_expandable_to_shape(gradient):
+            return self.reduce_grad(gradient)
+        raise self.shape_error(index, gradient)
+
+    def shape_error(self, index: int, gradient: Any) -> AutogradError:
+        """The error for a gradient whose shape cannot be summed to the value's."""
+        return _shape_error(index, tuple(gradient.shape), self.shape, "")
+
+    def validate(self, gradient: Any, index: int = 0) -> Any:
+        """The gradient in the shape and dtype this record asks for, or an error. None stays None."""
+        if gradient is None:
+            return None
+        return validate(gradient, self.shape, self.dtype, self.grad_dtype, index, "")
+
+    def set_grad_dtype(self, dtype: Any) -> None:
+        """Ask for gradients of another dtype; only a leaf's accumulator does this."""
+        object.__setattr__(self, "grad_dtype", dtype)
+
+
+def is_expandable(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """True if an array of `shape` broadcasts to `target`."""
+    if len(shape) > len(target):
+        return False
+    tail = target[len(target) - len(shape) :]
+    return tail == shape or all(own in (1, length) for own, length in zip(shape, tail, strict=True))
+
+
+def reduce_gradient(gradient: Any, shape: tuple[int, ...]) -> Any:
+    """`gradient` summed over the axes along which a value of `shape` was broadcast."""
+    lengths = gradient.shape
+    extra = len(lengths) - len(shape)
+    if extra:
+        axes = tuple(range(extra))
+        gradient = np.add.reduce(gradient, axes) if type(gradient) is np.ndarray else gradient.sum(axis=axes)
+        if isinstance(gradient, np.generic):
+            gradient = np.asarray(gradient)  # a NumPy scalar is no place that a formula could write to
+        lengths = lengths[extra:]
+    axes = tuple([axis for axis, length in enumerate(shape) if length == 1 and lengths[axis] != 1])
+    return gradient.sum(axis=axes, keepdims=True) if axes else gradient
+
+
+def conform(gradient: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A declared operator's gradient in the shape and dtype of the operand; `dtype` None keeps the gradient's own.
+
+    The rules of declared operators are right by construction up to broadcasting, promotion, and the imaginary part
+    that a real operand of a complex operation cannot have.
+    """
+    if type(gradient) is np.ndarray and gradient.dtype is dtype and is_expandable(shape, gradient.shape):
+        return gradient if gradient.shape == shape else reduce_gradient(gradient, shape)
+    if isinstance(gradient, SparseGrad):
+        return gradient if dtype is None or gradient.dtype == dtype else gradient.astype(dtype)
+    if dtype is not None and is_complex_dtype(gradient.dtype) and not is_complex_dtype(dtype):
+        gradient = gradient.real
+    if gradient.shape != shape:
+        if not is_expandable(shape, gradient.shape):
+            raise _shape_error(0, tuple(gradient.shape), shape, "")
+        gradient = reduce_gradient(gradient, shape)
+    if dtype is not None and gradient.dtype != dtype:
+        gradient = gradient.astype(dtype)
+    return gradient
+
+
+@functools.lru_cache(1024)
+def _stretched(lengths: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of length 1 that were broadcast, if nothing else was done to an array of `shape`."""
+    pairs = list(zip(lengths, shape, strict=True))
+    if any(own not in (1, length) for length, own in pairs):
+        return ()
+    return tuple([axis for axis, (length, own) in enumerate(pairs) if own != length])
+
+
+def fitted(gradient: Any, successor: Any) -> Any:
+    """A declared operator's gradient as the node behind the operand, whose output 0 it is, takes it."""
+    if gradient is None:
+        return None
+    shape, dtype = successor.spec.shape, successor.grad_dtype_of(0)
+    if type(gradient) is np.ndarray and gradient.dtype is dtype:
+        extra = gradient.ndim - len(shape)
+        if extra == 1 and shape and gradient.shape[1:] == shape:
+            return np.add.reduce(gradient, 0)  # a bias; bench/eager.py::broadcast_small
+        if extra == 0 and shape:
+            axes = _stretched(gradient.shape, shape)
+            if axes:
+                return np.add.reduce(gradient, axes, None, None, True)  # type: ignore[call-overload]
+    elif isinstance(gradient, np.generic):
+        gradient = np.asarray(gradient)
+    return conform(gradient, shape, dtype)
+
+
+def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any, index: int, node: str) -> Any:
+    """A user's gradient in the shape and dtype asked for, after the checks of the specification, in its order."""
+    got = tuple(gradient.shape)
+    if got != shape:
+        if isinstance(gradient, SparseGrad) or not is_expandable(shape, got):
+            raise _shape_error(index, got, shape, node)
+        gradient = reduce_gradient(gradient, shape)
+    given, is_complex = gradient.dtype, is_complex_dtype(gradient.dtype)
+    is_real_float = is_differentiable_dtype(given) and not is_complex
+    if not (is_real_float or is_complex == is_complex_dtype(dtype)):
+        raise AutogradError(
+            "GRAD_COMPLEX",
+            f"gradient {index} has dtype {given}, but the value is {describe(shape, dtype)}",
+            where=node,
+            why="a complex gradient belongs to a complex value; dropping its imaginary part would hide a mistake",
+            fix="return the real part if that is what the mathematics says, or a floating point gradient",
+        )
+    if grad_dtype is not None and given != grad_dtype:
+        gradient = gradient.astype(grad_dtype)
+    if not is_differentiable_dtype(gradient.dtype):
+        raise AutogradError(
+            "GRAD_DTYPE",
+            f"gradient {index} has dtype {gradient.dtype}, which cannot carry a gradient",
+            where=node,
+            why="gradients are real or complex floating point numbers",
+            fix=f"return a gradient of dtype {dtype}",
+        )
+    return gradient
+
+
+def _shape_error(index: int, got: tuple[int, ...], expected: tuple[int, ...], node: str) -> AutogradError:
+    where = f"the formula of {node}" if node else ""
+    return AutogradError(
+        "GRAD_SHAPE",
+        f"gradient {index} has shape {list(got)}, but the value has shape {list(expected)}",
+        where=where,
+        why="a gradient has its value's shape, or a shape that the value broadcasts to; it is summed, never expanded",
+        fix=f"return a gradient of shape {list(expected)}",
+    )

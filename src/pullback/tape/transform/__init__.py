@@ -1,0 +1,1 @@
+"""What function transforms need of the tape: bodies, fresh leaves, dependencies between levels."""

@@ -1,0 +1,251 @@
+"""What all transforms do around the body of a function: arguments in, modes, results out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.core.pytree import how_to_register
+from pullback.core.spec import describe
+from pullback.core.state import Modes, VmapLevel, change, current, next_stamp, put_in_force
+from pullback.declare.views import same
+from pullback.errors import AutogradError
+from pullback.payloads.batched import BatchedArray, levels_of, widen_in_place
+from pullback.payloads.batched.crossing import enter_level, leave_level
+from pullback.tape.forward.levels import ForwardLevel, live_levels, store_tangent, tangent_of
+from pullback.tape.history import edge_of, requires_grad
+from pullback.tape.node import FreshLeaf
+from pullback.tape.transform.tokens import USER, Token, deps_of, without_room
+from pullback.tensors.tensor import Tensor, alias, as_constant, born_of, extra_of, is_inference, shared_counter
+
+# What the body of a transform may write to: its own arrays and arguments, and captured ones only what it does not
+# differentiate or batch.
+
+class Transform:
+    """A function transform whose body is running. `arguments` are the counters of memory it was given to work on."""
+
+    __slots__ = ("arguments", "level", "name", "stamp", "token")
+
+    def __init__(self, name: str, level: Any = None) -> None:
+        self.name = name
+        self.level = level  # the forward level of a forward transform
+        self.stamp = next_stamp() if level is None else level.stamp
+        self.token = Token()
+        self.arguments: set[Any] = set()
+
+    def accept(self, tensor: Tensor) -> None:
+        """Let the body write to this argument."""
+        self.arguments.add(shared_counter(tensor))
+
+    def made(self, tensor: Tensor) -> bool:
+        """Was the memory of this tensor made by the body?"""
+        return born_of(tensor) >= self.stamp
+
+
+def check_capture(target: Tensor, values: Iterable[Any], modes: Modes) -> None:
+    """Raise if a write to a captured tensor would let the perturbation of a running transform escape."""
+    sources: list[Tensor] | None = None
+    for transform in modes.transforms:
+        if transform.made(target) or target._counter in transform.arguments:
+            continue
+        if sources is None:
+            sources = [value for value in values if isinstance(value, Tensor)]
+        level = transform.level
+        if (level is not None and level in live_levels(sources)) or any(
+            transform.token in (deps_of(source) or ()) for source in sources if requires_grad(source)
+        ):
+            raise AutogradError(
+                "CAPTURE_MUTATED",
+                f"the function given to {transform.name} tried to mutate a captured Tensor "
+                f"{describe(target.shape, target.dtype)} with a value that depends on its arguments",
+                why="the value is only meaningful inside the transform, and the tensor lives on outside",
+                fix="return the value, pass the tensor as an argument, or write value.detach()",
+            )
+
+
+def make_room(target: Tensor, values: Iterable[Any], modes: Modes) -> None:
+    """Give the target the batch dimensions of the values that are about to be written into it, if it may have them."""
+    own = levels_of(target._data)
+    missing = tuple(
+        sorted({level for value in values for level in levels_of(value) if level not in own}, key=lambda v: v.stamp)
+    )
+    if not missing:
+        return
+    if born_of(target) < missing[-1].stamp:
+        raise AutogradError(
+            "VMAP_INPLACE",
+            f"inplace arithmetic on a Tensor {describe(target.shape, target.dtype)} from outside of vmap with a value "
+            "that is being vmapped over",
+            why="every example would write its own value into the one tensor",
+            fix="return the value from the function, or write into a tensor that is made inside or mapped over",
+        )
+    if type(target._data) is np.ndarray:
+        extra_of(target)  # fast paths are for arrays only
+        target._data = BatchedArray(target._data, ())
+    widen_in_place(target._data, missing)
+
+
+class running:
+    """The body of the transform runs inside this block; when it ends, the transform's token dies."""
+
+    # Two classes and not generators: these are a fifth of the cost of a transform of a small function.
+    __slots__ = ("_before", "_changes", "_inside", "_transform")
+
+    def __init__(self, transform: Transform, **changes: Any) -> None:
+        self._transform = transform
+        self._changes = changes
+
+    def __enter__(self) -> None:
+        self._before = before = current()
+        self._changes["transforms"] = (*before.transforms, self._transform)
+        self._inside = inside = before.replace(**self._changes)
+        put_in_force(inside)
+
+    def __exit__(self, *exc: object) -> None:
+        if current() is self._inside:
+            put_in_force(self._before)
+        else:  # the body changed other modes, for good
+            change(**{name: getattr(self._before, name) for name in self._changes})
+        self._transform.token.live -= 1
+
+
+class running_dual:
+    """The body of a forward transform runs inside this block, at a level of its own that ends with it."""
+
+    __slots__ = ("_before", "_inside", "_name", "_transform")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> Transform:
+        self._before = before = current()
+        self._transform = transform = Transform(self._name, ForwardLevel())
+        self._inside = inside = before.inside(transform)
+        put_in_force(inside)
+        return transform
+
+    def __exit__(self, *exc: object) -> None:
+        transform, before = self._transform, self._before
+        if current() is self._inside:
+            put_in_force(before)
+        else:
+            change(transforms=before.transforms, inference=before.inference)
+        transform.token.live -= 1
+        transform.level.close()
+
+
+def as_differentiable(leaf: Any, who: str) -> Tensor:
+    """An argument leaf that a transform differentiates with respect to, as a Tensor."""
+    if isinstance(leaf, (float, complex)) or (isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fc"):
+        leaf = as_constant(leaf)
+    if not isinstance(leaf, Tensor):
+        raise ValueError(
+            f"{who}: what is differentiated must be Tensors, arrays or floats, got {type(leaf).__name__}; "
+            + (how_to_register(type(leaf)) or "pass other values in arguments that argnums does not name")
+        )
+    if not leaf._spec.is_differentiable:
+        raise RuntimeError(f"{who}: what is differentiated must be floating point or complex, got {leaf.dtype}")
+    return leaf
+
+
+def fresh_leaf(argument: Tensor, transform: Transform) -> Tensor:
+    """A leaf of this transform on the memory of `argument`, still connected to the history it has outside."""
+    if (trace := current().trace) is not None:
+        argument = trace.lifted(argument)
+    edge = edge_of(argument)
+    deps = {transform.token}
+    if edge[0] is not None:
+        deps |= deps_of(argument) or {USER}
+    leaf = _bare_alias(argument)
+    leaf._node = FreshLeaf.behind(argument._spec, edge)
+    extra_of(leaf).deps = frozenset(deps)
+    copy_tangents(argument, leaf)
+    transform.accept(argument)
+    return leaf
+
+
+def argument_handle(value: Any, transform: Transform) -> Any:
+    """An argument that is not differentiated, as the body sees it: a view made inside, which it may write to."""
+    if not isinstance(value, Tensor):
+        return value
+    transform.accept(value)
+    if is_inference(value):
+        handle = _bare_alias(value)
+        copy_tangents(value, handle)
+        return handle
+    return same(value)
+
+
+def _bare_alias(tensor: Tensor) -> Tensor:
+    twin = alias(tensor)
+    twin._extra = None
+    twin._counter = shared_counter(tensor)
+    return twin
+
+
+def copy_tangents(source: Tensor, target: Tensor) -> None:
+    """Give `target` the tangents of `source`, which keeps them."""
+    for level in live_levels((source,)):
+        tangent = tangent_of(source, level)
+        if tangent is not None:
+            store_tangent(target, level, tangent, borrowed=True)
+
+
+class Handles:
+    """The tensors that the body was given in place of the caller's own."""
+
+    def __init__(self) -> None:
+        self._originals: dict[int, tuple[Tensor, Any]] = {}
+
+    def add(self, handle: Any, original: Any) -> Any:
+        """Remember what a handle stands for, and return it."""
+        if isinstance(handle, Tensor):
+            self._originals[id(handle)] = (handle, original)
+        return handle
+
+    def finished(self, value: Any, keeps_history: bool) -> Any:
+        """A result as the caller gets it: their own object if it is one, and without history that nobody wants."""
+        if not isinstance(value, Tensor):
+            return value
+        entry = self._originals.get(id(value))
+        if entry is not None:
+            return entry[1]
+        if value._node is None and (value._extra is None or value._extra.view is None):
+            return value
+        if keeps_history and requires_grad(value):
+            return value
+        if value._node is None and not requires_grad(value):
+            return value
+        result = _bare_alias(value)
+        copy_tangents(value, result)
+        return result
+
+
+def split_aux(who: str, output: Any, has_aux: bool) -> tuple[Any, Any]:
+    """The result proper of a function, and what it returned beside it."""
+    if not has_aux:
+        return output, None
+    if not (isinstance(output, tuple) and len(output) == 2):
+        raise RuntimeError(
+            f"{who}: output of function f should be a tuple: (output, aux) if has_aux is True, got "
+            f"{type(output).__name__}{f' of {len(output)}' if isinstance(output, tuple) else ''}"
+        )
+    return output
+
+
+# A function of one example on a whole batch, for the parts of autograd that need no more than that.
+
+def map_over(function: Callable[..., Sequence[Tensor | None]], tensors: Sequence[Tensor]) -> list[Any]:
+    """`function` of the rows of `tensors`, all at once; its results with the batch in front, None where it is None."""
+    level = VmapLevel(tensors[0].shape[0])
+    with running(Transform("vmap"), vmaps=(*current().vmaps, level)):
+        results = function(*[enter_level(tensor, axis=0, level=level) for tensor in tensors])
+        return [None if result is None else left(result, level) for result in results]
+
+
+def left(result: Tensor, level: VmapLevel, axis: int = 0) -> Tensor:
+    """A result with the batch as an ordinary axis; a plain array if this was the outermost map."""
+    whole = leave_level(result, axis=axis, level=level)
+    return whole if len(current().vmaps) > 1 else without_room(whole)

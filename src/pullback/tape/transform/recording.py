@@ -1,0 +1,154 @@
+"""A function that ran on fresh leaves, and the graph it left: what the reverse transforms are made of.
+
+The arguments that are differentiated are replaced by fresh leaves, which stay connected to whatever history the
+caller's tensors have. When the body has returned its token dies, and only then the backward pass runs: so the pass is
+recorded exactly where an outer transform, or the user, still asks for derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pullback.core.pytree import flatten, map_leaves, unflatten
+from pullback.core.state import changed, current, open_levels
+from pullback.tape.backward import distinct_results
+from pullback.tape.engine import run_pass
+from pullback.tape.history import edge_of, refresh_view, requires_grad
+from pullback.tape.input_metadata import conform
+from pullback.tape.node import Node
+from pullback.tape.transform.body import Handles, Transform, argument_handle, as_differentiable, fresh_leaf, running
+from pullback.tape.transform.tokens import Deps, deps_of, is_live, union
+from pullback.tensors.tensor import Tensor, gradient_like
+from pullback.tensors.views import CreationMeta, view_of
+
+_LEAF = flatten(None)[1]
+"""The structure of what is no container: most arguments are tensors, and taking them apart costs more than this."""
+
+
+class Recording:
+    """A function that ran once with some of its arguments replaced by fresh leaves, and the graph it left."""
+
+    def __init__(self, who: str, positions: tuple[int, ...] | None = None) -> None:
+        self.who = who
+        self.positions = positions  # None: all
+        self.handles = Handles()
+        self.leaves: list[Tensor] = []
+        self.structures: list[Any] = []  # one per differentiated argument
+        self.keeps_history = current().grad
+        self.edges: list[tuple[Node | None, int]] = []
+        self.deps: Deps = frozenset()
+        self.outputs: list[Tensor] = []
+
+    def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function returns, as it returned it."""
+        transform = Transform(self.who)
+        with running(transform, grad=True, inference=False):
+            given = [self._argument(position, value, transform) for position, value in enumerate(args)]
+            returned = function(*given, **kwargs)
+            for out in [returned] if type(returned) is Tensor else flatten(returned)[0]:
+                info = view_of(out) if isinstance(out, Tensor) else None
+                if info is not None and info.creation_meta is CreationMeta.DEFAULT:
+                    refresh_view(out)  # when the token has died, a written base has no history to view
+            return returned
+
+    def _argument(self, position: int, value: Any, transform: Transform) -> Any:
+        if self.positions is not None and position not in self.positions:
+            if type(value) is Tensor:
+                return self.handles.add(argument_handle(value, transform), value)
+            return map_leaves(lambda leaf: self.handles.add(argument_handle(leaf, transform), leaf), value)
+        leaves, structure = ([value], _LEAF) if type(value) is Tensor else flatten(value)
+        originals = [as_differentiable(leaf, self.who) for leaf in leaves]
+        fresh = [self.handles.add(fresh_leaf(leaf, transform), leaf) for leaf in originals]
+        self.leaves += fresh
+        self.structures.append(structure)
+        return fresh[0] if structure is _LEAF else unflatten(structure, fresh)
+
+    def keep_outputs(self, outputs: list[Tensor]) -> None:
+        """Remember where the outputs' gradients enter the graph. The transform's token is dead already, so the
+        history is read from the nodes and not from `requires_grad`."""
+        self.outputs = outputs
+        parts = []
+        for out in outputs:
+            edge = _edge(out)
+            self.edges.append(edge)
+            if edge[0] is not None:
+                parts.append(deps_of(out))
+        self.deps = union(parts) if parts else frozenset()
+
+    def finish(self, tree: Any) -> Any:
+        """Outputs, or what was returned beside them, as the caller gets them."""
+        if type(tree) is Tensor:
+            return self.handles.finished(tree, self.keeps_history)
+        return map_leaves(lambda leaf: self.handles.finished(leaf, self.keeps_history), tree)
+
+    def pull(self, cotangents: list[Any], keep_graph: bool, create_graph: bool) -> list[Any]:
+        """Gradients of the fresh leaves for these gradients of the outputs, grouped as the arguments were."""
+        if current().inference:  # as in the body: derivatives are ordinary tensors
+            with changed(inference=False):
+                return self._pulled(cotangents, keep_graph, create_graph)
+        return self._pulled(cotangents, keep_graph, create_graph)
+
+    def _pulled(self, cotangents: list[Any], keep_graph: bool, create_graph: bool) -> list[Any]:
+        create = create_graph and (
+            is_live(self.deps) or any(cotangent is not None and requires_grad(cotangent) for cotangent in cotangents)
+        )
+        roots, seeds = [], []
+        for edge, cotangent, out in zip(self.edges, cotangents, self.outputs, strict=True):
+            if edge[0] is None or cotangent is None:
+                continue
+            value = conform(cotangent, out.shape, out.dtype)
+            roots.append(edge)
+            seeds.append(value if create or open_levels else value._data)
+        targets = [(leaf._node, 0) for leaf in self.leaves]
+        captured: list[Any] = [None] * len(targets)
+        if roots and targets:
+            captured = run_pass(roots, seeds, keep_graph or create, create, None, targets)  # type: ignore[arg-type]
+        gradients = self._finished(captured, create, seeds)
+        results = []
+        first = 0
+        for structure in self.structures:
+            count = 1 if structure is _LEAF else structure.num_leaves
+            part = gradients[first : first + count]
+            results.append(part[0] if structure is _LEAF else unflatten(structure, part))
+            first += count
+        return results
+
+    def _finished(self, captured: list[Any], create: bool, seeds: list[Any]) -> list[Any]:
+        used = [index for index, gradient in enumerate(captured) if gradient is not None]
+        present = distinct_results([captured[index] for index in used], create, seeds)
+        results: list[Any] = [None] * len(captured)
+        for index, gradient in zip(used, present, strict=True):
+            results[index] = gradient
+        for index, leaf in enumerate(self.leaves):
+            if results[index] is None:
+                results[index] = gradient_like(leaf, 0)
+        return results
+
+
+def _edge(tensor: Tensor) -> tuple[Any, int]:
+    """The gradient edge of an output, whether or not anybody asks for it still."""
+    if view_of(tensor) is not None:
+        edge_of(tensor)  # an error, if the view cannot follow what was written to its base
+    node = tensor._node
+    return (node, tensor._nr) if isinstance(node, Node) else edge_of(tensor)
+
+
+def check_outputs(who: str, output: Any, allow_integers: bool) -> tuple[list[Tensor], Any]:
+    """The tensors that a function returned, and their structure."""
+    leaves, structure = flatten(output)
+    if output is None or not leaves:
+        raise RuntimeError(
+            f"{who}: Expected f to be a function that has non-empty output, got {output!r}"
+        )
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(
+                f"{who}: expected f(*primals) to return only tensors, got {type(leaf).__name__}; return "
+                "other values as aux"
+            )
+        if not allow_integers and not leaf._spec.is_differentiable:
+            raise RuntimeError(
+                f"{who}: an output of dtype {leaf.dtype} has no derivative; return it as aux, with has_aux=True"
+            )
+    return leaves, structure

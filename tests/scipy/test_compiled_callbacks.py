@@ -1,0 +1,170 @@
+"""Callbacks run as compiled code: the same numbers, whatever they look at, and never those of an earlier call."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import pullback as pb
+from pullback.func import grad
+from pullback.scipy import _compiled
+
+integrate, optimize = pb.scipy.integrate, pb.scipy.optimize
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Compile from the first evaluation on."""
+    monkeypatch.setattr(_compiled, "EVALUATIONS", 0)
+    _compiled._here.programs.clear()
+
+
+def programs():
+    return list(_compiled._here.programs.values())
+
+
+def root_of(a, b=1.0):
+    return optimize.brentq(lambda y: y**3 - a * b, 0, 9, xtol=1e-14)
+
+
+def test_a_new_closure_is_the_same_program_with_other_values():
+    for a in (8.0, 27.0, 64.0):
+        x = pb.tensor(a, requires_grad=True)
+        y = root_of(x)
+        y.backward()
+        assert y.item() == pytest.approx(a ** (1 / 3))
+        assert x.grad.item() == pytest.approx(a ** (-2 / 3) / 3)
+    value = next(program for program in programs() if any(kind == "value" for kind, _ in program._forms))
+    assert not value.is_hopeless
+    assert value._forms["value", False]._misses == 1
+
+
+def test_a_number_in_a_closure_is_not_that_of_the_call_before():
+    x = pb.tensor(8.0)
+    assert [root_of(x, b).item() for b in (1.0, 2.0, 8.0, 1.0)] == pytest.approx([2.0, 16 ** (1 / 3), 4.0, 2.0])
+
+
+def test_an_array_that_was_written_is_seen():
+    levels = np.array([1.0, 8.0])
+
+    def function(y):
+        return y**3 - levels
+
+    first = optimize.root(function, np.ones(2), tol=1e-12).x.numpy()
+    levels[:] = [27.0, 64.0]
+    second = optimize.root(function, np.ones(2) * 2, tol=1e-12).x.numpy()
+    np.testing.assert_allclose([first, second], [[1, 2], [3, 4]])
+
+
+def test_a_tensor_of_an_object_that_was_replaced_is_seen():
+    class Model:
+        rate = pb.tensor(1.0, requires_grad=True)
+
+        def right(self, t, y):
+            return -self.rate * y
+
+    model = Model()
+    ends = []
+    for rate in (1.0, 2.0):
+        model.rate = pb.tensor(rate, requires_grad=True)
+        y = integrate.solve_ivp(model.right, (0, 1), [1.0], rtol=1e-8).y[0, -1]
+        y.backward()
+        ends.append((y.item(), model.rate.grad.item()))
+    np.testing.assert_allclose(ends, [(np.exp(-1), -np.exp(-1)), (np.exp(-2), -np.exp(-2))], rtol=1e-5)
+
+
+def test_a_branch_on_values_runs_as_it_is():
+    def function(y):
+        return y - 2.0 if y > 1 else 3 * y - 4.0
+
+    assert optimize.brentq(function, 0, 9).item() == scipy.optimize.brentq(function, 0, 9)
+    assert any(program.is_hopeless for program in programs())
+
+
+def test_what_a_callback_leaves_behind_is_left_behind():
+    seen = []
+
+    def function(y):
+        seen.append(1)
+        return y * y - 2
+
+    result = optimize.root_scalar(function, bracket=(0, 2), method="brentq")
+    assert len(seen) >= result.function_calls
+
+
+def test_a_callback_that_prints_prints_every_time(capsys):
+    def right(t, y):
+        print("called")
+        return -y
+
+    result = integrate.solve_ivp(right, (0, 1), [1.0])
+    assert capsys.readouterr().out.count("called") >= result.nfev
+
+
+def test_a_callback_that_draws_is_not_compiled():
+    rng = np.random.default_rng(0)
+    y = integrate.quad(lambda t: t * 0 + rng.random(), 0, 1)[0]
+    assert 0.2 < y.item() < 0.8
+    assert all(program.is_hopeless for program in programs())
+
+
+def test_compile_false_compiles_nothing():
+    optimize.brentq(lambda y: y * y - 2, 0, 2, diff=pb.scipy.Diff(compile=False))
+    assert not programs()
+
+
+def test_two_helpers_of_one_code_keep_their_own_values():
+    def shifted(by):
+        return lambda y: y - by
+
+    a, b = pb.tensor(1.0, requires_grad=True), pb.tensor(2.0, requires_grad=True)
+    first, second = shifted(a), shifted(b)
+    y = optimize.brentq(lambda y: first(y) + 3 * second(y), 0, 9)
+    y.backward()
+    assert [y.item(), a.grad.item(), b.grad.item()] == pytest.approx([1.75, 0.25, 0.75])
+
+
+def test_threads_have_programs_of_their_own():
+    found = {}
+
+    def work(a):
+        x = pb.tensor(a, requires_grad=True)
+        for _ in range(10):
+            x.grad = None
+            root_of(x).backward()
+        found[a] = x.grad.item()
+
+    threads = [threading.Thread(target=work, args=(a,)) for a in (8.0, 27.0, 64.0)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert found == pytest.approx({8.0: 1 / 12, 27.0: 1 / 27, 64.0: 1 / 48})
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "LSODA"])
+def test_the_compiled_sweep_over_the_steps_is_the_eager_one(method, monkeypatch):
+    monkeypatch.setattr("pullback.scipy.integrate._ivp.SWEPT", 0)
+
+    def last(p, y0, begin, end, **options):
+        return integrate.solve_ivp(
+            lambda t, y: [y[1], -p[0] * y[0] + pb.sin(p[1] * t)], (begin, end), y0, method=method, **options
+        ).y[:, -1].sum()  # fmt: skip
+
+    arguments = [pb.tensor(each) for each in ([2.0, 0.5], [1.0, 0.0], 0.1, 4.0)]
+    fast = grad(last, argnums=(0, 1, 2, 3))(*arguments)
+    assert any(kind.startswith("sweep") for program in programs() for kind, _ in program._forms)
+    assert not any(program.is_hopeless for program in programs())
+    slow = grad(lambda *args: last(*args, diff=pb.scipy.Diff(compile=False)), argnums=(0, 1, 2, 3))(*arguments)
+    for one, other in zip(fast, slow, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9)
+
+
+def test_gradients_of_integrals_by_compiled_nodes():
+    def integral(p, diff):
+        return integrate.quad(lambda t: pb.exp(-p[0] * t * t) * pb.cos(p[1] * t), 0, 2, diff=diff)[0]
+
+    p = pb.tensor([1.3, 2.0])
+    fast = grad(lambda p: integral(p, pb.scipy.Diff()))(p).numpy()
+    assert any(kind.startswith("nodes") for program in programs() for kind, _ in program._forms)
+    slow = grad(lambda p: integral(p, pb.scipy.Diff(compile=False)))(p).numpy()
+    np.testing.assert_allclose(fast, slow, rtol=1e-9)

@@ -1,0 +1,108 @@
+"""Solvers inside of vmap and of compiled code: what a loop over the examples gives, and what eager code gives."""
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.func import grad, jvp, vmap
+
+integrate, optimize = pb.scipy.integrate, pb.scipy.optimize
+TIGHT = {"rtol": 1e-8, "atol": 1e-10}
+
+
+def decay(k, method):
+    return integrate.solve_ivp(lambda t, y: -k * y, (0, 1.5), [2.0], t_eval=[0.5, 1.5], method=method, **TIGHT).y[0]
+
+
+CASES = {
+    "brentq": lambda p: optimize.brentq(lambda y: pb.cos(y) - p * y, 0, 2),
+    "minimize": lambda p: optimize.minimize(lambda y: ((y - p) ** 2).sum() + (y**4).sum(), [1.5], tol=1e-10).x[0],
+    "quad": lambda p: integrate.quad(lambda t: pb.exp(-p * t * t), 0, 2)[0],
+    "quad by a limit": lambda p: integrate.quad(lambda t: pb.exp(-t * t), 0, p)[0],
+    "RK45": lambda p: decay(p, "RK45").sum(),
+    "Radau": lambda p: decay(p, "Radau").sum(),
+    "by times": lambda p: integrate.solve_ivp(
+        lambda t, y: -y, (0, p), p.reshape(1), t_eval=p.reshape(1), **TIGHT
+    ).y[0, 0],
+    "odeint": lambda p: integrate.odeint(lambda y, t: -p * y, [2.0], [0.0, 0.5, 1.5])[-1, 0],
+}  # fmt: skip
+PS = pb.tensor([0.5, 0.9])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_vmap_is_the_loop_over_the_examples(name):
+    f = CASES[name]
+    values = [f(p).item() for p in PS]
+    slopes = [grad(f)(p).item() for p in PS]
+    np.testing.assert_allclose(vmap(f)(PS).numpy(), values, rtol=1e-10)
+    np.testing.assert_allclose(vmap(grad(f))(PS).numpy(), slopes, rtol=1e-8)
+    np.testing.assert_allclose(grad(lambda p: vmap(f)(p).sum())(PS).numpy(), slopes, rtol=1e-8)
+    forward = vmap(lambda p: jvp(f, (p,), (pb.ones_like(p),))[1])(PS)
+    np.testing.assert_allclose(forward.numpy(), slopes, rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_inside_of_compiled_code_it_runs_as_it_is(name):
+    f = CASES[name]
+    compiled, slope = pb.compile(f), pb.compile(grad(f))
+    with pytest.warns(UserWarning):
+        for p in PS:
+            assert compiled(p).item() == pytest.approx(f(p).item(), rel=1e-12)
+            assert slope(p).item() == pytest.approx(grad(f)(p).item(), rel=1e-8)
+
+
+def test_a_solution_for_two_maps():
+    def last(k, y):
+        return integrate.solve_ivp(lambda t, x: -k * x, (0, 1), y[None], t_eval=[1.0], rtol=1e-6).y[0, 0]
+
+    both = vmap(vmap(last))
+    k, y = pb.tensor([[0.5, 0.9], [1.0, 2.0]]), pb.tensor([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_allclose(both(k, y).numpy(), y.numpy() * np.exp(-k.numpy()), rtol=1e-3)
+
+
+def test_how_many_results_there_are_must_be_known_inside_of_vmap():
+    with pytest.raises(pb.AutogradError) as caught:
+        vmap(lambda k: integrate.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0]).y[0, -1])(PS)
+    assert caught.value.code == "SCIPY_DYNAMIC_SHAPE"
+    assert "t_eval" in str(caught.value)
+
+
+def test_an_example_that_blows_up_is_nan_or_an_error():
+    def last(y0, diff):
+        return integrate.solve_ivp(lambda t, y: y * y, (0, 1.0), y0[None], t_eval=[0.5, 1.0], diff=diff).y[0, -1]
+
+    starts = pb.tensor([0.5, 2.0])
+    with pytest.raises(pb.AutogradError) as caught:
+        vmap(lambda y0: last(y0, None))(starts)
+    assert caught.value.code == "SCIPY_NOT_CONVERGED"
+    found = vmap(lambda y0: last(y0, pb.scipy.Diff(on_failure="nan")))(starts).numpy()
+    assert found[0] == pytest.approx(1.0, rel=1e-2)
+    assert np.isnan(found[1])
+
+
+def test_only_the_example_that_fails_has_no_gradient():
+    def found(p):
+        options = {"maxiter": 3}
+        return optimize.root(lambda y: pb.exp(y) - p, [0.9], method="broyden1", options=options,
+                             diff=pb.scipy.Diff(on_failure="nan")).x[0]  # fmt: skip
+
+    slopes = vmap(grad(found))(pb.tensor([np.exp(0.9), 50.0])).numpy()
+    assert slopes[0] == pytest.approx(np.exp(-0.9), rel=1e-6)
+    assert np.isnan(slopes[1])
+
+
+def test_what_did_not_converge_raises_its_code_in_every_mode():
+    def found(p):
+        return optimize.root(lambda y: y * y + p, [1.0]).x[0]
+
+    p = pb.tensor(1.0)
+    for derivative in (
+        lambda: grad(found)(p),
+        lambda: jvp(found, (p,), (p,)),
+        lambda: vmap(grad(found))(p[None]),
+        lambda: pb.compile(grad(found))(p),
+    ):
+        with pytest.raises(pb.AutogradError) as caught, pytest.warns(UserWarning):
+            pb.compile(lambda x: x if x > 0 else -x)(p)  # a warning in any case
+            derivative()
+        assert caught.value.code == "SCIPY_NOT_CONVERGED"
