@@ -32,6 +32,7 @@ from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.forward.levels import handle, live_levels, store_tangent, tangent_of
 from pullback.tape.history import CopySlices, history_of_view, requires_grad
 from pullback.tape.node import Node, released_error
+from pullback.tape.transform.tokens import deps_of
 from pullback.tensors.overwrites import UNWRITTEN, Lost, epoch_of, get_policy, is_disturbed, kept_value
 from pullback.tensors.tensor import Extra, Leaf, Tensor, alias, extra_of, version_of, wrap
 from pullback.tensors.versions import VersionCounter, new_counter
@@ -126,6 +127,7 @@ class SavedVariable:
             if tangent is not None:
                 store_tangent(stand_in, level, tangent, borrowed=True)
         saved = cls(stand_in, is_output=True)
+        saved._deps = deps_of(view)
         base: Tensor = info.base
         if isinstance(base._node, CopySlices):
             saved._node = weakref.ref(base._node), base._spec, info.steps, levels_of(base._data)
