@@ -261,3 +261,28 @@ def test_an_infinite_gradient_at_a_written_place_is_cut_off(index):
     y[index] = 0.0
     (gradient,) = pb.autograd.grad(pb.sqrt(y).sum(), x)  # the derivative of the root at 0 is infinite
     assert gradient.tolist() == [0.0, 0.25]
+
+
+@pytest.mark.parametrize("length", [5, 2000], ids=["adopted", "in place"])
+@pytest.mark.parametrize("convert", [np.array, pb.tensor, list], ids=["ndarray", "tensor", "list"])
+@pytest.mark.parametrize("index", [[0, 3, 1], [2, 2, 0, 2], [[1, -1], [4, 1]]], ids=["rows", "twice", "table"])
+def test_rows_are_written_alike_in_small_and_in_large_arrays(index, convert, length):
+    places, given = np.array(index), convert(index)
+    start = pb.tensor(np.linspace(0.5, 2.0, length), requires_grad=True)
+    value = pb.tensor(np.linspace(1.0, 3.0, places.size).reshape(places.shape), requires_grad=True)
+    y = start * 1
+    y[given] = value * value
+    y[given] = y[given] * 3
+    if isinstance(given, np.ndarray):
+        given[...] = 0  # what was written stays written
+    (y * y).sum().backward()
+
+    plain, last = start.detach().numpy().copy(), {place % length: number for number, place in enumerate(places.flat)}
+    flat = value.detach().numpy().reshape(-1)
+    of_start, of_value = 2 * plain, np.zeros(flat.size)
+    for place, number in last.items():
+        of_start[place] = 0
+        of_value[number] = 2 * 9 * flat[number] ** 2 * 2 * flat[number]
+    assert y._version == 2
+    np.testing.assert_allclose(start.grad, of_start)
+    np.testing.assert_allclose(value.grad, of_value.reshape(places.shape))

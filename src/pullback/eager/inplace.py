@@ -108,23 +108,39 @@ def write_plain(op: Op, target: Any, other: Any) -> bool:
 
 
 def write_recorded(op: Op, target: Any, other: Any) -> bool:
-    """`write` for a recorded op that is a ufunc on plain tensors, or a tensor and a number: as the operator without a
-    write, whose result the tensor adopts. For small arrays, and for memory that a graph keeps, which would be left.
+    """`write` for a recorded op that is a ufunc on plain tensors, or a tensor and a number; says whether it did.
 
-    Says whether it did. bench/eager.py::writes
+    bench/eager.py::writes
     """
     if type(target) is not Tensor or current() is not switch.normal:
         return False
     if target._extra is not None:
         return write_view(op, target, other)
-    node, counter, spec = target._node, target._counter, target._spec
-    if type(node) is Leaf or target._meta is not None or not spec.is_real or (counter is not None and counter.shared):
-        return False
+    node = target._node
     if type(other) is Tensor:
-        if other._extra is not None or (node is None and other._node is None):
+        if node is None and other._node is None:
             return False
     elif node is None or (type(other) is not float and type(other) is not int):
         return False
+    return adopt(op, target, (other,), {})
+
+
+def adopt(op: Op, target: Any, others: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    """A recorded write as the operator without a write, whose result the tensor adopts; says whether it did. For small
+    arrays, and for memory that a graph keeps, which would be left."""
+    counter, spec = target._counter, target._spec
+    if (
+        current() is not switch.normal
+        or target._extra is not None
+        or type(target._node) is Leaf
+        or target._meta is not None
+        or not spec.is_real
+        or (counter is not None and counter.shared)
+    ):
+        return False
+    for other in others:
+        if type(other) is Tensor and other._extra is not None:
+            return False
     data = target._data
     is_held = getrefcount(data) > _ALONE
     if (
@@ -134,7 +150,7 @@ def write_recorded(op: Op, target: Any, other: Any) -> bool:
         or get_policy().policy != "preserve"
     ):
         return False
-    result = op.call(target, other)
+    result = op.call(target, *others, **params)
     if result._spec is not spec or type(result._data) is not np.ndarray or not result._data.flags.carray:
         return False
     # path: adopted write

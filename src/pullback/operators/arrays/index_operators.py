@@ -8,6 +8,7 @@ one of them: adjacent arrays leave their axes in their place, separated ones mov
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ ARRAY = "array"
 """Marks the place of an array in a template."""
 
 Template = tuple[Any, ...]
+ROWS: Template = (ARRAY,)
 
 
 # Basic indices.
@@ -171,8 +173,8 @@ def last_writers(*arrays, template, shape):
     """True for each value of a write to an array of `shape` that no later value of the same write replaces."""
     key = index_key(template, arrays)
     numbers = np.empty(shape, np.int64)
-    own = np.arange(np.prod(indexed_shape(shape, arrays, template), dtype=int))
-    own = own.reshape(indexed_shape(shape, arrays, template))
+    written = indexed_shape(shape, arrays, template)
+    own = np.arange(math.prod(written)).reshape(written)
     numbers[key] = own
     return numbers[key] == own
 
@@ -310,6 +312,8 @@ def _spanned(template: Template, ndim: int) -> int:
 
 def indexed_shape(shape: tuple[int, ...], arrays: Any, template: Template) -> tuple[int, ...]:
     """The shape of `x[index]`."""
+    if template == ROWS:
+        return (*arrays[0].shape, *shape[1:])
     ndim, axis = len(shape), 0
     lengths: list[int] = []
     for part in template:
@@ -361,6 +365,22 @@ def index_put_vjp(g, arrays, template, accumulate, distinct, needs):
         g_v = index_arrays(g, *arrays, template=template, distinct=distinct)
         if not distinct and not accumulate:
             g_v = where(last_writers(*arrays, template=template, shape=g.shape), g_v, 0)
+    return (g_x, g_v, *(None for _ in arrays))
+
+
+@index_put_arrays.vjp_on_arrays
+def index_put_pulled(g, arrays, template, accumulate, distinct, needs):
+    key = index_key(template, arrays)
+    g_x = g_v = None
+    if needs[1]:
+        g_v = g[key]
+        if not distinct and not accumulate:
+            g_v = np.where(last_writers.kernel(*arrays, template=template, shape=g.shape), g_v, 0)
+    if needs[0]:
+        g_x = g
+        if not accumulate:
+            g_x = g.copy()
+            g_x[key] = 0
     return (g_x, g_v, *(None for _ in arrays))
 
 

@@ -18,12 +18,13 @@ from pullback.core.state import current
 from pullback.declare.composite import composite
 from pullback.eager.build import as_operand
 from pullback.eager.direct import copying
-from pullback.eager.inplace import write
+from pullback.eager.inplace import adopt, write
 from pullback.eager.parts import Reader
 from pullback.eager.picked import Picked
 from pullback.operators.arguments import is_constant
 from pullback.operators.arrays.index_operators import (
     ARRAY,
+    ROWS,
     Template,
     basic_view,
     index_arrays,
@@ -181,9 +182,9 @@ def _as_number(item: Any) -> Any:
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`: a view for a basic index, a copy for an index with arrays."""
     x = x if type(x) is Tensor else as_constant(x)
-    if type(index) is Tensor and type(index._data) is np.ndarray and index.dtype.kind == "i" and index.ndim and x.ndim:
-        # Rows by their numbers: the most frequent index with an array. bench/operators.py, take rows
-        return index_arrays(x, index, template=(ARRAY,), distinct=False)
+    rows = _rows(x, index)
+    if rows is not None:
+        return index_arrays(x, rows, template=ROWS, distinct=False)
     basic = (index, ...) if type(index) is int else as_basic(index)
     if basic is not None:
         if adapting and _is_element(x, index) and adapted_call(_getframe(1)) is not None:
@@ -198,6 +199,20 @@ def getitem(x: Any, index: Any) -> Any:
     elif type(out._data) is BatchedArray and all(array.ndim == 0 for array in arrays):
         out._data.picked = Picked(x, tuple(arrays), template)
     return out
+
+
+def _rows(x: Tensor, index: Any) -> Any:
+    """The index, if it is an array of the numbers of rows: the most frequent one with an array, of which need not be
+    asked what is asked of others. An array of NumPy's is copied, since it may be changed before the gradient asks for it.
+
+    bench/operators.py, take rows
+    """
+    kind = type(index)
+    if kind is np.ndarray:
+        return index.copy() if index.dtype.kind == "i" and index.ndim and x.ndim else None
+    if kind is Tensor and type(index._data) is np.ndarray and index.dtype.kind == "i" and index.ndim and x.ndim:
+        return index
+    return None
 
 
 def _is_element(x: Tensor, index: Any) -> bool:
@@ -239,6 +254,13 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     """`x[index] = value`, recorded: the gradient of `x` is 0 at the places written, that of `value` is read there."""
     if not isinstance(x, Tensor):
         x[index] = value
+        return
+    rows = _rows(x, index)
+    if rows is not None:
+        others = without_leading_ones(as_operand(value), rows.ndim + x.ndim - 1), rows
+        params = {"template": ROWS, "accumulate": False, "distinct": False}
+        if x._node is None or type(x._data) is not np.ndarray or not adopt(index_put_arrays, x, others, params):
+            write(index_put_arrays, x, others, params)
         return
     basic = (index, ...) if type(index) is int else as_basic(index)
     if basic is not None and type(x) is Tensor and type(value) in _PLAIN_VALUES:
