@@ -232,7 +232,7 @@ def test_a_write_without_history_leaves_the_tangents_of_other_elements_theirs():
 ], ids=["div_", "mul_", "exp_", "sqrt_", "tanh_", "pow_"])
 @pytest.mark.parametrize("order", [2, 3])
 def test_a_derivative_of_writes_to_a_part_is_a_constant_for_everybody_outside(write, order):
-    """What a rule keeps of its result belongs to the transform; `A[1:] /= A[0]` let it pass for the caller's history."""
+    """What a rule keeps of its result belongs to the transform; with `A[1:] /= A[0]` it passed for the caller's own."""
     def f(x):
         y = x.copy()
         write(y[1:], y[0])

@@ -202,8 +202,8 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 def _rows(x: Tensor, index: Any) -> Any:
-    """The index, if it is an array of the numbers of rows: the most frequent one with an array, of which need not be
-    asked what is asked of others. An array of NumPy's is copied, since it may be changed before the gradient asks for it.
+    """The index, if it is an array of the numbers of rows: the most frequent one with an array, which needs none of the
+    questions that others do. An array of NumPy's is copied, since it may be changed before the gradient asks for it.
 
     bench/operators.py, take rows
     """
