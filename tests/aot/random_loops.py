@@ -23,7 +23,8 @@ class RandomLoops:
         # Drawn anew in every call, in the same order: the program is the same each time that it runs.
         rng = np.random.default_rng((self.seed, 2))
         known = self.statements(rng, [vector], matrix, sequence, 2)
-        return sum((x * x).sum() for x in known)
+        # A loop over nothing has no history, and a compiled one has: the result depends on the vector either way.
+        return sum((x * x).sum() for x in known) + 0.1 * vector.sum()
 
     def statements(self, rng, known, matrix, sequence, depth):
         """`known`, and what a few random statements make of it."""

@@ -1,5 +1,6 @@
 """Mistakes that random programs have found, each with the smallest program that showed it."""
 
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -496,3 +497,39 @@ def test_a_gradient_through_a_factor_of_zero_is_nan_where_it_was_infinite(backen
             wanted = function(x, g).numpy()
             np.testing.assert_array_equal(wanted, [np.nan, np.nan, 0.0])
             np.testing.assert_array_equal(pb.compile(function, backend=backend)(x, g).numpy(), wanted)
+
+
+_PARTS = {
+    "flipped": lambda x: x[::-1],
+    "shorter": lambda x: x[1:],
+    "all": lambda x: x[:],
+    "reshaped": lambda x: x.reshape(1, -1),
+    "computed": lambda x: x * 2.0,
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("taken", _PARTS)
+@pytest.mark.parametrize("given", _PARTS)
+def test_views_from_before_a_tensor_was_given_other_parts_of_its_memory_stay(given, taken, requires_grad):
+    def f(x):
+        part, new = _PARTS[taken](x), _PARTS[given](x)
+        x.data = new.detach()
+        return part, new, x[:1], x
+
+    def observed(function):
+        x = pb.tensor([1.0, 2.0, 3.0], requires_grad=requires_grad)
+        memory = x.detach()
+        out = function(x)
+        arrays = [each.detach().numpy() for each in (*out, memory)]
+        shared = [np.shares_memory(a, b) for a in arrays for b in arrays]
+        try:
+            sum((each * each).sum() for each in out if each.requires_grad).backward()
+            gradient = x.grad.tolist()
+        except (pb.autograd.AutogradError, AttributeError) as error:
+            gradient = type(error).__name__
+        return [array.tolist() for array in arrays], shared, gradient
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what cannot be told from the arguments runs eagerly, and says so
+        assert observed(pb.compile(f, backend="numpy")) == observed(f)

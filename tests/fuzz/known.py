@@ -17,6 +17,10 @@ class Known(NamedTuple):
 
 FLOW = r"pb\.(cond|scan|while_loop|fori_loop)"
 KNOWN = [
+    Known("aliasing", r"autograd\.grad", "strides", "how a gradient lies in memory: docs/design/ahead-of-time.md"),
+    Known("protocol", r"\w\[.*\] \S= ", "Cannot cast ufunc", "an element is a view: docs/coming-from-numpy.md"),
+    Known("protocol", r"np\.unique", "shape", "NumPy counts complex numbers of the other byte order wrongly"),
+    Known("derivatives", r"np\.sign|\.sign", "0.0 -> nan", "backward does not multiply with 0"),
     Known("protocol", r"divmod|floor_divide", "values", "the array API standard: docs/coming-from-numpy.md"),
     Known("protocol", r"np\.as(contiguous|fortran)array", "NUMPY_ON_GRAD", "refused, with the reason"),
     Known("derivatives", r"pb\.nn\.", "VMAP_RANDOMNESS", "random numbers are drawn"),

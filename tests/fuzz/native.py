@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pullback.compiler.machine import entry, structs
+from pullback.graph.text.printing import program_text
 from tests.compiler import guarded
 from tests.compiler.random_native import Generator, agreement
 
@@ -43,7 +44,7 @@ class Graph:
     def source(self) -> str:
         b = self.build()
         shapes = [f"{x.dtype}{list(x.shape)} strides {x.strides}" for x in (b.arrays[v] for v in b.program.inputs)]
-        return f"{b.program.to_text() if hasattr(b.program, 'to_text') else b.program}\n# inputs: {'; '.join(shapes)}"
+        return f"{program_text(b.program)}\n# inputs: {'; '.join(shapes)}"
 
 
 class WorldGenerator(Generator):

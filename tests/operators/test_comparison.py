@@ -158,3 +158,9 @@ def test_heaviside():
     assert shares("heaviside", [-1.0, 0.0, 1.0], [5.0] * 3) == [[0.0] * 3, [0.0, 1.0, 0.0]]
     x = leaf([-1.0])
     assert pb.autograd.grad(pb.heaviside(x, 0.5), x)[0].item() == 0.0
+
+
+@pytest.mark.parametrize("bounds", [(-1, 2), (-1, None), (None, 300), (-5, 300), (0, 255), (3, 1000)])
+def test_a_bound_that_no_integer_can_be_beyond_is_none(bounds):
+    x = np.array([5, 200], np.uint8)
+    np.testing.assert_array_equal(pb.clip(pb.tensor(x), *bounds), np.clip(x, *bounds))

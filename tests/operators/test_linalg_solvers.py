@@ -302,3 +302,10 @@ def test_multi_dot_chooses_an_order_and_accepts_vectors_at_the_ends():
     assert gradcheck(lambda *xs: pb.linalg.multi_dot(xs), tuple(matrices), fast_mode=True)
     with pytest.raises(ValueError, match="at least two"):
         pb.linalg.multi_dot(arrays[:1])
+
+
+def test_least_squares_of_two_precisions_have_the_higher_one():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(9, 3)).astype(np.float32), rng.normal(size=9)
+    for found, wanted in zip(np.linalg.lstsq(pb.tensor(a), pb.tensor(b)), np.linalg.lstsq(a, b), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)

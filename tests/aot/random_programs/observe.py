@@ -162,9 +162,11 @@ class Side:
             return
         weights = [pb.asarray(weight(x, k)) for k, x in enumerate(roots)]
         found = pb.autograd.grad(roots, leaves, weights, create_graph=True, allow_unused=True)
-        again = [g * g for g in found if g is not None and g.requires_grad]
+        # Whether a gradient that depends on nothing requires grad may differ, so weights do not depend on it.
+        again = {k: g * g for k, g in enumerate(found) if g is not None and g.requires_grad}
         if again:
-            pb.autograd.backward(again, [pb.asarray(weight(g, k)) for k, g in enumerate(again)], retain_graph=True)
+            weights = [pb.asarray(weight(g, k)) for k, g in again.items()]
+            pb.autograd.backward(list(again.values()), weights, retain_graph=True)
 
     def gradients(self) -> dict[str, Any]:
         """The gradients of all tensors that have one."""

@@ -223,7 +223,8 @@ class Outputs:
         at = self.first.get(id(root)) if root is not leaf else None
         if kind is OutputType.alias_of_intermediate_base_is_user_output and at == number:
             at = None  # it is replayed on that output in any case
-        if is_replayed and (at is not None or base is root) and root._data.storage is not payload.storage:
+        is_elsewhere = is_replayed and (at is not None or base is root) and root._data.storage is not payload.storage
+        if is_elsewhere or (root is not leaf and _was_taken_before(leaf, root)):
             raise FunctionalizationError(
                 "a result is a view of a tensor that was given other memory",
                 why="the view lies in the memory that the tensor had before, and is made again from what it has now",
@@ -344,6 +345,20 @@ def _leads_to(view: Tensor, tensor: Tensor) -> bool:
 def _is_custom_view(tensor: Tensor) -> bool:
     info = view_of(tensor)
     return info is not None and info.creation_meta in (CreationMeta.CUSTOM, CreationMeta.MULTI)
+
+
+def _was_taken_before(leaf: Tensor, root: Tensor) -> bool:
+    """Is this a view of a tensor from before it was given another part of its own memory?"""
+    info = view_of(leaf)
+    if info is None or info.base is not root or not root._data.is_swapped_in:
+        return False
+    if root._data.storage is not leaf._data.storage:
+        return False
+    place = root._data.shadow
+    for step in info.steps:
+        place = step(place)
+    mine = leaf._data.shadow
+    return address(place) != address(mine) or place.shape != mine.shape or _effective(place) != _effective(mine)
 
 
 def _chain(payload: TracedArray, base: TracedArray) -> Steps | None:

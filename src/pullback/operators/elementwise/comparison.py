@@ -274,6 +274,7 @@ clip = elementwise(
 
 
 native_when_large(clip, truths=(False, False, False))
+_REAL = np.dtype(float)
 
 
 def _has_bounds(x: Any, min: Any, max: Any, out: Any) -> bool:
@@ -297,7 +298,13 @@ def clip_parts(x, min, max):
 
 @clip.door
 def clip_door(x: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Any:
-    return (x, min if a_min is None else a_min, max if a_max is None else a_max), {}
+    min, max = min if a_min is None else a_min, max if a_max is None else a_max
+    if (type(min) is int or type(max) is int) and getattr(x, "dtype", _REAL).kind in "iu":
+        # As in NumPy, a number that no element can be beyond is no bound, whether or not the dtype has it.
+        limits = np.iinfo(x.dtype)
+        min = None if type(min) is int and min <= limits.min else min
+        max = None if type(max) is int and max >= limits.max else max
+    return (x, min, max), {}
 
 
 @clip.vjp_of("x")

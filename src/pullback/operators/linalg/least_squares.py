@@ -139,6 +139,8 @@ def lstsq(a: Any, b: Any, /, rcond: Any = None, *, driver: str | None = None) ->
     columns = b[:, None] if vector else b
     if a.shape[-2] != columns.shape[-2]:
         raise np.linalg.LinAlgError(f"lstsq: {a.shape[-2]} equations and {columns.shape[-2]} right-hand sides")
+    if a.dtype != columns.dtype:  # the singular values and what is cut of them are of the precision of both together
+        a = a.astype(np.result_type(a.dtype, columns.dtype))
     cut = relative_cut(a, rcond)
     x = pseudo_inverse(a, rtol=cut, hermitian=False) @ columns
     s = singular_values(a)
