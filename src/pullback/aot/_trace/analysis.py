@@ -350,11 +350,12 @@ def _is_custom_view(tensor: Tensor) -> bool:
 def _was_taken_before(leaf: Tensor, root: Tensor) -> bool:
     """Is this a view of a tensor from before it was given another part of its own memory?"""
     info = view_of(leaf)
-    if info is None or info.base is not root or not root._data.is_swapped_in:
+    now = root._data
+    if info is None or info.base is not root or type(now) is not TracedArray:
         return False
-    if root._data.storage is not leaf._data.storage:
+    if not now.is_swapped_in or now.storage is not leaf._data.storage:
         return False
-    place = root._data.shadow
+    place = now.shadow
     for step in info.steps:
         place = step(place)
     mine = leaf._data.shadow
