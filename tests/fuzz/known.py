@@ -18,7 +18,7 @@ class Known(NamedTuple):
 FLOW = r"pb\.(cond|scan|while_loop|fori_loop)"
 KNOWN = [
     Known("derivatives", r"ste_", "against differences", "passes gradients straight through, on purpose"),
-    Known("derivatives", r"reshape", "vmap of grad.*VIEW_OF_LEAF", "one example may be reshaped without a copy: refused"),
+    Known("derivatives", r"reshape", "vmap of grad.*VIEW_OF_LEAF", "one example may be a view: refused"),
     Known("protocol", r"np\.nan(mean|std|var).*where=", "shape", "NumPy does not ask what `where` is"),
     Known("protocol", r"np\.linalg\.pinv", "values", "the standard's tolerance: docs/coming-from-numpy.md"),
     Known("protocol", r"vecdot|vecmat|matvec", r"nan.*->.*inf", "how infinite complex numbers multiply"),
