@@ -502,6 +502,12 @@ def columns_of_rows(x: Any) -> Any:
     return pb.stack([x[:, 0] * x[:, 1], x[:, 2] ** 2, x[:, 3] * x[:, 0]], axis=1)
 
 
+@program((6, 12, 12), paths="parts added in place", run=natively())
+def steps_of_a_field(x: Any) -> Any:
+    spread = x[2, 2:, 1:-1] + x[2, :-2, 1:-1] + x[2, 1:-1, 2:] + x[2, 1:-1, :-2]
+    return (spread * x[2, 1:-1, 1:-1] * x[3, 1:-1, 1:-1]).sum()
+
+
 @program((20, 30), paths="turned", run=natively())
 def a_transposed_chain(x: Any) -> Any:
     return (pb.exp(-x.T) * x.T).sum(axis=0)

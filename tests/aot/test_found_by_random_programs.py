@@ -533,3 +533,37 @@ def test_views_from_before_a_tensor_was_given_other_parts_of_its_memory_stay(giv
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what cannot be told from the arguments runs eagerly, and says so
         assert observed(pb.compile(f, backend="numpy")) == observed(f)
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"backend": "numpy", "dynamic": True}], ids=str)
+def test_what_has_no_history_has_none_in_second_derivatives_at_other_lengths_either(options):
+    def f(x):
+        with pb.no_grad():
+            factor = x * 2
+        return (factor * x).sum() + (x.detach() * x * x).sum()
+
+    compiled = pb.compile(f, **options)
+    for length in (2, 3, 4, 5):
+        x = pb.tensor(np.linspace(1.0, 2.0, length), requires_grad=True)
+        second = []
+        for function in (f, compiled):
+            (slope,) = pb.autograd.grad(function(x), x, create_graph=True)
+            second.append(pb.autograd.grad(slope.sum(), x)[0].numpy())
+        np.testing.assert_allclose(second[1], second[0])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+def test_a_result_in_the_memory_of_an_argument_stays_there_when_the_argument_is_written(backend):
+    if backend == "llvm":
+        pytest.importorskip("llvmlite", reason="native code needs llvmlite")
+
+    def f(x, y):
+        alias = x.data
+        alias += y
+        return alias[0]
+
+    for function in (f, pb.compile(f, backend=backend)):
+        x, y = pb.tensor([[0.5, 1.0], [2.0, 3.0]]), pb.tensor([1.0, 2.0], requires_grad=True)
+        first = function(x, y)
+        x.mul_(x)
+        assert first.tolist() == x[0].tolist() == [2.25, 9.0]

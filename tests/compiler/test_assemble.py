@@ -223,3 +223,23 @@ def test_threads_write_the_same_columns():
         pb.set_num_threads(before)
     np.testing.assert_array_equal(results[1], results[0])
     np.testing.assert_array_equal(results[2], results[0])
+
+
+def test_parts_that_overlap_and_are_small_are_added_where_they_belong():
+    b = Builder(np.arange(288.0).reshape(8, 6, 6), *[np.arange(16.0).reshape(4, 4) + k for k in range(3)])
+    inner, right = (slice(1, 5), slice(1, 5)), (slice(0, 4), slice(2, 6))
+    indices = [(2, *inner, ...), (2, *right, ...), (3, *inner, ...)]
+    parts = [placed(b, x, index, (8, 6, 6)) for x, index in zip(b.inputs[1:], indices, strict=True)]
+    graph = b.output(added(b, [b("multiply", b.inputs[0], 2.0), *parts]))
+    assert count(dce(sums_to_writes(graph)), "_place_slice") == 0
+    assert count(sums_to_writes(graph), "update") == 3
+    agree(b, graph)
+
+
+def test_small_parts_are_not_added_to_what_others_read():
+    b = Builder(np.arange(48.0).reshape(8, 6), np.ones(6))
+    whole = b("multiply", b.inputs[0], 2.0)
+    total = b("add", whole, placed(b, b.inputs[1], (2, ...), (8, 6)))
+    graph = b.output(b("multiply", total, whole))
+    assert sums_to_writes(graph).nodes == graph.nodes
+    agree(b, graph)

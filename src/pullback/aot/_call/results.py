@@ -76,7 +76,10 @@ class Results:
 
     def _new(self, array: Any, info: OutputAliasInfo) -> Tensor:
         if info.memory_of is not None:
-            array = strided_view(self.input_at(info.memory_of), info.strided)  # type: ignore[arg-type]
+            owner = self.input_at(info.memory_of)
+            if isinstance(owner, Tensor):
+                shared_counter(owner)  # or a write to it would leave the memory to the result
+            array = strided_view(owner, info.strided)  # type: ignore[arg-type]
         tensor = _tensor_on(array, info)
         if info.memory_of is not None:
             from_outside(tensor)

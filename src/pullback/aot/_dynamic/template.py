@@ -58,6 +58,8 @@ class Template:
         self._varying = [_varying(captures, position) for position in range(len(self.base.meta.output_info))]
         inputs = [[(given.desc, given.info) for given in each.inputs] for each in captures]
         self._inputs = self._solver.tree(inputs, "inputs")
+        later = [(each.inputs_read_later, each.outputs_read_later) for each in captures]
+        self._later = self._solver.tree(later, "what backward reads")
 
     def allows(self, sizes: Numbers) -> bool:
         """Would the function have done the same for these sizes? Lengths 0 and 1 are always special."""
@@ -75,10 +77,16 @@ class Template:
         meta.traced_tangents = [values[value] for value in self.base.meta.traced_tangents]
         infos = _filled(self._inputs, sizes)
         inputs = [replace(given, info=info) for given, (_, info) in zip(self.base.inputs, infos, strict=True)]
-        return replace(self.base, graph=graph, meta=meta, inputs=inputs, at_other_sizes=self._captures_nearby)
+        nodes = dict(zip(self.base.graph.nodes, graph.nodes, strict=True))
+        inputs_read, outputs_read = _filled(self._later, sizes)
+        return replace(
+            self.base, graph=graph, meta=meta, inputs=inputs, stops=self.base.stops.moved(nodes, values),
+            inputs_read_later=inputs_read, outputs_read_later=outputs_read, at_other_sizes=self._captures_nearby,
+        )  # fmt: skip
 
     def _captures_nearby(self) -> list[Any]:
         return [self.at(sizes) for sizes in self._near]
+
 
 def _varying(captures: Sequence[Any], position: int) -> frozenset[int]:
     """The axes of an output whose lengths differ between captures."""

@@ -42,6 +42,11 @@ class Stops(Record):
     def __bool__(self) -> bool:
         return bool(self.operands or self.hidden)
 
+    def moved(self, nodes: dict[GraphNode, GraphNode], values: dict[Value, Value]) -> Stops:
+        """The same of another graph, whose nodes and values stand for those of this one."""
+        operands = {nodes[node]: positions for node, positions in self.operands.items()}
+        return Stops(operands, frozenset(values[value] for value in self.hidden))
+
 
 def stops_of(trace: Trace) -> Stops:
     """Those that matter: without them there would be a way to an input that requires grad."""

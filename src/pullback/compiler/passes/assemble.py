@@ -3,7 +3,8 @@
 The gradient of an array of which a function takes parts is a sum of arrays that are zero outside of their part. To add
 them up, every element asks of every part whether it lies in it. Where parts do not overlap there is nothing to add:
 they are written side by side. Parts along one axis, as columns are, are joined, with zeros in the gaps; others are
-written one after the other. Of several parts of one place the sum is written.
+written one after the other. Of several parts of one place the sum is written. Parts that overlap, but are small beside
+the whole, as the steps of a simulation are that fills an array, are added one after the other to where they belong.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from pullback.declare.views import ViewStep
-from pullback.graph.ir import Node, Program, Value, array_type, find_operator
+from pullback.graph.ir import Node, Program, Value, array_type, empty_like_type, find_operator, type_of
 from pullback.graph.rewrite import Replacements, in_bodies, keep_remarks, outline
 
 Kind = TypeVar("Kind", bound=Program)
@@ -23,6 +24,9 @@ Box = tuple[range, ...]
 _LARGEST = 1 << 20
 _FEWEST = 3
 """Places from which on they are written. Of two, whoever reads the sum asks in which of them an element lies."""
+_SMALL = 4
+"""How many times as large as its parts an array must be for these to be added to it one after the other. Where they are
+larger, one loop over the whole adds all of them at once."""
 
 
 class Part(NamedTuple):
@@ -35,7 +39,7 @@ class Part(NamedTuple):
 @in_bodies
 def sums_to_writes(program: Kind) -> Kind:
     """The graph with such sums; the graph itself if there are none. What is not needed any more is left to `dce`."""
-    if sum(node.op == "_place_slice" for node in program.nodes) < _FEWEST:
+    if not any(node.op == "_place_slice" for node in program.nodes):
         return program
     readers = Counter(x for node in program.nodes for x in node.inputs)
     readers.update(value for value in program.outputs if value is not None)
@@ -45,9 +49,10 @@ def sums_to_writes(program: Kind) -> Kind:
     for original in program.nodes:
         node = replaced.node(original)
         if original.op == "add" and original.result in sums and original.result not in inner:
-            parts = [part._replace(value=replaced.found.get(part.value, part.value))
-                     for part in parts_of(original.result, readers, sums)]  # fmt: skip
-            total = _assembled(made, node, parts)
+            found = parts_of(original.result, readers, sums)
+            parts = [part._replace(value=replaced.found.get(part.value, part.value)) for part in found]
+            free = [not part.indices and readers[part.value] == 1 for part in found]
+            total = _assembled(made, node, parts, free)
             if total is not None:
                 # path: assembled sum
                 replaced.found[original.result] = total
@@ -92,22 +97,27 @@ def _is_like(x: Any, value: Value) -> bool:
     return type(x) is Value and x.type.spec == value.type.spec
 
 
-def _assembled(made: Program, node: Node, parts: list[Part]) -> Value | None:
-    """The sum, with parts that do not overlap written side by side; None if there are too few of them."""
+def _assembled(made: Program, node: Node, parts: list[Part], free: list[bool]) -> Value | None:
+    """The sum, with parts written to where they belong; None if there are too few of them. `free` says which parts are
+    as large as the whole and read by nobody else, so that they can be written to."""
     kind = node.result.type
     places: dict[Box, list[Part]] = {}
     for part in parts:
         if part.indices:
             places.setdefault(_box(part.indices, kind.shape), []).append(part)
-    if kind.strides is not None or len(places) < _FEWEST or not all(_fits(part, kind.shape) for part in parts):
+    if kind.strides is not None or not all(_fits(part, kind.shape) for part in parts):
         return None
     writes = _Writes(made, node)
-    total = writes.joined(places) or writes.one_by_one(places)
+    whole = [part.value for part in parts if not part.indices]
+    total = writes.joined(places) or writes.one_by_one(places) if len(places) >= _FEWEST else None
     if total is None:
-        return None
-    for part in parts:
-        if not part.indices:
-            total = add_node(made, node, node.target, (total, part.value), {}, kind)
+        volume = sum(part.value.type.size for part in parts if part.indices)
+        if kind.size * (len(parts) - len(whole)) < _SMALL * volume or (whole and True not in free):
+            return None
+        start = whole.pop(sum(not part.indices for part in parts[: free.index(True)])) if whole else None
+        total = writes.added([part for part in parts if part.indices], start)
+    for value in whole:
+        total = add_node(made, node, node.target, (total, value), {}, kind)
     return total
 
 
@@ -139,6 +149,12 @@ def _box(indices: tuple[Any, ...], shape: tuple[int, ...]) -> Box:
                 kept += [axis] * isinstance(part, slice)
         axes = kept
     return tuple(box)
+
+
+def _steps(part: Part) -> tuple[ViewStep, ...]:
+    """The views that lead to the place of a part."""
+    indices = [index if ... in index else (*index, ...) for index in part.indices]  # so that it is a view
+    return tuple([ViewStep(find_operator("_basic_index"), {"index": index}) for index in indices])
 
 
 def _upward(along: range) -> range:
@@ -189,11 +205,25 @@ class _Writes:
             taken[place] = True
         total = self._constant(self.kind.shape)
         for parts in places.values():
-            indices = [index if ... in index else (*index, ...) for index in parts[0].indices]  # so that it is a view
-            steps = tuple([ViewStep(find_operator("_basic_index"), {"index": index}) for index in indices])
             part = self._sum(parts, parts[0].value.type.shape)
-            total = self._add("update", (total, part), {"steps": steps}, self.kind.shape)
+            total = self._written(total, part, _steps(parts[0]))
         return total
+
+    def added(self, parts: list[Part], start: Value | None) -> Value:
+        """Parts added one after the other, to a start or to zeros."""
+        # path: parts added in place
+        total = self._constant(self.kind.shape) if start is None else start
+        for part in parts:
+            steps, place, seen = _steps(part), total, empty_like_type(total.type)
+            for op, params in steps:
+                seen = op.kernel(seen, **params)
+                place = self._add(op, (place,), params, seen.shape, type_of(seen).strides)
+            value = self._add(self.node.target, (place, part.value), {}, part.value.type.shape)
+            total = self._written(total, value, steps)
+        return total
+
+    def _written(self, total: Value, part: Value, steps: tuple[ViewStep, ...]) -> Value:
+        return self._add("update", (total, part), {"steps": steps}, self.kind.shape)
 
     def _sum(self, parts: list[Part], shape: tuple[int, ...]) -> Value:
         """What belongs to one place, as an array of this shape."""
