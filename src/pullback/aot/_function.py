@@ -41,8 +41,8 @@ from pullback.core.reports import paused, reported
 from pullback.core.state import Modes, current, open_levels, put_in_force
 from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, SideEffectError, TraceError
 from pullback.graph.pipeline import is_told
+from pullback.payloads.evaluate import is_traced
 from pullback.payloads.traced import TracedArray
-from pullback.payloads.wrappers import is_array
 from pullback.tensors.tensor import Tensor
 
 P = ParamSpec("P")
@@ -88,7 +88,7 @@ def has_wrappers(leaves: list[Any]) -> bool:
 
 def is_capturable(leaf: Any) -> bool:
     """Is this argument no tensor, a plain one, or one whose payload can be taken apart?"""
-    if not isinstance(leaf, Tensor) or is_array(leaf._data):
+    if not isinstance(leaf, Tensor) or isinstance(leaf._data, np.ndarray) or is_traced(leaf._data):
         return True
     return is_wrapped(leaf)
 

@@ -46,9 +46,9 @@ def filled(payload: Any, number: int, root: Any = None, is_gradient: bool = True
     return _with_numbers(like, lambda part: _made_here(np.full(part.shape, number, part.dtype)))
 
 
-def of_array(payload: Any, array: np.ndarray[Any, Any], root: Any = None, is_gradient: bool = True) -> Any:
-    """A gradient or tangent of a value with this payload that has these numbers. It may have more axes in front."""
-    like = _as_gradient(payload, root) if is_gradient else payload
+def of_array(payload: Any, array: np.ndarray[Any, Any], root: Any) -> Any:
+    """A derivative by a value with this payload that has these numbers. It may have more axes in front."""
+    like = _as_gradient(payload, root)
     make = getattr(like, "of_array", None)
     if callable(make):
         return make(array)
