@@ -83,16 +83,16 @@ def mean(call, x, axis, keepdims=False, **params):
     return x.sum(axis=axis, keepdims=keepdims) / count(x, axis=axis, keepdims=keepdims)
 
 
-@Masked.rule("amax", on="tensors")
-def largest(call, x, axis, keepdims=False):
+@Masked.rule("amax", "max_with_indices", "argmax", on="tensors")
+def largest(call, x, **params):
     """The largest of what is there, as a plain tensor."""
-    return filled(x, -np.inf).max(axis=axis, keepdims=keepdims)
+    return call(filled(x, -np.inf))
 
 
-@Masked.rule("amin", on="tensors")
-def smallest(call, x, axis, keepdims=False):
+@Masked.rule("amin", "min_with_indices", "argmin", on="tensors")
+def smallest(call, x, **params):
     """The smallest of what is there, as a plain tensor."""
-    return filled(x, np.inf).min(axis=axis, keepdims=keepdims)
+    return call(filled(x, np.inf))
 
 
 @Masked.rule("softmax", on="tensors")

@@ -70,11 +70,12 @@ def in_common(call, operands):
 
 def on_values(call, unit, *operands):
     """The operator on the numbers, with this unit."""
+    kind = next(type(x) for x in operands if isinstance(x, Quantity))
     out = call(*map(value_of, operands))
-    return tuple(Quantity(part, unit) for part in out) if isinstance(out, tuple) else Quantity(out, unit)
+    return tuple(kind(part, unit) for part in out) if isinstance(out, tuple) else kind(out, unit)
 
 
-@Quantity.rule("linear", "write", "maximum", "minimum", "amax", "amin", "sort", "abs", "fabs", "std", "hypot", "clip")
+@Quantity.rule("linear", "write", "maximum", "minimum", "amax", "amin", "sort", "abs", "fabs", "hypot", "clip")
 def keeps(call, *operands, **params):
     """Operands of one unit, and a result of the same."""
     return on_values(call, in_common(call, operands), *operands)
@@ -107,6 +108,12 @@ POWERS = {"sqrt": HALF, "rsqrt": -HALF, "cbrt": Fraction(1, 3), "square": 2, "re
 def multiplies_exponents(call, x, **params):
     """Powers multiply them."""
     return on_values(call, combined((x.unit, POWERS[call.name])), x)
+
+
+@Quantity.rule("std", on="tensors")
+def deviation(call, x, **params):
+    """Its derivative is written with a number that has no unit, so it is left to those of the square root."""
+    return pb.sqrt(x.var(**params))
 
 
 @Quantity.rule("pow")
@@ -150,7 +157,7 @@ def quantity(value, unit=""):
     exponents = [part.partition("^") for part in unit.split()]
     if all(name in BASE for name, _, _ in exponents):
         found = combined(*[(((name, Fraction(power or 1)),), 1) for name, _, power in exponents])
-        return pb.wrap(Quantity(np.asarray(value, float), found))
+        return pb.wrap(Quantity(np.array(value, float), found))
     import pint
 
     base = pint.get_application_registry().Quantity(1.0, unit.replace("^", "**")).to_base_units()

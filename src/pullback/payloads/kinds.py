@@ -39,7 +39,7 @@ def has_kind(payload: Any) -> bool:
 
 def filled(payload: Any, number: int, root: Any = None, is_gradient: bool = True) -> Any:
     """A gradient of a value with this payload, or a tangent, all numbers of which are 0 or 1."""
-    like = _as_gradient(payload, root) if is_gradient else payload
+    like = as_gradient(payload, root) if is_gradient else payload
     make = getattr(like, "ones" if number else "zeros", None)
     if callable(make):
         return make(tuple(like.shape), like.dtype)
@@ -48,7 +48,7 @@ def filled(payload: Any, number: int, root: Any = None, is_gradient: bool = True
 
 def of_array(payload: Any, array: np.ndarray[Any, Any], root: Any) -> Any:
     """A derivative by a value with this payload that has these numbers. It may have more axes in front."""
-    like = _as_gradient(payload, root)
+    like = as_gradient(payload, root)
     make = getattr(like, "of_array", None)
     if callable(make):
         return make(array)
@@ -64,7 +64,8 @@ def of_array(payload: Any, array: np.ndarray[Any, Any], root: Any) -> Any:
     return _with_numbers(like, part, tuple(array.shape))
 
 
-def _as_gradient(payload: Any, root: Any) -> Any:
+def as_gradient(payload: Any, root: Any) -> Any:
+    """What gradients of a value on this payload look like, in a pass from a value like `root`."""
     make = getattr(payload, "as_gradient", None)
     if make is not None:
         return make(root)

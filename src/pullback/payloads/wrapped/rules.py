@@ -35,8 +35,14 @@ class Call:
         return public_name(self.op)
 
     def __call__(self, *operands: Any, **changed: Any) -> Any:
-        """The operator on these operands, arrays or payloads. Parameters may be changed."""
-        return evaluate(self.op, operands, {**self.params, **changed} if changed else self.params)
+        """The operator on these operands, payloads or tensors. Parameters may be changed."""
+        params = {**self.params, **changed} if changed else self.params
+        if any(hasattr(type(x), "grad_fn") for x in operands):  # payloads do not know tensors, which lie above
+            return self.op.run(operands, params)
+        try:
+            return evaluate(self.op, operands, params)
+        except OnTensors as rule:  # of a part, and there are no tensors of parts
+            raise AutogradError(rule.code, rule.what, why=rule.why, fix=rule.fix) from None
 
     @staticmethod
     def run(name: str, *operands: Any, **params: Any) -> Any:
