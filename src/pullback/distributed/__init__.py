@@ -7,6 +7,7 @@ A collective means what the NumPy function of the stacked blocks means; derivati
 losses. Every rank makes the same sequence of collectives, and a difference is an error, not a hang.
 """
 
+from pullback.distributed._checks import gradcheck, jacobian, same_program
 from pullback.distributed._collectives import (
     all_gather,
     all_reduce,
@@ -64,10 +65,12 @@ __all__ = [
     "broadcast_",
     "finalize",
     "gather",
+    "gradcheck",
     "halo_exchange",
     "halo_fill_",
     "init",
     "is_initialized",
+    "jacobian",
     "local_rank",
     "mesh",
     "profile",
@@ -75,6 +78,7 @@ __all__ = [
     "recv",
     "reduce",
     "reduce_scatter",
+    "same_program",
     "scatter",
     "send",
     "sendrecv",

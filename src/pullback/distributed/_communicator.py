@@ -183,8 +183,11 @@ class Communicator:
             self._board.enter(self.seq, number, shown, route)
         return shown
 
+    def say_everywhere(self, state: int, text: str) -> None:
+        """Tell the ranks of all communicators of this process what it does now; one alone tells nobody."""
+
     def _check_thread(self) -> None:
-        pass
+        """Raise if this thread may not communicate here."""
 
     def break_off(self, error: BaseException) -> None:
         """Nobody can rely on this communicator any more."""
