@@ -1,0 +1,91 @@
+"""The same program on one process and on many ranks: communicators, differentiable collectives, data parallelism.
+
+    comm = pb.distributed.init()                    # ranks of mpiexec, or this process alone
+    total = pb.distributed.all_reduce(loss)          # differentiable, also inside vmap and compile
+
+A collective means what the NumPy function of the stacked blocks means; derivatives are those of the sum of all ranks'
+losses. Every rank makes the same sequence of collectives, and a difference is an error, not a hang.
+"""
+
+from pullback.distributed._checks import gradcheck, jacobian, same_program
+from pullback.distributed._collectives import (
+    all_gather,
+    all_reduce,
+    all_reduce_,
+    all_to_all,
+    barrier,
+    broadcast,
+    broadcast_,
+    gather,
+    halo_exchange,
+    halo_fill_,
+    recv,
+    reduce,
+    reduce_scatter,
+    scatter,
+    send,
+    sendrecv,
+    shift,
+    tie,
+    vary,
+)
+from pullback.distributed._communicator import Communicator
+from pullback.distributed._errors import (
+    CollectiveMismatch,
+    CollectiveTimeout,
+    CommunicatorBroken,
+    DistributedError,
+    PieceError,
+    PlacementError,
+    RankLost,
+    RemoteRankError,
+)
+from pullback.distributed._log import profile
+from pullback.distributed._mesh import Mesh, mesh
+from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
+from pullback.distributed._threads import simulate
+
+__all__ = [
+    "CollectiveMismatch",
+    "CollectiveTimeout",
+    "Communicator",
+    "CommunicatorBroken",
+    "DistributedError",
+    "Mesh",
+    "PieceError",
+    "PlacementError",
+    "RankLost",
+    "RemoteRankError",
+    "all_gather",
+    "all_reduce",
+    "all_reduce_",
+    "all_to_all",
+    "barrier",
+    "broadcast",
+    "broadcast_",
+    "finalize",
+    "gather",
+    "gradcheck",
+    "halo_exchange",
+    "halo_fill_",
+    "init",
+    "is_initialized",
+    "jacobian",
+    "local_rank",
+    "mesh",
+    "profile",
+    "rank",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "same_program",
+    "scatter",
+    "send",
+    "sendrecv",
+    "shift",
+    "simulate",
+    "size",
+    "tie",
+    "vary",
+    "world",
+]
