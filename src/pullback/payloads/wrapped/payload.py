@@ -78,6 +78,9 @@ class Payload:
         unknown = {*cls.mutable_meta} - {*cls.meta_names} | {*(cls.batched_parts or ())} - {*cls.part_names}
         if unknown:
             raise TypeError(f"{cls.__name__}: {', '.join(sorted(unknown))} are neither parts nor meta of it")
+        taken = [name for name in (*cls.part_names, *cls.meta_names) if hasattr(Payload, name)]
+        if taken:
+            raise TypeError(f"{cls.__name__}: {', '.join(taken)} are members of every payload; choose other names")
         if cls.default not in _DEFAULTS:
             raise TypeError(f"{cls.__name__}: default is one of {', '.join(_DEFAULTS)}, got {cls.default!r}")
         if cls.default == "unwrap" and not callable(getattr(cls, "to_plain", None)):
