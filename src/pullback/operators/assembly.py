@@ -62,7 +62,7 @@ def _is_number(part: Any) -> bool:
     return bool(part.dtype.kind in "fc")
 
 
-def wrap(payload: Any) -> Tensor:
+def wrap(payload: Payload) -> Tensor:
     """A tensor on a payload of your own class, which is derived from `Payload`.
 
     Parts that are tensors are differentiable: gradients of the tensor arrive in them, part by part.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -55,7 +56,7 @@ def _taken_apart(payload: Payload, varies: bool) -> tuple[list[Tensor], Callable
     moved = set(payload.perturb())
     for name, part in zip(payload.part_names, payload.part_values(), strict=True):
         if name not in moved or not varies:
-            makers.append(lambda _, part=part: part)
+            makers.append(functools.partial(_constant, part))
         elif isinstance(part, Payload):
             inner, maker = _taken_apart(part, varies)
             leaves += inner
@@ -64,6 +65,10 @@ def _taken_apart(payload: Payload, varies: bool) -> tuple[list[Tensor], Callable
             leaves.append(constant(part.copy()).requires_grad_())
             makers.append(next)
     return leaves, lambda remaining: wrap(payload.with_parts(*[maker(remaining) for maker in makers]))
+
+
+def _constant(part: Any, remaining: Any) -> Any:
+    return part
 
 
 def _numbers(out: Any) -> list[Any]:

@@ -61,6 +61,8 @@ class Payload:
     default: ClassVar[str] = "refuse"
     Meta: ClassVar[Any]  # the tuple of the meta, with names
     from_plain: ClassVar[Any] = None
+    _rules: ClassVar[dict[str, Rule]] = {}
+    _found: ClassVar[dict[Op, list[tuple[str, Rule]]]] = {}
 
     def __init_subclass__(
         cls, parts: tuple[str, ...] | None = None, meta: tuple[str, ...] | None = None,
@@ -87,8 +89,8 @@ class Payload:
             raise TypeError(f'{cls.__name__}: default="unwrap" wants a method to_plain()')
         cls.Meta = namedtuple("Meta", cls.meta_names)  # type: ignore[misc]
         cls.Meta.__module__, cls.Meta.__qualname__ = cls.__module__, f"{cls.__qualname__}.Meta"
-        cls._rules: dict[str, Rule] = {}
-        cls._found: dict[Op, list[tuple[str, Rule]]] = {}
+        cls._rules = {}
+        cls._found = {}
 
     def __init__(self, *values: Any, **named: Any) -> None:
         names = (*self.part_names, *self.meta_names)
