@@ -124,13 +124,17 @@ class Communicator:
         """The blocks of all ranks, stacked."""
         return self.perform(AllGather(self, stack=True), np.asarray(x))
 
-    def check_usable(self, what: str) -> None:
-        """Raise if nothing can be said here any more."""
+    def check_process(self, what: str) -> None:
+        """Raise if this process was forked from a rank."""
         if self._pid != os.getpid():
             raise DistributedError(
                 f"{what}: this process was forked from rank {self.rank} of {self.name}, and is no rank\n"
                 "  fix  start workers with the method `spawn`, or communicate in the parent"
             )
+
+    def check_usable(self, what: str) -> None:
+        """Raise if nothing can be said here any more."""
+        self.check_process(what)
         if self._broken is not None:
             first = str(self._broken).partition("\n")[0]
             raise CommunicatorBroken(
@@ -163,7 +167,7 @@ class Communicator:
 
     def enter(self, text: str, site: str, route: Route, refusal: str | None) -> None:
         """Write this rank's call on the board, and wait for the others."""
-        shown = self._announce(text, site, route, refusal)
+        shown = self.announce(text, site, route, refusal)
         if self._board is not None:
             self._board.meet(self.seq, shown)
             if route != _NO_ROUTE:
@@ -174,7 +178,8 @@ class Communicator:
             raise Refusal(refusal)
         self.messages += 1
 
-    def _announce(self, text: str, site: str, route: Route = _NO_ROUTE, refusal: str | None = None) -> str:
+    def announce(self, text: str, site: str, route: Route = _NO_ROUTE, refusal: str | None = None) -> str:
+        """Write the next call of this rank on the board; the text that the others see."""
         self.seq += 1
         self._wire.seq = self.seq
         shown = refusal or (f"{text} at {site}" if site else text)

@@ -47,10 +47,6 @@ class ThreadWire(SwapWire):
             row = self.group.posted.setdefault(seq, [_MISSING] * self.size)
             row[self.rank] = _copied(part)
 
-    def swap(self) -> list[Any]:
-        """Wait for the parts of all ranks."""
-        return self.collect(self.seq)
-
     def is_ready(self, seq: int) -> bool:
         """Has every rank given its part?"""
         row = self.group.posted.get(seq)
