@@ -1,4 +1,4 @@
-"""Cases 3, 4, 117 to 129: programs that end by a fault, each in a launch of its own, and what must be seen of it."""
+"""Cases 3 to 5, 80, 117 to 129: programs that end by a fault, each in a launch of its own, and what is seen of it."""
 
 import os
 import signal
@@ -50,6 +50,37 @@ def case_003_mpi4py_is_missing():
 def case_004_launcher_and_library_differ():
     os.environ["OMPI_COMM_WORLD_SIZE"] = "7"
     dist.init(on_error="raise")
+    print("went well")
+
+
+def case_005_a_communicator_of_mpi4py():
+    from mpi4py import MPI
+
+    me = MPI.COMM_WORLD.rank
+    half = MPI.COMM_WORLD.Split(me % 2, me)
+    comm = dist.init(half)
+    assert (comm.rank, comm.size) == (me // 2, 2)
+    other = 1 - comm.rank
+    own = half.isend({"mine": me}, other, tag=0)  # the same tag as messages of Pullback have
+    y = dist.sendrecv(pb.tensor([float(me)]), other, other)
+    assert y.tolist() == [(me + 2) % 4]
+    assert half.recv(source=other, tag=0) == {"mine": (me + 2) % 4}
+    own.wait()
+    assert comm.mpi is not half and comm.mpi.size == 2
+    print("went well")
+
+
+def case_080_a_hook_raises_on_one_rank():
+    dist.init(timeout=20)
+    w = pb.ones(2, requires_grad=True)
+    dist.GradientAverager([w])
+    if dist.rank() == 1:
+
+        def hook(g):
+            raise ValueError("bad hook")
+
+        w.register_hook(hook)
+    w.sum().backward()
     print("went well")
 
 
@@ -207,6 +238,8 @@ def case_129_a_mismatch_in_a_compiled_graph():
 EXPECTED = {
     "case_003_mpi4py_is_missing": seen("DistributedError", "pullback[mpi]"),
     "case_004_launcher_and_library_differ": seen("DistributedError", "started 7 ranks", "there are 4"),
+    "case_005_a_communicator_of_mpi4py": fine,
+    "case_080_a_hook_raises_on_one_rank": seen("ValueError: bad hook", "RemoteRankError", "bucket 0 of gradients"),
     "case_117_a_rank_raises": seen("RemoteRankError", "rank 1 raised ValueError: bad data", "collective 1 all_reduce"),
     "case_118_lengths_differ": seen("CollectiveMismatch", "float64[9]", "float64[8]", "collective 1"),
     "case_119_operators_differ": seen("CollectiveMismatch", "broadcast", "all_reduce"),

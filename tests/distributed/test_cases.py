@@ -14,7 +14,8 @@ def collected():
     for name in FILES:
         module = importlib.import_module(f"tests.distributed.{name}")
         for case in sorted(name for name in vars(module) if name.startswith("case_")):
-            for ranks in (*getattr(module, "ALSO_RANKS", ()), module.RANKS):
+            every = (*getattr(module, "ALSO_RANKS", ()), module.RANKS)
+            for ranks in getattr(module, "ON_THREADS", every):
                 yield pytest.param(getattr(module, case), ranks, id=f"{case} on {ranks}")
 
 

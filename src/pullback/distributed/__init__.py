@@ -44,7 +44,7 @@ from pullback.distributed._errors import (
 )
 from pullback.distributed._faults import agree, together
 from pullback.distributed._log import profile
-from pullback.distributed._mesh import Mesh, mesh
+from pullback.distributed._mesh import mesh
 from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
 from pullback.distributed._threads import simulate
 
@@ -55,7 +55,6 @@ __all__ = [
     "CommunicatorBroken",
     "DistributedError",
     "GradientAverager",
-    "Mesh",
     "PieceError",
     "PlacementError",
     "RankLost",

@@ -118,7 +118,7 @@ class GradientAverager:
         self.weight = weight
         self._comm: Communicator = group.dup() if group.size > 1 else group
         self._average, self._overlap, self._unused = average, overlap, unused
-        self._check_every, self._passes = check_every, 0
+        self._check_every, self._passes = 1 if group.check == "values" else check_every, 0
         self._is_local = False  # inside of no_sync
         self._joining: str | None = None  # how `join` ends, inside of it
         self._active: list[bool] = []  # which ranks had a batch in the last pass

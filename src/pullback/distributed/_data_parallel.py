@@ -131,8 +131,8 @@ def sampler(
 def rank_generator(seed: int, *, comm: Any = None) -> np.random.Generator:
     """A generator of NumPy's whose stream is this rank's own; `pb.random` is the same on all ranks.
 
-    >>> pb.distributed.rank_generator(0).integers(10) < 10
-    True
+    >>> pb.distributed.rank_generator(0).integers(10, size=3).shape
+    (3,)
     """
     group = group_of(comm, None, None)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(group.rank,)))

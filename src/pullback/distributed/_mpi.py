@@ -137,7 +137,7 @@ class Process(Communicator):
         super().__init__(comm.rank, comm.size, name, MPIWire(comm, settings, board), board)
         self._local = local
         self._node: Process | None = None
-        self._is_checked = settings.check != "off"
+        self.check = settings.check
         _open.append(self)
 
     @property

@@ -126,12 +126,13 @@ def _family(comm: Any) -> list[Any]:
 
 
 def simulate(
-    f: Callable[..., Any], ranks: int, *args: Any, timeout: float = 300.0, compile_timeout: float = 1800.0
-) -> list[Any]:
+    f: Callable[..., Any], ranks: int, *args: Any, timeout: float = 300.0, compile_timeout: float = 1800.0,
+    check: str = "sequence",
+) -> list[Any]:  # fmt: skip
     """Call `f(*args)` on so many ranks, which are threads of this process; the results, by rank.
 
     Inside, `pb.distributed.world()` is the communicator of the rank. If ranks raise, the first error that is not the
-    echo of another is raised here.
+    echo of another is raised here. Timeouts and `check` are those of `init`.
 
     >>> def f():
     ...     x = pb.tensor(float(pb.distributed.rank()), requires_grad=True)
@@ -146,6 +147,8 @@ def simulate(
     results: list[Any] = [None] * group.size
     errors: list[BaseException | None] = [None] * group.size
     worlds: list[Thread] = [Thread(group, rank, "world") for rank in range(group.size)]
+    for each in worlds:
+        each.check = check
 
     def run(rank: int) -> None:
         world = worlds[rank]

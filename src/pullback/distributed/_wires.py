@@ -66,6 +66,7 @@ class SwapWire:
     rank = 0
     size = 1
     seq = 0  # of the collective that is running
+    chunk_elements = 2**30  # threads send whole blocks
 
     def post(self, seq: int, part: Any) -> None:
         """Give this rank's part; it may be changed afterwards."""
