@@ -7,6 +7,7 @@ A collective means what the NumPy function of the stacked blocks means; derivati
 losses. Every rank makes the same sequence of collectives, and a difference is an error, not a hang.
 """
 
+from pullback.distributed._averager import GradientAverager
 from pullback.distributed._checks import gradcheck, jacobian, same_program
 from pullback.distributed._collectives import (
     all_gather,
@@ -30,6 +31,7 @@ from pullback.distributed._collectives import (
     vary,
 )
 from pullback.distributed._communicator import Communicator
+from pullback.distributed._data_parallel import data_parallel, rank_generator, sampler
 from pullback.distributed._errors import (
     CollectiveMismatch,
     CollectiveTimeout,
@@ -40,8 +42,9 @@ from pullback.distributed._errors import (
     RankLost,
     RemoteRankError,
 )
+from pullback.distributed._faults import agree, together
 from pullback.distributed._log import profile
-from pullback.distributed._mesh import Mesh, mesh
+from pullback.distributed._mesh import mesh
 from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
 from pullback.distributed._threads import simulate
 
@@ -51,11 +54,12 @@ __all__ = [
     "Communicator",
     "CommunicatorBroken",
     "DistributedError",
-    "Mesh",
+    "GradientAverager",
     "PieceError",
     "PlacementError",
     "RankLost",
     "RemoteRankError",
+    "agree",
     "all_gather",
     "all_reduce",
     "all_reduce_",
@@ -63,6 +67,7 @@ __all__ = [
     "barrier",
     "broadcast",
     "broadcast_",
+    "data_parallel",
     "finalize",
     "gather",
     "gradcheck",
@@ -75,10 +80,12 @@ __all__ = [
     "mesh",
     "profile",
     "rank",
+    "rank_generator",
     "recv",
     "reduce",
     "reduce_scatter",
     "same_program",
+    "sampler",
     "scatter",
     "send",
     "sendrecv",
@@ -86,6 +93,7 @@ __all__ = [
     "simulate",
     "size",
     "tie",
+    "together",
     "vary",
     "world",
 ]
