@@ -45,7 +45,17 @@ from pullback.distributed._errors import (
 from pullback.distributed._faults import agree, together
 from pullback.distributed._log import profile
 from pullback.distributed._mesh import mesh
+from pullback.distributed._placements import Partial, Replicate, Shard
 from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
+from pullback.distributed._tensors import (
+    distribute,
+    from_local,
+    full_tensor,
+    local_part,
+    placements,
+    redistribute,
+    to_local,
+)
 from pullback.distributed._threads import simulate
 
 __all__ = [
@@ -55,10 +65,13 @@ __all__ = [
     "CommunicatorBroken",
     "DistributedError",
     "GradientAverager",
+    "Partial",
     "PieceError",
     "PlacementError",
     "RankLost",
     "RemoteRankError",
+    "Replicate",
+    "Shard",
     "agree",
     "all_gather",
     "all_reduce",
@@ -68,7 +81,10 @@ __all__ = [
     "broadcast",
     "broadcast_",
     "data_parallel",
+    "distribute",
     "finalize",
+    "from_local",
+    "full_tensor",
     "gather",
     "gradcheck",
     "halo_exchange",
@@ -76,12 +92,15 @@ __all__ = [
     "init",
     "is_initialized",
     "jacobian",
+    "local_part",
     "local_rank",
     "mesh",
+    "placements",
     "profile",
     "rank",
     "rank_generator",
     "recv",
+    "redistribute",
     "reduce",
     "reduce_scatter",
     "same_program",
@@ -93,6 +112,7 @@ __all__ = [
     "simulate",
     "size",
     "tie",
+    "to_local",
     "together",
     "vary",
     "world",
