@@ -19,6 +19,7 @@ if its class has `zeros`, or if it is made of parts (`payloads/wrappers.py`). Al
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -93,7 +94,13 @@ def hollow(payload: Any) -> Any:
     make = getattr(payload, "hollow", None)
     if make is not None:
         return make()
-    return _with_numbers(payload, lambda like: np.broadcast_to(np.zeros((), like.dtype), like.shape))
+    return _with_numbers(payload, lambda like: no_memory(like.shape, like.dtype))
+
+
+@functools.lru_cache(1024)
+def no_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Zeros without memory, read-only: nodes keep one for each payload that they know of."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 def _with_numbers(payload: Any, make: Callable[[Any], Any], size: tuple[int, ...] | None = None) -> Any:

@@ -22,7 +22,7 @@ from pullback.declare.op import Op
 from pullback.errors import AutogradError
 from pullback.payloads.batched.indexing import assign_widening
 from pullback.payloads.evaluate import is_traced
-from pullback.payloads.kinds import has_kind, is_users_own
+from pullback.payloads.kinds import has_kind, is_users_own, no_memory
 from pullback.payloads.wrapped.members import MEMBERS, aliases_payload
 from pullback.payloads.wrapped.rules import Rule, check_keys, coverage, evaluate_by_rules, rules_for, run
 from pullback.payloads.wrappers import is_array
@@ -169,8 +169,15 @@ class Payload:
 
     def with_parts(self, *parts: Any, **meta: Any) -> Self:
         """The same on other parts, in order, or with other meta."""
-        values = parts or tuple(self.part_values())
-        return self._made(dict(zip(self.part_names, values, strict=True)), self.meta._replace(**meta))
+        if meta or not parts:
+            values = parts or tuple(self.part_values())
+            return self._made(dict(zip(self.part_names, values, strict=True)), self.meta._replace(**meta))
+        made = object.__new__(type(self))
+        for name, part in zip(self.part_names, parts, strict=True):
+            setattr(made, name, part if type(part) is np.ndarray else _as_part(part))
+        for name in self.meta_names:
+            setattr(made, name, getattr(self, name))
+        return made
 
     @classmethod
     def _made(cls, parts: dict[str, Any], meta: Any) -> Self:
@@ -250,14 +257,15 @@ class Payload:
 
     def hollow(self) -> Self:
         """The same without memory."""
-        inner = {}
-        for name, part in zip(self.part_names, self.part_values(), strict=True):
-            if has_kind(part):
+        parts = []
+        for name in self.part_names:
+            part = getattr(self, name)
+            if type(part) is not np.ndarray and has_kind(part):
                 part = part.hollow()
             elif is_array(part) and part.dtype.kind in "fc":
-                part = np.broadcast_to(np.zeros((), part.dtype), part.shape)
-            inner[name] = part
-        return self._made(inner, self.meta)
+                part = no_memory(part.shape, part.dtype)
+            parts.append(part)
+        return self.with_parts(*parts)
 
     @staticmethod
     def dual_meta(value: Any, root: Any) -> Any:

@@ -84,7 +84,9 @@ def rules_for(kind: Any, op: Op) -> list[tuple[str, Rule]]:
 
 def evaluate_by_rules(payload_class: Any, op: Op, operands: Any, params: dict[str, Any]) -> Any:
     """The result of an operator by the rules of the payloads among its operands."""
-    kinds = _in_order([type(x) for x in operands if isinstance(x, payload_class)])
+    kinds = [type(x) for x in operands if isinstance(x, payload_class)]
+    if len(kinds) > 1:
+        kinds = _in_order(kinds)
     call = Call(op, params)
     for kind in kinds:
         for _, rule in kind.rules_of(op):
@@ -107,6 +109,8 @@ def evaluate_by_rules(payload_class: Any, op: Op, operands: Any, params: dict[st
 def _in_order(kinds: list[Any]) -> list[Any]:
     """Each class once, from left to right, but a subclass before its bases."""
     distinct = list(dict.fromkeys(kinds))
+    if len(distinct) == 1:
+        return distinct
     return sorted(distinct, key=lambda kind: -sum(other is not kind and issubclass(kind, other) for other in distinct))
 
 
