@@ -310,7 +310,7 @@ def _contraction(call: Call, operands: Any, arrays: list[Any], mesh: Any) -> Any
             place = -1 if letter is None or names.count(letter) != 1 else names.index(letter)
             is_cut = place >= 0 and arrays[k].lengths[place] > 1
             targets[k][axis] = Shard(place) if is_cut else Replicate()
-        if not any(isinstance(target[axis], Shard) for target in targets):
+        if letter is None or not any(isinstance(target[axis], Shard) for target in targets):
             result.append(Replicate())
         else:
             result.append(Shard(output.index(letter)) if letter in output else Partial())
