@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import pullback as pb
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.state import current, open_levels
 from pullback.distributed._communicator import Communicator
@@ -30,12 +31,10 @@ from pullback.distributed._moves import (
 )
 from pullback.distributed._operators import Recv, Send, call
 from pullback.distributed._wires import MPI_NAMES, REDUCTIONS
-from pullback.operators.public import amax, amin, concat, prod, where
 from pullback.tape.history import check_tracked_write
 from pullback.tensors.tensor import Tensor, as_constant, wrap
 
 _KINDS = "iufc"
-_FOLDS = {fold.__name__.removeprefix("a"): fold for fold in (amax, amin, prod)}
 
 
 # Arguments.
@@ -74,7 +73,7 @@ def _packed(tree: Any, who: str, function: Callable[[Any], Any], booleans: bool 
         groups.setdefault(tensor.dtype, []).append(position)
     results: list[Any] = [None] * len(tensors)
     for members in groups.values():
-        flat = function(concat([tensors[k].reshape(-1) for k in members]))
+        flat = function(pb.concat([tensors[k].reshape(-1) for k in members]))
         at = 0
         for k in members:
             size = tensors[k].size
@@ -162,7 +161,8 @@ def _reduced(x: Tensor, op: Any, comm: Communicator, replicated: bool, ordered: 
         if op != "prod" and x.dtype.kind not in "fc":
             return call(AllReduce(comm, op=op), x)
         every = call(AllGather(comm, label=label, stack=True, replicated=replicated), x, needs_grad)
-        return _FOLDS[op](every, axis=0)
+        fold: Any = pb.prod if op == "prod" else pb.amax if op == "max" else pb.amin
+        return fold(every, axis=0)
     if isinstance(op, str):
         if op not in REDUCTIONS:
             raise ValueError(f"all_reduce: unknown op {op!r}")
@@ -208,7 +208,7 @@ def reduce(
             tensor = tensor if tensor.dtype.kind in "fc" else tensor.astype(np.float64)
             return call(Reduce(group, root=top, label="reduce(mean)"), tensor, requires_grad) / group.size
         found = _reduced(tensor, op, group, False, False, requires_grad)
-        return found if group.rank == top else where(wrap(np.asarray(False)), found, wrap(np.zeros((), found.dtype)))
+        return found if group.rank == top else pb.where(wrap(np.asarray(False)), found, wrap(np.zeros((), found.dtype)))
 
     return _packed(x, "reduce", one, booleans=op in ("any", "all", "max", "min"))
 
@@ -500,7 +500,7 @@ def tie(loss: Any, *tensors: Any) -> Tensor:
     total = as_constant(loss)
     for each in tensors:
         tensor = as_constant(each)
-        nothing = where(wrap(np.asarray(False)), tensor, wrap(np.zeros((), tensor.dtype))).sum()
+        nothing = pb.where(wrap(np.asarray(False)), tensor, wrap(np.zeros((), tensor.dtype))).sum()
         nothing = nothing.real if nothing.dtype.kind == "c" and total.dtype.kind != "c" else nothing
         total = total + nothing.astype(total.dtype)
     return total

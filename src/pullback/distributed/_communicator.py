@@ -33,6 +33,8 @@ MOST_PENDING = ROWS // 2
 class Communicator:
     """Ranks that make the same sequence of collectives. `pb.distributed.world()` has all of them."""
 
+    is_literal_argument = True  # of compiled functions, which are made for this one
+
     def __init__(self, rank: int, size: int, name: str, wire: SwapWire | Any, board: Board | None) -> None:
         self.rank = rank
         self.size = size

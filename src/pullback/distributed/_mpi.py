@@ -313,6 +313,22 @@ class Exchange:
         return self._found
 
 
+class RunningSum:
+    """A sum that MPI forms by itself, in its own order."""
+
+    def __init__(self, comm: Any, x: Array) -> None:
+        self._out = np.empty_like(x)
+        self._request = comm.Iallreduce(x, self._out)
+
+    def is_done(self) -> bool:
+        """Has it come?"""
+        return bool(self._request.Test())
+
+    def result(self) -> list[Array]:
+        """The sum, as the only block."""
+        return [self._out]
+
+
 class MPIWire:
     """Blocks between processes. Elements are moved as bytes, but for sums, which MPI forms itself."""
 
@@ -404,6 +420,11 @@ class MPIWire:
         begun = self.begin(sends, wanted)
         self.wait(begun.is_done)
         return begun.result()
+
+    def begin_sum(self, x: Array) -> RunningSum | None:
+        """A sum that goes on by itself, if MPI can form it in one message."""
+        can = x.dtype.char in _REDUCED_BY_MPI and x.size <= self.chunk_elements
+        return RunningSum(self.comm, x) if can else None
 
     def begin(self, sends: Sequence[Any], wanted: Sequence[Any]) -> Exchange:
         """An exchange that goes on by itself."""

@@ -21,7 +21,9 @@ from pullback.distributed._wires import SwapWire, taken
 class Running:
     """A sum that was started. `test` lets it go on, `wait` returns the sum."""
 
-    def __init__(self, comm: Communicator, text: str, x: Array, combine: Callable[[list[Array]], Array]) -> None:
+    def __init__(
+        self, comm: Communicator, text: str, x: Array, combine: Callable[[list[Array]], Array], by_mpi: bool = False
+    ) -> None:
         self._comm = comm
         comm.check_usable(text.partition(" ")[0])
         self._text = comm.announce(text, "")
@@ -32,9 +34,12 @@ class Running:
         self._blocks: list[Array] = []
         self._result: Array | None = None
         wire = comm._wire
+        self._is_one_stage = comm.size * x.nbytes <= SMALL or combine is not ordered_sum
         if isinstance(wire, SwapWire):
             wire.post(self._seq, x)
-        elif self._is_small or combine is not ordered_sum:
+        elif by_mpi and (begun := wire.begin_sum(x)) is not None:
+            self._stage, self._is_one_stage = begun, True
+        elif self._is_one_stage:
             everybody = range(comm.size)
             self._stage = wire.begin([(q, x, self._channel) for q in everybody],
                                      [(q, x.shape, x.dtype, self._channel) for q in everybody])  # fmt: skip
@@ -45,10 +50,6 @@ class Running:
                 [(q, block, self._channel) for q, block in enumerate(blocks_along(x, self._sizes, 0))],
                 [(q, mine, x.dtype, self._channel) for q in range(comm.size)],
             )
-
-    @property
-    def _is_small(self) -> bool:
-        return self._comm.size * self._kept.nbytes <= SMALL
 
     @property
     def _channel(self) -> int:
@@ -68,7 +69,7 @@ class Running:
             return True
         while self._stage.is_done():
             found = self._stage.result()
-            if self._is_small or self._combine is not ordered_sum:
+            if self._is_one_stage:
                 self._result = self._combine(found)
                 return True
             if not self._blocks:
@@ -97,9 +98,9 @@ class Running:
         return self._result
 
 
-def start_sum(comm: Communicator, x: Array, text: str) -> Running:
-    """Start the sum of the vectors of all ranks, in the order of ranks."""
-    return Running(comm, f"{text} {x.dtype}[{x.size}]", x, ordered_sum)
+def start_sum(comm: Communicator, x: Array, text: str, by_mpi: bool = False) -> Running:
+    """Start the sum of the vectors of all ranks, in the order of ranks, or in that of the MPI library."""
+    return Running(comm, f"{text} {x.dtype}[{x.size}]", x, ordered_sum, by_mpi)
 
 
 def start_gather(comm: Communicator, x: Array, text: str) -> Running:
