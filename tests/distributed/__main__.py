@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -37,13 +38,14 @@ def environment():
     return {**os.environ, **own, "PYTHONPATH": str(ROOT)}
 
 
-def launch(library, ranks, arguments):
+def launch(library, ranks, arguments, more=()):
     """Exit code and output of a launch; its whole group is ended if it takes too long."""
     command = [*launcher(library), "-n", str(ranks), sys.executable, "-m", "tests.distributed", *arguments]
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment(), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
+            command, cwd=ROOT, env=environment() | dict(more), stdout=output, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
         try:
             code = process.wait(LAUNCH_SECONDS)
         except subprocess.TimeoutExpired:
@@ -65,7 +67,7 @@ def run_file(name, scratch, word):
     from pullback import distributed as dist
 
     module = importlib.import_module(f"tests.distributed.{name}")
-    comm = dist.init(timeout=20.0)
+    comm = dist.init() if getattr(module, "INITIALISES", False) else dist.init(timeout=20.0)
     with open(Path(scratch) / f"{name}-{comm.size}-{comm.rank}.jsonl", "w") as lines:
         for case in names_in(module):
             if word not in case:
@@ -102,7 +104,8 @@ def check_cases(library, only_ranks, word):
             if not wanted or (only_ranks and ranks != only_ranks):
                 continue
             with tempfile.TemporaryDirectory() as scratch:
-                code, output = launch(library, ranks, ["--inside", name, scratch, word])
+                own = getattr(module, "ENVIRONMENT", {})
+                code, output = launch(library, ranks, ["--inside", name, scratch, word], own)
                 lines = {
                     rank: [json.loads(line) for line in path.read_text().splitlines()]
                     for rank in range(ranks)
@@ -120,17 +123,24 @@ def check_cases(library, only_ranks, word):
 
 
 def check_faults(library, only_ranks, word):
-    """The same of the files `faults_*`: what a launch must print, and how it must end."""
-    for name in files("faults"):
-        module = importlib.import_module(f"tests.distributed.{name}")
-        for case in names_in(module):
-            if word not in case or (only_ranks and only_ranks != module.RANKS):
-                continue
-            began = time.perf_counter()
-            code, output = launch(library, module.RANKS, ["--fault", name, case])
-            problem = module.EXPECTED[case](code, output)
-            seen = f"\nexit code {code}\n{output[-4000:]}"
-            yield f"{case} on {module.RANKS} ranks", problem and problem + seen, time.perf_counter() - began
+    """The same of the files `faults_*`: what a launch must print, and how it must end. Two at a time, as they wait."""
+
+    def check(name, module, case):
+        began = time.perf_counter()
+        code, output = launch(library, module.RANKS, ["--fault", name, case])
+        problem = module.EXPECTED[case](code, output)
+        seen = f"\nexit code {code}\n{output[-4000:]}"
+        return f"{case} on {module.RANKS} ranks", problem and problem + seen, time.perf_counter() - began
+
+    modules = {name: importlib.import_module(f"tests.distributed.{name}") for name in files("faults")}
+    with ThreadPoolExecutor(2) as pool:
+        launches = [
+            pool.submit(check, name, module, case)
+            for name, module in modules.items()
+            for case in names_in(module)
+            if word in case and only_ranks in (None, module.RANKS)
+        ]
+        yield from (each.result() for each in launches)
 
 
 def main():

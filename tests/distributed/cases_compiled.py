@@ -85,6 +85,15 @@ def case_052_one_rank_compiles_again():
     assert f(pb.ones(size)).item() == 2 * (3 * (N - 1) + 5)
 
 
+def case_053_a_communicator_is_an_argument():
+    comm, alone = dist.world(), dist.world().split(dist.rank())
+    f = pb.compile(lambda x, group: dist.all_reduce(x, comm=group), fallback="raise")
+    grid = dist.mesh(4, "x")
+    for _ in range(2):
+        assert f(pb.ones(2), comm).tolist() == [4.0, 4.0] and f(pb.ones(2), alone).tolist() == [1.0, 1.0]
+        assert f(pb.ones(2), grid).tolist() == [4.0, 4.0]
+
+
 def case_053_one_compiled_and_one_eager():
     def loss(x):
         return (dist.all_reduce(pb.sin(x)) ** 2).sum()

@@ -54,13 +54,23 @@ def check_grads(params, expected, rtol=1e-12):
 
 def case_064_averages_are_those_of_the_whole_batch():
     x, y = data()
-    for first in (1_000_000, 40):
+    for first, reduction in ((1_000_000, "ordered"), (40, "ordered"), (40, "mpi")):
         params = parameters()
-        dist.GradientAverager(params, first_bucket_bytes=first, bucket_bytes=max(first, 50))
+        dist.GradientAverager(params, first_bucket_bytes=first, bucket_bytes=max(first, 50), reduction=reduction)
         mse(params, mine(x), mine(y)).backward()
         check_grads(params, whole_gradients())
         mse(params, mine(x), mine(y)).backward()  # added to the first
         check_grads(params, [2 * g for g in whole_gradients()])
+
+
+def case_064_buckets_that_are_larger_than_one_message():
+    large = pb.tensor(np.random.default_rng(0).normal(size=5000), requires_grad=True)
+    for options in ({}, {"bucket_bytes": 10_000}, {"reduction": "mpi"}):
+        averager = dist.GradientAverager([large], **options)
+        (large * pb.arange(5000.0) * (dist.rank() + 1)).sum().backward()
+        np.testing.assert_allclose(large.grad.numpy(), 2.5 * np.arange(5000.0), rtol=1e-14)
+        large.grad = None
+        averager.remove()
 
 
 def case_065_buckets_start_early_and_in_order():

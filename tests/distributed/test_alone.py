@@ -1,8 +1,10 @@
 """Cases 1, 8 and 9, and what else concerns one process."""
 
 import os
+import pickle
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -149,9 +151,21 @@ def test_values_that_count_once_are_compared():
         dist.simulate(f, 2, True, check="values")
 
 
-def test_errors_pickle():
-    import pickle
+def test_052_ranks_wait_longer_for_one_that_compiles():
+    held = threading.Event()
 
+    def slow(x):
+        held.wait(0.6)  # while it is traced
+        return dist.all_reduce(x)
+
+    def f():
+        traced = pb.compile(slow) if dist.rank() == 1 else dist.all_reduce
+        return traced(pb.ones(2)).tolist()
+
+    assert dist.simulate(f, 2, timeout=0.2) == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_errors_pickle():
     error = dist.CollectiveMismatch("text", collective="all_reduce", seq=3, rank=1, peers={0: "there"})
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.seq, again.peers) == ("text", 3, {0: "there"}) and type(again) is dist.CollectiveMismatch
@@ -165,8 +179,6 @@ def test_profile_and_log_count_collectives(capsys):
 
 
 def test_timeout_names_the_rank_and_its_last_collective():
-    import threading
-
     release = threading.Event()
 
     def f():

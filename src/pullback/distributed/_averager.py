@@ -81,8 +81,8 @@ class GradientAverager:
 
     `params` is a tree of leaves, equal on all ranks; `broadcast=True` makes them so. The gradient is
     `sum(w * g) / sum(w)` over the ranks, where `w` is `averager.weight`, 1 unless set; with `average=False` it is the
-    sum. `.grad` is final when `backward()` returns. Hooks of tensors see local gradients; those of `register_hook` see
-    averages.
+    sum. Sums are formed in the order of ranks, or with `reduction="mpi"` by the MPI library. `.grad` is final when
+    `backward()` returns. Hooks of tensors see local gradients; those of `register_hook` see averages.
 
     >>> w = pb.tensor([1.0, 2.0], requires_grad=True)
     >>> averager = pb.distributed.GradientAverager([w])
@@ -98,6 +98,7 @@ class GradientAverager:
         comm: Any = None,
         mesh: Mesh | None = None,
         axis: Any = None,
+        reduction: str = "ordered",
         average: bool = True,
         weight: float = 1.0,
         bucket_bytes: int = 25_000_000,
@@ -109,6 +110,8 @@ class GradientAverager:
     ) -> None:
         if unused not in UNUSED:
             raise ValueError(f"GradientAverager: unused is one of {UNUSED}, got {unused!r}")
+        if reduction not in ("ordered", "mpi"):
+            raise ValueError(f'GradientAverager: reduction is "ordered" or "mpi", got {reduction!r}')
         leaves = list({id(leaf): leaf for leaf in flatten(params)[0]}.values())
         for leaf in leaves:
             if not isinstance(leaf, Tensor) or not leaf.is_leaf or not leaf.requires_grad:
@@ -118,6 +121,7 @@ class GradientAverager:
         self.weight = weight
         self._comm: Communicator = group.dup() if group.size > 1 else group
         self._average, self._overlap, self._unused = average, overlap, unused
+        self._by_mpi = reduction == "mpi"
         self._check_every, self._passes = 1 if group.check == "values" else check_every, 0
         self._is_local = False  # inside of no_sync
         self._joining: str | None = None  # how `join` ends, inside of it
@@ -269,7 +273,7 @@ class GradientAverager:
                 if not is_full(bucket):
                     return
                 text = f"bucket {number} of gradients, pass {self._passes},"
-                bucket.running = start_sum(self._comm, bucket.room, text)
+                bucket.running = start_sum(self._comm, bucket.room, text, self._by_mpi)
                 self.events.append(("started", number))
 
     def _shadow_pass(self) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+import pullback as pb
 from pullback.autograd import grad
 from pullback.distributed._communicator import Communicator
 from pullback.distributed._mesh import Mesh, group_of
 from pullback.errors import GradcheckError
 from pullback.func import jvp, vjp
-from pullback.operators.public import stack
 from pullback.tensors.tensor import Tensor, as_constant, wrap
 
 
@@ -62,7 +62,7 @@ def _basis(comm: Communicator, shape: Any, dtype: Any) -> list[Tensor]:
 def _grouped(rows: list[Tensor], sizes: Sequence[int], shape: tuple[int, ...], behind: bool) -> Tensor:
     if len(set(sizes)) != 1:
         raise ValueError(f"jacobian: the blocks of the ranks have different sizes {list(sizes)}, and cannot be stacked")
-    every = stack(rows)
+    every = pb.stack(rows)
     every = every.reshape((len(sizes), *shape, *every.shape[1:]))
     if not behind:
         return every

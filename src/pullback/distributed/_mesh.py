@@ -16,6 +16,8 @@ from pullback.distributed._start import world
 class Mesh:
     """A grid of ranks in row-major order. `mesh["x"]` is the communicator of the ranks along that axis."""
 
+    is_literal_argument = True  # of compiled functions, which are made for this one
+
     def __init__(
         self, shape: tuple[int, ...], axis_names: tuple[str, ...], ranks: Any, coords: tuple[int, ...],
         groups: dict[tuple[str, ...], Communicator],

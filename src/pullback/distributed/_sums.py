@@ -15,13 +15,15 @@ import numpy as np
 from pullback.distributed._communicator import MOST_PENDING, Communicator
 from pullback.distributed._moves import Array, blocks_along, ordered_sum, split_sizes
 from pullback.distributed._mpi import SMALL
-from pullback.distributed._wires import SwapWire
+from pullback.distributed._wires import SwapWire, taken
 
 
 class Running:
     """A sum that was started. `test` lets it go on, `wait` returns the sum."""
 
-    def __init__(self, comm: Communicator, text: str, x: Array, combine: Callable[[list[Array]], Array]) -> None:
+    def __init__(
+        self, comm: Communicator, text: str, x: Array, combine: Callable[[list[Array]], Array], by_mpi: bool = False
+    ) -> None:
         self._comm = comm
         comm.check_usable(text.partition(" ")[0])
         self._text = comm.announce(text, "")
@@ -32,9 +34,12 @@ class Running:
         self._blocks: list[Array] = []
         self._result: Array | None = None
         wire = comm._wire
+        self._is_one_stage = comm.size * x.nbytes <= SMALL or combine is not ordered_sum
         if isinstance(wire, SwapWire):
             wire.post(self._seq, x)
-        elif self._is_small or combine is not ordered_sum:
+        elif by_mpi and (begun := wire.begin_sum(x)) is not None:
+            self._stage, self._is_one_stage = begun, True
+        elif self._is_one_stage:
             everybody = range(comm.size)
             self._stage = wire.begin([(q, x, self._channel) for q in everybody],
                                      [(q, x.shape, x.dtype, self._channel) for q in everybody])  # fmt: skip
@@ -45,10 +50,6 @@ class Running:
                 [(q, block, self._channel) for q, block in enumerate(blocks_along(x, self._sizes, 0))],
                 [(q, mine, x.dtype, self._channel) for q in range(comm.size)],
             )
-
-    @property
-    def _is_small(self) -> bool:
-        return self._comm.size * self._kept.nbytes <= SMALL
 
     @property
     def _channel(self) -> int:
@@ -68,7 +69,7 @@ class Running:
             return True
         while self._stage.is_done():
             found = self._stage.result()
-            if self._is_small or self._combine is not ordered_sum:
+            if self._is_one_stage:
                 self._result = self._combine(found)
                 return True
             if not self._blocks:
@@ -92,20 +93,47 @@ class Running:
             while not self.test():
                 pass
         except BaseException as error:
-            comm.break_off(error)
-            raise
+            raise comm.break_off(error, self._text) from error.__cause__
         assert self._result is not None
         return self._result
 
 
-def start_sum(comm: Communicator, x: Array, text: str) -> Running:
-    """Start the sum of the vectors of all ranks, in the order of ranks."""
-    return Running(comm, f"{text} {x.dtype}[{x.size}]", x, ordered_sum)
+def start_sum(comm: Communicator, x: Array, text: str, by_mpi: bool = False) -> Running:
+    """Start the sum of the vectors of all ranks, in the order of ranks, or in that of the MPI library."""
+    return Running(comm, f"{text} {x.dtype}[{x.size}]", x, ordered_sum, by_mpi)
 
 
 def start_gather(comm: Communicator, x: Array, text: str) -> Running:
     """Start to collect the vectors of all ranks, as rows."""
     return Running(comm, f"{text} {x.dtype}[{x.size}]", x, np.stack)
+
+
+class Begun:
+    """Messages between neighbours that were started. `wait` returns what came."""
+
+    def __init__(self, comm: Communicator, text: str, site: str, sends: list[Any], wanted: list[Any]) -> None:
+        self._comm = comm
+        comm.check_usable(text.partition(" ")[0])
+        self._text = comm.announce(text, site)
+        self._seq, self._wanted = comm.seq, wanted
+        wire = comm._wire
+        self._exchange = None if isinstance(wire, SwapWire) else wire.begin(sends, wanted)
+        if self._exchange is None:
+            wire.post(self._seq, [(dest, channel, block) for dest, block, channel in sends])
+
+    def wait(self) -> list[Array]:
+        """The blocks that came, in the order in which they were wanted."""
+        comm: Any = self._comm
+        wire = comm._wire
+        try:
+            if comm._board is not None:
+                comm._board.meet(self._seq, self._text)
+            if self._exchange is None:
+                return taken(wire.collect(self._seq), wire.rank, self._wanted)
+            wire.wait(self._exchange.is_done)
+            return self._exchange.result()
+        except BaseException as error:
+            raise comm.break_off(error, self._text) from error.__cause__
 
 
 def tree_sum(parts: list[Any]) -> Any:
