@@ -51,7 +51,9 @@ def normalize_shape(shape: Any) -> tuple[int, ...]:
 
 def _plain(length: Any) -> int:
     """A length as an int, also where it is of a class that has more to say than its value (aot/_dynamic/sizes.py)."""
-    return int.__index__(length) if issubclass(type(length), int) else operator.index(length)
+    if issubclass(type(length), int):
+        return int.__index__(length)
+    return length if hasattr(length, "specs") else operator.index(length)  # rows of different lengths stay what they are
 
 
 def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:

@@ -156,6 +156,10 @@ class Op:
         self.spec_rule: Callable[..., Any] | None = None
         self.batch_rule: Callable[..., Any] | None = None
         self.loop_rule: Callable[..., Any] | None = None
+        # What it does to rows of different lengths: as a whole, as a write, and along rows of values that are cut.
+        self.ragged_rule: Callable[..., Any] | None = None
+        self.ragged_write: Callable[..., Any] | None = None
+        self.row_rule: Callable[..., Any] | None = None
         self.ufunc = kernel if isinstance(kernel, np.ufunc) else None  # what the kernel calls for each element
         self.sample_rule: Callable[..., Any] | None = None
         self.refused: dict[str, str] = {}  # kinds of input that the op does not take, each with the reason
@@ -283,6 +287,16 @@ class Op:
     def loop(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """A list of `Loop`s of NumPy that compute the op with these parameters, one after the other."""
         self.loop_rule = rule
+        return rule
+
+    def ragged(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The op on operands of which one has rows of different lengths, where the family does not say it."""
+        self.ragged_rule = rule
+        return rule
+
+    def rows(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The op along the rows of values that offsets cut: takes values, an `Offsets` and the other parameters."""
+        self.row_rule = rule
         return rule
 
     def expand(self, **when: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

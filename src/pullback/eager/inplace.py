@@ -152,6 +152,9 @@ def _write(
     op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any], overwrites: bool, modes: Modes
 ) -> Tensor:
     check_writable(target, modes)
+    if target._extra is not None and (decompose := getattr(type(target._data), "decompose_write", None)) is not None:
+        decompose(write, op, target, others, params, overwrites)
+        return target
     operands = (target, *others)
     if modes.transforms:
         check_capture(target, others, modes)

@@ -7,7 +7,7 @@ finds it: `tests/operators/test_later.py` compares the names with the declaratio
 
 from __future__ import annotations
 
-LATER: tuple[str, ...] = ("fft", "linalg", "masked", "nn", "signal", "special")
+LATER: tuple[str, ...] = ("fft", "linalg", "masked", "nested", "nn", "signal", "special")
 """Families that are namespaces of their own, `pullback.linalg` and so on."""
 
 TOP_LEVEL: dict[str, tuple[str, ...]] = {
@@ -117,5 +117,6 @@ METHODS: dict[str, tuple[str, ...]] = {
         "scatter_reduce", "scatter_reduce_",
     ),
     "arrays.grids": ("combinations",),
+    "ragged.making": ("lengths", "mask", "offsets", "row_labels", "to_padded", "values", "with_offsets_of"),
 }  # fmt: skip
 """Modules of this package, and the methods and other members that they give `Tensor`."""

@@ -88,6 +88,9 @@ def filled(payload: Any, number: float, is_gradient: bool = True) -> Any:
 
 def hollow(payload: Any) -> Any:
     """A payload of the same kind whose numbers are zeros without memory."""
+    make = getattr(payload, "hollow", None)
+    if callable(make):
+        return make()
     return _with_numbers(payload, lambda like: np.broadcast_to(np.zeros((), like.dtype), like.shape))
 
 

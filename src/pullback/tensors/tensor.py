@@ -157,8 +157,13 @@ class Tensor(_Members):
 
     @property
     def layout(self) -> str:
-        """How the data is stored: always "dense" for tensors."""
-        return "dense"
+        """How the data is stored: "dense", or "jagged" for rows of different lengths."""
+        return "dense" if self._extra is None else getattr(self._data, "layout", "dense")
+
+    @property
+    def is_nested(self) -> bool:
+        """Has the tensor rows of different lengths (`pb.nested`)?"""
+        return self._extra is not None and getattr(self._data, "is_nested", False)
 
     @property
     def name(self) -> str | None:

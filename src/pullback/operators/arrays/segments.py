@@ -1,0 +1,582 @@
+"""Operators on the rows of `values` that `offsets` cut: row `i` is `values[offsets[i]:offsets[i + 1]]`.
+
+Ragged tensors are computed with these (`operators/ragged`). Offsets are an operand, so that one graph serves rows of
+all lengths. Results have one element for every row (sums), or for every element (softmax); further axes stay as they
+are. `reduceat` alone would give an empty row the first element of the next, so it sees rows that have elements only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pullback.core.spec import Spec, spec_for
+from pullback.declare.families import primitive
+from pullback.declare.op import Op
+from pullback.declare.samples import Maker, Sample
+from pullback.errors import AutogradError
+from pullback.operators.arrays.joining import concat, stack
+from pullback.operators.arrays.movement import moveaxis
+from pullback.operators.elementwise.arithmetic import exp
+from pullback.operators.elementwise.comparison import isnan, where
+from pullback.operators.nn.attention import attention, attention_jvp, attention_vjp
+from pullback.payloads.batched.array import is_repeated
+from pullback.tensors.tensor import Tensor
+
+
+def check_rows(name: str, offsets: Any) -> None:
+    """Raise if a row is empty, of which there is no largest element."""
+    lengths = np.diff(offsets)
+    if lengths.size and not lengths.all():
+        row = int(np.argmin(lengths))
+        raise ValueError(f"{name}: row {row} is empty, and has no such element; leave empty rows out")
+
+
+def fold(ufunc: np.ufunc, x: Any, offsets: Any, start: Any, dtype: Any = None) -> Any:
+    """Rows folded by a ufunc; an empty one gives `start`."""
+    begins = offsets[:-1]
+    is_full = offsets[1:] > begins
+    if is_full.all() and len(begins):
+        return ufunc.reduceat(x, begins, axis=0, dtype=dtype)
+    kind = ufunc.reduce(x[:0], axis=0, dtype=dtype, initial=start).dtype
+    out = np.full((len(begins), *x.shape[1:]), start, kind)
+    if is_full.any():
+        out[is_full] = ufunc.reduceat(x, begins[is_full], axis=0, dtype=dtype)
+    return out
+
+
+def _shared(op: Op, offsets: int = 1) -> None:
+    """The batching rule of an operator whose last operands are offsets: examples lie along one more of its axes."""
+
+    @op.batch
+    def rule(*operands: Any, **params: Any) -> Any:
+        arrays, cuts = operands[:-offsets], operands[-offsets:]
+        if all(is_repeated(cut) or cut.shape[0] == 1 for cut in cuts):
+            out = op(*[moveaxis(x, 0, 1) for x in arrays], *[cut[0] for cut in cuts], **params)
+            back: Callable[[Any], Any] = lambda x: moveaxis(x, 1, 0)  # noqa: E731
+            return tuple(map(back, out)) if isinstance(out, tuple) else back(out)
+        outs = [op(*[x[k] for x in operands], **params) for k in range(operands[0].shape[0])]
+        return tuple(map(stack, zip(*outs, strict=True))) if isinstance(outs[0], tuple) else stack(outs)
+
+
+_OFFSETS = np.array([0, 2, 5, 5, 9])
+_FULL = np.array([0, 2, 5, 9])
+
+
+def _of_elements(op: Op, cuts: Any = _OFFSETS, **params: Any) -> None:
+    """Samples of an operator of one array and offsets."""
+
+    @op.samples
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample((make.distinct((9, 2), float), cuts), params, "rows")
+        yield Sample((make.distinct((9,), float), cuts), params, "numbers")
+        yield Sample((make((9, 2), np.float32), cuts), params, "float32")
+        yield Sample((make.distinct((0, 2), float), np.zeros(1, np.int64)), params, "no-rows")
+
+
+def _like(x: Spec, offsets: Spec, **params: Any) -> Spec:
+    return x
+
+
+def _per_row(x: Spec, offsets: Spec, **params: Any) -> Spec:
+    return spec_for((offsets.shape[0] - 1, *x.shape[1:]), x.dtype)
+
+
+# Sums, and what they are the adjoint of.
+
+
+@primitive(name="_row_sums", torch="segment_reduce", flow="collects", spec=None)
+def row_sums(x, offsets):
+    """The sum of every row."""
+    return fold(np.add, x, offsets, 0)
+
+
+@primitive(name="_spread_rows", torch="repeat_interleave", flow="gathers")
+def spread_rows(x, offsets, *, total):
+    """`x[i]` for every element of row `i`; `total` is their number."""
+    return np.repeat(x, np.diff(offsets), axis=0)
+
+
+@row_sums.transpose_of("x")
+def row_sums_transpose(g, x, offsets):
+    return spread_rows(g, offsets, total=x.shape[0])
+
+
+@spread_rows.transpose_of("x")
+def spread_rows_transpose(g, x, offsets):
+    return row_sums(g, offsets)
+
+
+@row_sums.spec
+def row_sums_spec(x: Spec, offsets: Spec) -> Spec:
+    dtype = np.add.reduce(np.ones(1, x.dtype)).dtype
+    return spec_for((offsets.shape[0] - 1, *x.shape[1:]), dtype)
+
+
+@spread_rows.spec
+def spread_rows_spec(x: Spec, offsets: Spec, *, total: int) -> Spec:
+    return spec_for((total, *x.shape[1:]), x.dtype)
+
+
+@spread_rows.samples
+def spread_rows_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((4, 2)), _OFFSETS), {"total": 9}, "rows")
+    yield Sample((make((4,)), _OFFSETS), {"total": 9}, "numbers")
+    yield Sample((make((0, 2)), np.zeros(1, np.int64)), {"total": 0}, "no-rows")
+
+
+_of_elements(row_sums)
+
+
+@primitive(name="_row_folds")
+def row_folds(x, offsets, *, ufunc, start):
+    """Rows folded by a ufunc of NumPy; an empty row gives `start`."""
+    return fold(ufunc, x, offsets, start)
+
+
+row_folds.not_differentiable("what it folds are truth values, or nobody differentiates it")
+
+
+@row_folds.spec
+def row_folds_spec(x: Spec, offsets: Spec, *, ufunc: np.ufunc, start: Any) -> Spec:
+    dtype = ufunc.reduce(np.ones(1, x.dtype)).dtype
+    return spec_for((offsets.shape[0] - 1, *x.shape[1:]), dtype)
+
+
+_of_elements(row_folds, ufunc=np.logical_and, start=True)
+
+
+# The largest and smallest elements.
+
+
+@primitive(name="_row_extremes", torch="segment_reduce")
+def row_extremes(x, offsets, *, largest):
+    """The largest or smallest element of every row. Equal ones share the gradient, as do NaNs."""
+    check_rows("amax" if largest else "amin", offsets)
+    return fold(np.maximum if largest else np.minimum, x, offsets, 0) if len(offsets) > 1 else x[:0]
+
+
+def _reached(x: Any, out: Any, offsets: Any) -> tuple[Any, Any]:
+    """Which elements make the result, and how many of each row do."""
+    reached = (x == spread_rows(out, offsets, total=x.shape[0])) | isnan(x)
+    return reached, row_sums(reached.astype(x.dtype), offsets)
+
+
+@row_extremes.vjp
+def row_extremes_vjp(g, x, out, offsets):
+    reached, number = _reached(x, out, offsets)
+    return where(reached, spread_rows(g / number, offsets, total=x.shape[0]), 0), None
+
+
+@row_extremes.jvp
+def row_extremes_jvp(t_x, x, out, offsets):
+    reached, number = _reached(x, out, offsets)
+    return row_sums(where(reached, t_x, 0), offsets) / number
+
+
+row_extremes.spec(_per_row)
+_of_elements(row_extremes, _FULL, largest=True)
+
+
+@primitive(name="_row_positions")
+def row_positions(x, offsets, *, largest):
+    """Where in its row the first largest or smallest element is."""
+    check_rows("argmax" if largest else "argmin", offsets)
+    out = np.empty((len(offsets) - 1, *x.shape[1:]), np.int64)
+    find = np.argmax if largest else np.argmin
+    for row in range(len(out)):
+        find(x[offsets[row] : offsets[row + 1]], axis=0, out=out[row] if out.ndim > 1 else out[row : row + 1].reshape(()))
+    return out
+
+
+row_positions.not_differentiable("returns positions")
+
+
+@row_positions.spec
+def row_positions_spec(x: Spec, offsets: Spec, *, largest: bool) -> Spec:
+    return spec_for((offsets.shape[0] - 1, *x.shape[1:]), np.dtype(np.int64))
+
+
+_of_elements(row_positions, _FULL, largest=True)
+
+
+# Softmax and the logarithms of its sums.
+
+
+def _powers(x: Any, offsets: Any) -> tuple[Any, Any, Any]:
+    """The exponentials of the elements relative to the largest of their row, that, and the lengths."""
+    lengths = np.diff(offsets)
+    peak = fold(np.maximum, x, offsets, -np.inf)
+    peak = np.where(np.isfinite(peak), peak, 0).astype(x.dtype)
+    powers = np.repeat(peak, lengths, axis=0)
+    np.subtract(x, powers, out=powers)
+    return np.exp(powers, out=powers), peak, lengths
+
+
+@primitive(name="_row_logsumexp")
+def row_logsumexp(x, offsets):
+    """`log(sum(exp(x)))` of every row, without overflow; that of an empty row is -inf."""
+    powers, peak, _ = _powers(x, offsets)
+    with np.errstate(divide="ignore"):
+        return np.log(fold(np.add, powers, offsets, 0)) + peak
+
+
+@row_logsumexp.vjp
+def row_logsumexp_vjp(g, x, out, offsets):
+    total = x.shape[0]
+    return spread_rows(g, offsets, total=total) * exp(x - spread_rows(out, offsets, total=total)), None
+
+
+@row_logsumexp.jvp
+def row_logsumexp_jvp(t_x, x, out, offsets):
+    return row_sums(t_x * exp(x - spread_rows(out, offsets, total=x.shape[0])), offsets)
+
+
+row_logsumexp.spec(_per_row)
+_of_elements(row_logsumexp, _FULL)  # -inf, which an empty row gives, has no central difference
+
+
+@primitive(name="_row_softmax")
+def row_softmax(x, offsets):
+    """`exp(x)` divided by its sum in every row."""
+    powers, _, lengths = _powers(x, offsets)
+    powers /= np.repeat(fold(np.add, powers, offsets, 0), lengths, axis=0)
+    return powers
+
+
+def _centred(t: Any, out: Any, offsets: Any) -> Any:
+    return out * (t - spread_rows(row_sums(t * out, offsets), offsets, total=out.shape[0]))
+
+
+@row_softmax.vjp
+def row_softmax_vjp(g, out, offsets):
+    return _centred(g, out, offsets), None
+
+
+@row_softmax.jvp
+def row_softmax_jvp(t_x, out, offsets):
+    return _centred(t_x, out, offsets)
+
+
+row_softmax.spec(_like)
+_of_elements(row_softmax)
+
+
+# Running sums.
+
+
+@primitive(name="_row_cumsum", flow="opaque")
+def row_cumsum(x, offsets, *, reverse):
+    """The running sums of every row, from its end if `reverse`."""
+    out = np.empty_like(x)
+    for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        source, target = x[begin:end], out[begin:end]
+        if reverse:
+            source, target = source[::-1], target[::-1]
+        np.add.accumulate(source, axis=0, out=target)
+    return out
+
+
+@row_cumsum.transpose_of("x")
+def row_cumsum_transpose(g, x, offsets, reverse):
+    return row_cumsum(g, offsets, reverse=not reverse)
+
+
+row_cumsum.spec(_like)
+_of_elements(row_cumsum, reverse=False)
+
+
+# Products: a matrix for every row.
+
+
+@primitive(name="_row_products")
+def row_products(x, w, offsets):
+    """`x[e] @ w[i]` for every element `e` of row `i`: `(total, *m, d)` and `(rows, *m, d, k)` make `(total, *m, k)`."""
+    out = np.empty((*np.broadcast_shapes(x.shape[:-1], (1, *w.shape[1:-2])), w.shape[-1]), np.result_type(x, w))
+    for row, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        if x.ndim == 2:
+            np.matmul(x[begin:end], w[row], out=out[begin:end])
+        else:
+            out[begin:end] = np.moveaxis(np.matmul(np.moveaxis(x[begin:end], 0, -2), w[row]), -2, 0)
+    return out
+
+
+@primitive(name="_row_outer")
+def row_outer(x, y, offsets):
+    """The sum of `x[e][:, None] * y[e]` of every row: `(total, *m, d)` and `(total, *m, k)` make `(rows, *m, d, k)`."""
+    shape = (len(offsets) - 1, *np.broadcast_shapes(x.shape[1:-1], y.shape[1:-1]), x.shape[-1], y.shape[-1])
+    out = np.empty(shape, np.result_type(x, y))
+    for row, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        left, right = np.moveaxis(x[begin:end], 0, -1), np.moveaxis(y[begin:end], 0, -2)
+        np.matmul(left, right, out=out[row])
+    return out
+
+
+@row_products.transpose_of("x")
+def row_products_transpose_x(g, x, w, offsets):
+    return row_products(g, w.swapaxes(-1, -2), offsets)
+
+
+@row_products.transpose_of("w")
+def row_products_transpose_w(g, x, w, offsets):
+    return row_outer(x, g, offsets)
+
+
+@row_outer.transpose_of("x")
+def row_outer_transpose_x(g, x, y, offsets):
+    return row_products(y, g.swapaxes(-1, -2), offsets)
+
+
+@row_outer.transpose_of("y")
+def row_outer_transpose_y(g, x, y, offsets):
+    return row_products(x, g, offsets)
+
+
+@row_products.spec
+def row_products_spec(x: Spec, w: Spec, offsets: Spec) -> Spec:
+    lead = np.broadcast_shapes(x.shape[1:-1], w.shape[1:-2])
+    return spec_for((x.shape[0], *lead, w.shape[-1]), np.result_type(x.dtype, w.dtype))
+
+
+@row_outer.spec
+def row_outer_spec(x: Spec, y: Spec, offsets: Spec) -> Spec:
+    lead = np.broadcast_shapes(x.shape[1:-1], y.shape[1:-1])
+    shape = (offsets.shape[0] - 1, *lead, x.shape[-1], y.shape[-1])
+    return spec_for(shape, np.result_type(x.dtype, y.dtype))
+
+
+@row_products.samples
+def row_products_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((9, 3)), make((4, 3, 2)), _OFFSETS), {}, "rows")
+    yield Sample((make((9, 2, 3)), make((4, 2, 3, 2)), _OFFSETS), {}, "heads")
+
+
+@row_outer.samples
+def row_outer_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((9, 3)), make((9, 2)), _OFFSETS), {}, "rows")
+    yield Sample((make((9, 2, 3)), make((9, 2, 2)), _OFFSETS), {}, "heads")
+
+
+for _op in (row_products, row_outer):
+    _op.refuses("complex numbers would need conjugates in the rules", "complex128")
+
+
+# Rows of equal length, with zeros behind the shorter ones.
+
+
+@primitive(name="_pad_rows", torch="nested_to_padded", flow="gathers", fresh=True)
+def pad_rows(x, offsets, *, size):
+    """Every row followed by as many zeros as make `size` elements: `(rows, size, ...)`."""
+    out = np.zeros((len(offsets) - 1, size, *x.shape[1:]), x.dtype)
+    for row, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        out[row, : end - begin] = x[begin:end]
+    return out
+
+
+@primitive(name="_unpad_rows", torch="nested_from_padded", flow="gathers", fresh=True)
+def unpad_rows(x, offsets, *, total):
+    """The first elements of every row, as many as it has."""
+    out = np.empty((total, *x.shape[2:]), x.dtype)
+    for row, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        out[begin:end] = x[row, : end - begin]
+    return out
+
+
+@pad_rows.transpose_of("x")
+def pad_rows_transpose(g, x, offsets):
+    return unpad_rows(g, offsets, total=x.shape[0])
+
+
+@unpad_rows.transpose_of("x")
+def unpad_rows_transpose(g, x, offsets):
+    return pad_rows(g, offsets, size=x.shape[1])
+
+
+@pad_rows.spec
+def pad_rows_spec(x: Spec, offsets: Spec, *, size: int) -> Spec:
+    return spec_for((offsets.shape[0] - 1, size, *x.shape[1:]), x.dtype)
+
+
+@unpad_rows.spec
+def unpad_rows_spec(x: Spec, offsets: Spec, *, total: int) -> Spec:
+    return spec_for((total, *x.shape[2:]), x.dtype)
+
+
+@pad_rows.batch
+def pad_rows_batch(x, offsets, *, size):
+    return stack([pad_rows(x[k], offsets[k], size=size) for k in range(x.shape[0])])
+
+
+@unpad_rows.batch
+def unpad_rows_batch(x, offsets, *, total):
+    return stack([unpad_rows(x[k], offsets[k], total=total) for k in range(x.shape[0])])
+
+
+@pad_rows.samples
+def pad_rows_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((9, 2)), _OFFSETS), {"size": 5}, "rows")
+    yield Sample((make((9,)), _OFFSETS), {"size": 4}, "numbers")
+
+
+@unpad_rows.samples
+def unpad_rows_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make((4, 5, 2)), _OFFSETS), {"total": 9}, "rows")
+    yield Sample((make((4, 4)), _OFFSETS), {"total": 9}, "numbers")
+
+
+# Attention within rows.
+
+
+def _cut(offsets: Any) -> list[tuple[int, int]]:
+    """Where rows begin and end, as numbers."""
+    numbers = offsets._data if isinstance(offsets, Tensor) else offsets
+    if type(numbers) is not np.ndarray:
+        raise AutogradError(
+            "RAGGED_OP",
+            "a higher or forward derivative of attention over rows is wanted while a function is traced",
+            why="it is computed row by row, and the graph of a compiled function has no numbers of rows",
+            fix="differentiate outside of the compiled function",
+        )
+    steps = numbers.tolist()
+    return list(zip(steps[:-1], steps[1:], strict=True))
+
+
+def _of_row(x: Any, bounds: tuple[int, int]) -> Any:
+    """The part of one row with the axis of its elements before the last: as attention wants it."""
+    return moveaxis(x[bounds[0] : bounds[1]], 0, -2)
+
+
+def _joined(parts: list[Any], like: Any) -> Any:
+    if not parts:
+        return like * 0
+    return concat([moveaxis(part, -2, 0) for part in parts], axis=0)
+
+
+@primitive(name="_row_attention", outputs=("out", "total"), torch="scaled_dot_product_attention")
+def row_attention(query, key, value, query_offsets, key_offsets, *, scale, causal):
+    """Attention of every row to the row of the same number: `(total, *m, d)`; and the logarithms of the sums."""
+    out = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, key, value))
+    totals = np.empty(query.shape[:-1], np.result_type(query, key))
+    for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
+        if own[0] == own[1]:
+            continue
+        parts = _of_plain_row(query, own), _of_plain_row(key, other), _of_plain_row(value, other)
+        found, total = attention.kernel(*parts, None, scale=scale, causal=causal)
+        out[own[0] : own[1]] = np.moveaxis(found, -2, 0)
+        totals[own[0] : own[1]] = np.moveaxis(total, -1, 0)
+    return out, totals
+
+
+def _of_plain_row(x: Any, bounds: tuple[int, int]) -> Any:
+    row = x[bounds[0] : bounds[1]]
+    return row if row.ndim == 2 else np.moveaxis(row, 0, -2)
+
+
+@primitive(name="_row_attention_pulled", outputs=("to_query", "to_key", "to_value"))
+def row_attention_pulled(g, query, key, value, result, total, query_offsets, key_offsets, *, scale, causal):
+    """The gradients of query, key and value."""
+    pulled = [np.zeros(x.shape, np.result_type(g, x)) for x in (query, key, value)]
+    for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
+        if own[0] == own[1]:
+            continue
+        row = [_of_plain_row(x, bounds) for x, bounds in ((g, own), (query, own), (key, other), (value, other))]
+        found = attention_vjp(
+            row[0], None, *row[1:], None, _of_plain_row(result, own), np.moveaxis(total[own[0] : own[1]], 0, -1),
+            scale, causal, (True, True, True, False),
+        )  # fmt: skip
+        for target, part, bounds in zip(pulled, found, (own, other, other), strict=False):
+            target[bounds[0] : bounds[1]] = np.moveaxis(part, -2, 0)
+    return tuple(pulled)
+
+
+@row_attention.vjp
+def row_attention_vjp(
+    g_out, g_total, query, key, value, query_offsets, key_offsets, out, total, scale, causal, needs
+):
+    if g_total is None and not (isinstance(g_out, Tensor) and _has_numbers(query_offsets)):
+        operands = (g_out, query, key, value, out, total, query_offsets, key_offsets)
+        return *row_attention_pulled(*operands, scale=scale, causal=causal), None, None
+    # With operators whose derivatives are known, row by row: somebody may differentiate this again.
+    parts: list[list[Any]] = [[], [], []]
+    for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
+        found = attention_vjp(
+            None if g_out is None else _of_row(g_out, own),
+            None if g_total is None else moveaxis(g_total[own[0] : own[1]], 0, -1),
+            _of_row(query, own), _of_row(key, other), _of_row(value, other), None, _of_row(out, own),
+            moveaxis(total[own[0] : own[1]], 0, -1), scale, causal, (True, True, True, False),
+        )  # fmt: skip
+        for collected, part, like in zip(parts, found, (query, key, value), strict=False):
+            collected.append(_of_row(like * 0, other) if part is None else part)
+    return *[_joined(part, like) for part, like in zip(parts, (query, key, value), strict=True)], None, None
+
+
+def _has_numbers(offsets: Any) -> bool:
+    return type(offsets._data if isinstance(offsets, Tensor) else offsets) is np.ndarray
+
+
+@row_attention.jvp
+def row_attention_jvp(
+    t_query, t_key, t_value, query, key, value, query_offsets, key_offsets, out, total, scale, causal
+):
+    outs, totals = [], []
+    for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
+        tangents = [
+            None if t is None else _of_row(t, bounds)
+            for t, bounds in ((t_query, own), (t_key, other), (t_value, other))
+        ]
+        found = attention_jvp(
+            *tangents, None, _of_row(query, own), _of_row(key, other), _of_row(value, other), None, _of_row(out, own),
+            moveaxis(total[own[0] : own[1]], 0, -1), scale, causal,
+        )  # fmt: skip
+        outs.append(found[0])
+        totals.append(moveaxis(found[1], -1, 0))
+    return _joined(outs, out), concat(totals, axis=0) if totals else total * 0
+
+
+@row_attention_pulled.vjp
+def row_attention_pulled_vjp(gs):
+    raise AutogradError(
+        "RAGGED_OP",
+        "a higher derivative of attention over rows is wanted of a compiled function",
+        why="it is computed row by row, and the graph of a compiled function has no numbers of rows",
+        fix="differentiate outside of the compiled function",
+    )
+
+
+@row_attention_pulled.jvp
+def row_attention_pulled_jvp(t_g, t_query, t_key, t_value, t_result, t_total):
+    row_attention_pulled_vjp(None)
+
+
+@row_attention.spec
+def row_attention_spec(query, key, value, query_offsets, key_offsets, *, scale, causal):
+    dtype = np.result_type(query.dtype, key.dtype)
+    out = spec_for((*query.shape[:-1], value.shape[-1]), np.result_type(dtype, value.dtype))
+    return out, spec_for(query.shape[:-1], dtype)
+
+
+@row_attention_pulled.spec
+def row_attention_pulled_spec(g, query, key, value, result, total, query_offsets, key_offsets, *, scale, causal):
+    return tuple(spec_for(x.shape, np.result_type(g.dtype, x.dtype)) for x in (query, key, value))
+
+
+@row_attention.samples
+def row_attention_samples(make: Maker) -> Iterator[Sample]:
+    keys = np.array([0, 1, 4, 6, 8])
+    for label, causal in (("plain", False), ("causal", True)):
+        arrays = make((9, 3)), make((8, 3)), make((8, 2))
+        yield Sample((*arrays, _OFFSETS, keys), {"scale": 0.5, "causal": causal}, label)
+    heads = make((9, 2, 3)), make((9, 2, 3)), make((9, 2, 3))
+    yield Sample((*heads, _OFFSETS, _OFFSETS), {"scale": 0.5, "causal": False}, "heads")
+
+
+for _op in (row_sums, spread_rows, row_folds, row_extremes, row_positions, row_logsumexp, row_softmax, row_cumsum):
+    _shared(_op)
+for _op in (row_products, row_outer):
+    _shared(_op)
+_shared(row_attention, 2)
+_shared(row_attention_pulled, 2)
+for _op in (row_extremes, row_positions, row_logsumexp, row_softmax, row_attention, row_attention_pulled):
+    _op.refuses("it compares numbers, or makes probabilities of them", "complex128")
