@@ -12,7 +12,7 @@ from pullback.core.pytree import flatten
 from pullback.core.spec import describe
 from pullback.core.state import current
 from pullback.errors import AutogradError
-from pullback.payloads.wrappers import filled, is_wrapper
+from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.transform.body import split_aux
 from pullback.tape.transform.recording import Recording, check_outputs
 from pullback.tensors.tensor import Tensor, as_constant, wrap
@@ -80,7 +80,8 @@ def grad_and_value(
         returned = recording.run(function, args, kwargs)
         output, aux = split_aux("grad", returned, has_aux)
         recording.keep_outputs([_check_scalar("grad", output)])
-        seed = wrap(filled(output._data, 1)) if is_wrapper(output._data) else as_constant(np.ones((), output.dtype))
+        payload = output._data
+        seed = wrap(filled(payload, 1, payload)) if has_kind(payload) else as_constant(np.ones((), output.dtype))
         gradients = recording.pull([seed], False, recording.keeps_history)
         in_order = dict(zip(sorted(positions), gradients, strict=True))
         result = picked(argnums, [in_order[position] for position in positions])

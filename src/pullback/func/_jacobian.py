@@ -15,6 +15,7 @@ from pullback.func._grad import Argnums, grad, normalized_argnums, picked, vjp, 
 from pullback.func._jvp import jvp, linearize
 from pullback.func._vmap import vmap
 from pullback.operators.arrays.joining import concat
+from pullback.payloads.kinds import has_kind, of_array
 from pullback.tape.transform.body import as_differentiable
 from pullback.tape.transform.recording import check_outputs
 from pullback.tensors.tensor import Tensor, made_here
@@ -59,16 +60,22 @@ def _check_real(who: str, leaves: list[Tensor], what: str) -> None:
             )
 
 
-def _basis(leaves: list[Tensor]) -> list[Tensor]:
-    """One direction per element of all leaves together, stacked in front, as tensors of the leaves' shapes."""
+def _basis(leaves: list[Tensor], is_gradient: bool) -> list[Tensor]:
+    """One direction per element of all leaves together, stacked in front, as tensors of the leaves' shapes and kinds:
+    gradients of them, or tangents."""
     total = sum(leaf.size for leaf in leaves)
     result, start = [], 0
     for leaf in leaves:
         rows = np.zeros((total, leaf.size), leaf.dtype)
         rows[start : start + leaf.size].reshape(-1)[:: leaf.size + 1] = 1
-        result.append(made_here(rows.reshape((total, *leaf.shape))))
+        result.append(_of_kind(leaf, rows.reshape((total, *leaf.shape)), is_gradient))
         start += leaf.size
     return result
+
+
+def _of_kind(leaf: Tensor, directions: np.ndarray[Any, Any], is_gradient: bool) -> Tensor:
+    payload = leaf._data
+    return made_here(of_array(payload, directions, payload, is_gradient) if has_kind(payload) else directions)
 
 
 def _check_chunk_size(who: str, chunk_size: int | None) -> None:
@@ -104,7 +111,7 @@ def jacrev(
         inputs, in_structure = flatten(chosen)
         _check_real("jacrev", outputs, "outputs")
         _check_real("jacrev", inputs, "inputs")
-        basis = _basis(outputs)
+        basis = _basis(outputs, True)
 
         def row(*cotangents: Tensor) -> tuple[Any, ...]:
             found = dict(zip(sorted(positions), vjp_fn(unflatten(out_structure, cotangents)), strict=True))
@@ -143,13 +150,20 @@ def _by_argument(argnums: Argnums | None, per_argument: tuple[Any, ...]) -> Any:
     return tuple(per_argument) if argnums is None else picked(argnums, list(per_argument))
 
 
+def _only(directions: Tensor) -> Tensor:
+    """The only direction of a single number, in memory of its own."""
+    if has_kind(directions._data):
+        return directions[0].clone()
+    return made_here(np.ones(directions.shape[1:], directions.dtype))
+
+
 def _mapped_rows(
     row: Callable[..., Any], basis: list[Tensor], chunk_size: int | None, shapes: list[Any], progress: Progress
 ) -> list[Any]:
     """`row` of every direction, stacked in front."""
     count = basis[0].shape[0]
     if count == 1:  # a scalar function: there is nothing to map over
-        only = row(*[made_here(np.ones(part.shape[1:], part.dtype)) for part in basis])
+        only = row(*[_only(part) for part in basis])
         return [part.reshape((1, *shape)) for part, shape in zip(only, shapes, strict=True)]
     if chunk_size != 1 or count == 0:
         return list(vmap(row, chunk_size=chunk_size, progress=progress)(*basis))
@@ -217,7 +231,7 @@ def jacfwd(
             kept["aux"], kept["aux_structure"] = flatten(results[2] if has_aux else ())
             return flatten(results[1])[0], [leaf for leaf in kept["aux"] if isinstance(leaf, Tensor)]
 
-        basis = _basis(inputs)
+        basis = _basis(inputs, False)
         slopes, aux_tensors = vmap(
             column, randomness=randomness, chunk_size=chunk_size, progress=labelled(progress, "jacfwd")
         )(*basis)

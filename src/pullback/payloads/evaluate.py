@@ -25,13 +25,23 @@ def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, An
                 lifted = _newest_lift(operands)
                 if lifted is not None:
                     return lifted.evaluate_op(op, operands, params)
-                return op.kernel(*operands, **params) if op.takes_payloads else handler(op, operands, params)
+                if op.takes_payloads:
+                    return op.kernel(*operands, **params)
+                return _outermost(operands, handler)(op, operands, params)
     out = (op.native or op.kernel)(*operands, **params)
     if type(out) is ndarray or op.takes_payloads:
         return out
     if isinstance(out, (tuple, list)):
         return tuple(part if type(part) is ndarray else np.asarray(part) for part in out)
     return np.asarray(out)
+
+
+def _outermost(operands: tuple[Any, ...] | list[Any], first: Any) -> Any:
+    """The handler that goes first: that of a payload made of parts, which may be batches, before all others."""
+    for value in operands:
+        if type(value) is not ndarray and hasattr(type(value), "__tensor_flatten__"):
+            return type(value).evaluate_op
+    return first
 
 
 def _newest_lift(operands: tuple[Any, ...] | list[Any]) -> Any:

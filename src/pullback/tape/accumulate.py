@@ -13,7 +13,7 @@ from pullback.core.state import current, next_stamp
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.batched.indexing import assign
-from pullback.payloads.wrappers import hollow, is_wrapper
+from pullback.payloads.kinds import has_kind, hollow
 from pullback.tape.input_metadata import InputMetadata, SparseGrad
 from pullback.tape.node import ACCUMULATOR_SEQUENCE, Node
 from pullback.tensors.overwrites import make_way
@@ -46,10 +46,14 @@ class AccumulateGrad(Node):
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        payload = self.variable._data
-        metadata = InputMetadata.from_spec(self.spec, hollow(payload) if is_wrapper(payload) else None)
+        like = self.variable_kind()
+        metadata = InputMetadata.from_spec(self.spec, None if like is None else hollow(like))
         metadata.set_grad_dtype(self.grad_dtype_of(0))
         return (metadata,)
+
+    def variable_kind(self) -> Any:
+        payload = self.variable._data
+        return payload if has_kind(payload) else None
 
     def grad_dtype_of(self, output_nr: int) -> Any:
         meta = self.variable._meta
@@ -255,7 +259,9 @@ def _first_gradient(gradient: Any, leaf: Tensor, create_graph: bool, owned: bool
         return gradient.clone()
     payload = gradient._data if type(gradient) is Tensor else gradient
     if type(payload) is not np.ndarray:
-        if hasattr(payload, "region"):
+        if has_kind(payload):
+            payload = registry["copy"].call(payload, order="K")  # others may have been given the same one
+        elif hasattr(payload, "region"):
             is_columns = leaf._data.is_contiguous("F") and not leaf._data.is_contiguous()
             payload = registry["copy"].call(payload, order="F" if is_columns else "C")
         return as_made_here(wrap(np.array(payload) if isinstance(payload, np.generic) else payload))

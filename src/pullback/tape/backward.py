@@ -13,12 +13,12 @@ from pullback.core.state import change_grad, current, open_levels, switch
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray
-from pullback.payloads.wrappers import filled, is_wrapper
+from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.accumulate import as_made_here
 from pullback.tape.engine import goes_to_leaves, gradients_at_once, pass_at_once, run_pass
 from pullback.tape.history import GradientEdge, edge_of, refresh_view, requires_grad
-from pullback.tape.input_metadata import SparseGrad, validate
-from pullback.tape.node import Node
+from pullback.tape.input_metadata import SparseGrad, of_kind, validate
+from pullback.tape.node import Node, kind_at, root_kind
 from pullback.tape.tensor_members import retain_grad
 from pullback.tape.transform.body import map_over
 from pullback.tensors.tensor import Tensor, as_constant, gradient_like, made_here, wrap
@@ -123,7 +123,7 @@ def grad(
     if grad_outputs is None and not create and not is_grads_batched and goes_to_leaves(outputs):
         captured = gradients_at_once(roots[0], values, keep)
         if captured is not None:
-            results = _results(captured, values, False, materialize_grads, allow_unused, ())
+            results = _results(captured, values, False, materialize_grads, allow_unused, (), ())
             return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
     targets: list[tuple[Node, int]] = []
     for index, value in enumerate(values):
@@ -138,16 +138,17 @@ def grad(
     else:
         edges, gradients = _roots_and_gradients(roots, grad_outputs, "grad_outputs", _as_tensors(create))
         captured = run_pass(edges, gradients, keep, create, None, targets)
-        results = _results(captured, values, create, materialize_grads, allow_unused, gradients)
+        results = _results(captured, values, create, materialize_grads, allow_unused, gradients, edges)
     return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
 
 
 def _results(
-    captured: list[Any], values: list[Any], create: bool, materialize: bool, allow_unused: bool, lent: Iterable[Any]
-) -> list[Any]:
+    captured: list[Any], values: list[Any], create: bool, materialize: bool, allow_unused: bool, lent: Iterable[Any],
+    roots: Iterable[tuple[Node, int]],
+) -> list[Any]:  # fmt: skip
     distinct = iter(distinct_results([gradient for gradient in captured if gradient is not None], create, lent))
     return [
-        _missing(index, value, create, materialize, allow_unused) if gradient is None else next(distinct)
+        _missing(index, value, create, materialize, allow_unused, roots) if gradient is None else next(distinct)
         for index, (gradient, value) in enumerate(zip(captured, values, strict=True))
     ]
 
@@ -223,6 +224,8 @@ def _memory(payload: Any) -> Any:
 def _is_lent(payload: Any) -> bool:
     """Does an array, or a batch of them, lie in memory that it does not own?"""
     array = _memory(payload)
+    if has_kind(array):
+        return True  # who holds its parts, nobody knows
     return isinstance(array, np.ndarray) and (not array.flags.writeable or array.base is not None)
 
 
@@ -231,7 +234,8 @@ def _copied(payload: Any) -> Any:
         return BatchedArray(_copied(payload.data), payload.levels)
     if isinstance(payload, np.ndarray):
         return np.array(payload, order="K")
-    return registry["copy"].call(payload, order="K") if hasattr(payload, "region") else payload
+    is_copied = hasattr(payload, "region") or has_kind(payload)
+    return registry["copy"].call(payload, order="K") if is_copied else payload
 
 
 def _recorded_copy(gradient: Tensor) -> Tensor:
@@ -243,7 +247,9 @@ def _recorded_copy(gradient: Tensor) -> Tensor:
         change_grad(previous)
 
 
-def _missing(index: int, value: Any, create: bool, materialize: bool, allow_unused: bool) -> Any:
+def _missing(
+    index: int, value: Any, create: bool, materialize: bool, allow_unused: bool, roots: Iterable[tuple[Node, int]]
+) -> Any:
     if materialize:
         if isinstance(value, GradientEdge):
             raise AutogradError(
@@ -252,7 +258,7 @@ def _missing(index: int, value: Any, create: bool, materialize: bool, allow_unus
                 why="an edge does not hold the tensor whose shape the zeros would have",
                 fix="pass the tensor, or use allow_unused=True",
             )
-        zeros = as_made_here(gradient_like(value, 0))
+        zeros = as_made_here(gradient_like(value, 0, root_kind(roots)))
         return zeros.requires_grad_() if create else zeros
     if allow_unused:
         return None
@@ -299,7 +305,7 @@ def _batched(
     def run(*rows: Tensor) -> list[Any]:
         edges, gradients = _roots_and_gradients(roots, list(rows), "grad_outputs", _as_tensors(create))
         captured = run_pass(edges, gradients, keep, create, None, targets)
-        results = _results(captured, values, create, materialize, allow_unused, gradients)
+        results = _results(captured, values, create, materialize, allow_unused, gradients, edges)
         return [wrap(result.to_dense()) if isinstance(result, SparseGrad) else result for result in results]
 
     results = map_over(run, [as_constant(gradient) for gradient in given])
@@ -377,6 +383,9 @@ def _roots_and_gradients(
         value = validate(
             value, spec.shape, spec.dtype, edge[0].grad_dtype_of(edge[1]), index, ""
         )
+        like = kind_at(*edge)
+        if gradient is not None and like is not None:
+            value = of_kind(value, like, like, index, "")
         if not create and isinstance(value, Tensor):
             value = value._data
         edges.append(edge)  # type: ignore[arg-type]
@@ -459,8 +468,8 @@ def first_gradient(root: Any, node: Any, spec: Spec) -> Tensor:
     if isinstance(root, GradientEdge):
         like = None if node.rare is None else node.rare.kinds.get(root.output_nr)
     else:
-        like = None if type(root._data) is np.ndarray or not is_wrapper(root._data) else root._data
-    return wrap(_one_like(spec) if like is None else filled(like, 1))
+        like = root._data if has_kind(root._data) else None
+    return wrap(_one_like(spec) if like is None else filled(like, 1, like))
 
 
 _ones: dict[Spec, Any] = {}

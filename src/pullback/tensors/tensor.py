@@ -21,7 +21,7 @@ from pullback.core.pytree import add_leaf_type
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
 from pullback.payloads.batched import BatchedArray
-from pullback.payloads.wrappers import filled, is_wrapper
+from pullback.payloads.kinds import filled, has_kind
 from pullback.tensors.versions import VersionCounter, dated_counter, join_group, new_counter
 
 ndarray = np.ndarray
@@ -355,9 +355,11 @@ def made_here(payload: Any) -> Tensor:
     return tensor
 
 
-def gradient_like(value: Tensor, number: int) -> Tensor:
-    """A gradient of `value` that nobody has given: 0 or 1 everywhere, on the same kind of payload."""
-    return _filled_like(value, number, True)
+def gradient_like(value: Tensor, number: int, root: Any = None) -> Tensor:
+    """A gradient of `value` that nobody has given: 0 or 1 everywhere, on the same kind of payload.
+
+    `root` is a payload like what the pass began with, if that has a kind."""
+    return _filled_like(value, number, True, root)
 
 
 def zero_tangent(value: Tensor) -> Tensor:
@@ -365,8 +367,8 @@ def zero_tangent(value: Tensor) -> Tensor:
     return _filled_like(value, 0, False)
 
 
-def _filled_like(value: Tensor, number: int, is_gradient: bool) -> Tensor:
+def _filled_like(value: Tensor, number: int, is_gradient: bool, root: Any = None) -> Tensor:
     payload = value._data
-    if type(payload) is not np.ndarray and is_wrapper(payload):
-        return made_here(filled(payload, number, is_gradient))
+    if has_kind(payload):
+        return made_here(filled(payload, number, root, is_gradient))
     return made_here((np.ones if number else np.zeros)(value.shape, value.dtype))

@@ -26,6 +26,7 @@ from pullback.operators.arrays.reshaping import reshape
 from pullback.operators.elementwise.arithmetic import floor
 from pullback.operators.elementwise.casting import check_device
 from pullback.payloads.batched import levels_of, own_copies
+from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad as is_recorded
 from pullback.tape.tensor_members import requires_grad_
@@ -229,6 +230,12 @@ def _like(x: Any, fill: Callable[..., Array], dtype: Any, device: Any, requires_
     payload = x._data if isinstance(x, Tensor) else x
     dtype = x.dtype if dtype is None else np.dtype(dtype)
     made: Any
+    if has_kind(payload):
+        number = fill((), dtype).item()
+        made = filled(payload, 1 if number else 0, is_gradient=False)
+        made = made if number in (0, 1) else made * number
+        made = made if made.dtype == dtype else made.astype(dtype)
+        return finished(made, device, requires_grad) if isinstance(x, Tensor) else made
     # A payload without data has a shadow, an array that lies in memory as the data would.
     pattern = payload if type(payload) is np.ndarray else getattr(payload, "shadow", None)
     if pattern is not None and not pattern.flags.c_contiguous and 0 not in pattern.strides:
