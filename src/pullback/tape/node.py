@@ -193,7 +193,8 @@ def kind_at(node: Node | None, number: int) -> Any:
     """A payload like output `number` of the node, without memory, if that has a kind."""
     if node is None or node.rare is None:
         return None if node is None else node.variable_kind()
-    return node.rare.kinds.get(number) or node.variable_kind()
+    found = node.rare.kinds.get(number)
+    return node.variable_kind() if found is None else found
 
 
 def root_kind(roots: Iterable[tuple[Node | None, int]]) -> Any:

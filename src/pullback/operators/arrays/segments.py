@@ -54,10 +54,10 @@ def _shared(op: Op, offsets: int = 1) -> None:
     def rule(*operands: Any, **params: Any) -> Any:
         arrays, cuts = operands[:-offsets], operands[-offsets:]
         if all(is_repeated(cut) or cut.shape[0] == 1 for cut in cuts):
-            out = op(*[moveaxis(x, 0, 1) for x in arrays], *[cut[0] for cut in cuts], **params)
+            out = op(*[x if x is None else moveaxis(x, 0, 1) for x in arrays], *[cut[0] for cut in cuts], **params)
             back: Callable[[Any], Any] = lambda x: moveaxis(x, 1, 0)  # noqa: E731
             return tuple(map(back, out)) if isinstance(out, tuple) else back(out)
-        outs = [op(*[x[k] for x in operands], **params) for k in range(operands[0].shape[0])]
+        outs = [op(*[x if x is None else x[k] for x in operands], **params) for k in range(cuts[0].shape[0])]
         return tuple(map(stack, zip(*outs, strict=True))) if isinstance(outs[0], tuple) else stack(outs)
 
 
@@ -475,19 +475,22 @@ def _of_plain_row(x: Any, bounds: tuple[int, int]) -> Any:
 
 
 @primitive(name="_row_attention_pulled", outputs=("to_query", "to_key", "to_value"))
-def row_attention_pulled(g, query, key, value, result, total, query_offsets, key_offsets, *, scale, causal):
+def row_attention_pulled(g, g_total, query, key, value, result, total, query_offsets, key_offsets, *, scale, causal):
     """The gradients of query, key and value."""
-    pulled = [np.zeros(x.shape, np.result_type(g, x)) for x in (query, key, value)]
+    kind = g if g is not None else g_total
+    pulled = [np.zeros(x.shape, np.result_type(kind, x)) for x in (query, key, value)]
     for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
         if own[0] == own[1]:
             continue
-        row = [_of_plain_row(x, bounds) for x, bounds in ((g, own), (query, own), (key, other), (value, other))]
+        row = [_of_plain_row(x, bounds) for x, bounds in ((query, own), (key, other), (value, other))]
         found = attention_vjp(
-            row[0], None, *row[1:], None, _of_plain_row(result, own), np.moveaxis(total[own[0] : own[1]], 0, -1),
+            None if g is None else _of_plain_row(g, own),
+            None if g_total is None else np.moveaxis(g_total[own[0] : own[1]], 0, -1), *row, None, _of_plain_row(result, own), np.moveaxis(total[own[0] : own[1]], 0, -1),
             scale, causal, (True, True, True, False),
         )  # fmt: skip
         for target, part, bounds in zip(pulled, found, (own, other, other), strict=False):
-            target[bounds[0] : bounds[1]] = np.moveaxis(part, -2, 0)
+            if part is not None:
+                target[bounds[0] : bounds[1]] = np.moveaxis(part, -2, 0)
     return tuple(pulled)
 
 
@@ -495,8 +498,8 @@ def row_attention_pulled(g, query, key, value, result, total, query_offsets, key
 def row_attention_vjp(
     g_out, g_total, query, key, value, query_offsets, key_offsets, out, total, scale, causal, needs
 ):
-    if g_total is None and not (isinstance(g_out, Tensor) and _has_numbers(query_offsets)):
-        operands = (g_out, query, key, value, out, total, query_offsets, key_offsets)
+    if not (isinstance(g_total if g_out is None else g_out, Tensor) and _has_numbers(query_offsets)):
+        operands = (g_out, g_total, query, key, value, out, total, query_offsets, key_offsets)
         return *row_attention_pulled(*operands, scale=scale, causal=causal), None, None
     # With operators whose derivatives are known, row by row: somebody may differentiate this again.
     parts: list[list[Any]] = [[], [], []]
@@ -546,7 +549,7 @@ def row_attention_pulled_vjp(gs):
 
 
 @row_attention_pulled.jvp
-def row_attention_pulled_jvp(t_g, t_query, t_key, t_value, t_result, t_total):
+def row_attention_pulled_jvp(t_g, t_g_total, t_query, t_key, t_value, t_result, t_total):
     row_attention_pulled_vjp(None)
 
 
@@ -558,7 +561,10 @@ def row_attention_spec(query, key, value, query_offsets, key_offsets, *, scale, 
 
 
 @row_attention_pulled.spec
-def row_attention_pulled_spec(g, query, key, value, result, total, query_offsets, key_offsets, *, scale, causal):
+def row_attention_pulled_spec(
+    g, g_total, query, key, value, result, total, query_offsets, key_offsets, *, scale, causal
+):
+    g = g_total if g is None else g
     return tuple(spec_for(x.shape, np.result_type(g.dtype, x.dtype)) for x in (query, key, value))
 
 

@@ -30,7 +30,7 @@ class RaggedArray(ArrayMembers):
 
     layout = "jagged"
     is_nested = True
-    is_part_of_the_library = True  # no class of users: see `tape/input_metadata.py`
+    is_tensor_subclass = False  # it is no class of users
     # What an operator does is made of operators on `values`, also where it is recorded: `operators/ragged/families.py`.
     decompose: ClassVar[Callable[[Op, Any, dict[str, Any]], Any]]
     decompose_write: ClassVar[Callable[..., Any]]
