@@ -182,6 +182,8 @@ def item(tensor: Tensor, *index: Any) -> Any:
 
 def tolist(tensor: Tensor) -> Any:
     """The elements as Python numbers in nested lists."""
+    if tensor.is_nested:
+        return tensor._data.tolist()
     return payload_of(tensor, "a list").tolist()
 
 

@@ -42,7 +42,13 @@ def _store(payload: Any, index: Any, value: Any) -> None:
     payload.values[...] = packed(value)
 
 
+def restored(*parts: Any) -> RaggedArray:
+    """A ragged array that was pickled."""
+    return RaggedArray(*parts)
+
+
 bind_operators(RaggedArray, _read, _store)
+RaggedArray.restore = staticmethod(restored)
 
 
 def _plain(x: Any, what: str) -> Any:

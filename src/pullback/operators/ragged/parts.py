@@ -25,9 +25,14 @@ def ragged_values(x):
 
 
 @view(name="_ragged", torch="nested_view_from_jagged")
-def ragged(x, *, offsets, axis=1, starts=None):
+def rows_on_values(x, *, offsets, axis, starts):
     """Rows of `x` as one array. `starts` says where they begin if there are gaps between them."""
     return RaggedArray(x, offsets, axis, starts)
+
+
+def ragged(values: Any, *, offsets: Offsets, axis: int = 1, starts: Any = None) -> Any:
+    """Rows of `values` as a ragged array, a view; with gaps between them if there are `starts`."""
+    return rows_on_values(values, offsets=offsets, axis=axis, starts=starts)
 
 
 @ragged_values.transpose
@@ -37,16 +42,16 @@ def ragged_values_transpose(g, x: Spec):
     return ragged(g, offsets=x.shape[axis].offsets, axis=axis, starts=None)
 
 
-@ragged.transpose
-def ragged_transpose(g, x: Spec, offsets, starts):
+@rows_on_values.transpose
+def rows_on_values_transpose(g, x: Spec, offsets, starts):
     if starts is None:
         return packed(g)
     index = gather_index(offsets, starts)
     return index_add_to_zeros(packed(g), index, template=(ARRAY,), shape=x.shape, distinct=True)
 
 
-@ragged.spec
-def ragged_spec(x: Spec, *, offsets: Offsets, axis: int = 1, starts: Any = None) -> Spec:
+@rows_on_values.spec
+def rows_on_values_spec(x: Spec, *, offsets: Offsets, axis: int, starts: Any) -> Spec:
     return spec_for((offsets.count, *x.shape[1:axis], RaggedSize(offsets), *x.shape[axis:]), x.dtype)
 
 
@@ -57,7 +62,7 @@ def ragged_values_spec(x: Spec) -> Spec:
     return spec_for((x.shape[axis].total, *x.shape[1:axis], *x.shape[axis + 1 :]), x.dtype)
 
 
-for _op in (ragged, ragged_values):
+for _op in (rows_on_values, ragged_values):
     _op.takes_payloads = True
     _op.shows_each_once = True
 

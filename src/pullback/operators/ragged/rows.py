@@ -9,8 +9,9 @@ import numpy as np
 from pullback.core.einsum import split
 from pullback.declare.op import Op
 from pullback.operators.arrays.index_operators import ARRAY, index_arrays
+from pullback.operators.arrays.joining import stack
 from pullback.operators.arrays.movement import moveaxis
-from pullback.operators.arrays.order_operators import leading_positions, sorted_values, sorting_order
+from pullback.operators.arrays.order_operators import leading_positions, middle, sorted_values, sorting_order
 from pullback.operators.arrays.rearranging import flip, roll_axes
 from pullback.operators.arrays.scatter import gather_elements, take_rows
 from pullback.operators.arrays.segments import (
@@ -32,7 +33,7 @@ from pullback.operators.elementwise.comparison import where
 from pullback.operators.nn.attention import attention
 from pullback.operators.nn.layers import affine
 from pullback.operators.nn.normalization import divide_by_rms, standardize
-from pullback.operators.ragged.families import along_axis, first_ragged
+from pullback.operators.ragged.families import along_axis, each_row, first_ragged
 from pullback.operators.ragged.parts import (
     by_row,
     call,
@@ -143,6 +144,19 @@ _positions_rule(extremes.argmax, True, False)
 _positions_rule(extremes.argmin, False, False)
 _positions_rule(extremes.max_with_indices, True, True)
 _positions_rule(extremes.min_with_indices, False, True)
+
+@middle.ragged
+def middle_ragged(x, *, omit_nan):
+    own = ragged_of(x)
+    if own.axis < own.ndim - 1:
+        return tuple([on_rows_of(part, own) for part in call(middle, (packed(x),), {"omit_nan": omit_nan})])
+    missing = np.full(own.shape[1:-1], np.nan, own.dtype)
+    found = [
+        call(middle, (row,), {"omit_nan": omit_nan}) if row.shape[-1] else (missing, missing)
+        for row in each_row(middle, x, own)
+    ]
+    return tuple([stack([pair[k] for pair in found], axis=0) for k in range(2)])
+
 
 # Along rows.
 

@@ -7,6 +7,7 @@ them: `starts` says then where each row begins in `values`, which is the memory 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -34,6 +35,7 @@ class RaggedArray(ArrayMembers):
     # What an operator does is made of operators on `values`, also where it is recorded: `operators/ragged/families.py`.
     decompose: ClassVar[Callable[[Op, Any, dict[str, Any]], Any]]
     decompose_write: ClassVar[Callable[..., Any]]
+    restore: ClassVar[Callable[..., RaggedArray]]  # loads the rules as well, for who unpickles one
     evaluate_op: ClassVar[Callable[[Op, Any, dict[str, Any]], Any]]
 
     def __init__(
@@ -151,11 +153,15 @@ class RaggedArray(ArrayMembers):
         values = inner["values"]
         return cls(values, Offsets.of(inner["offsets_array"], values.shape[0]), meta)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> RaggedArray:
+        values, offsets = copy.deepcopy(self.values, memo), copy.deepcopy(self.offsets, memo)
+        return RaggedArray(values, offsets, self.axis, self.starts, self.row_labels)
+
     def __copy__(self) -> RaggedArray:
         return self
 
     def __reduce__(self) -> Any:
-        return RaggedArray, (self.values, self.offsets, self.axis, self.starts, self.row_labels)
+        return self.restore, (self.values, self.offsets, self.axis, self.starts, self.row_labels)
 
     # What needs the values themselves.
 
