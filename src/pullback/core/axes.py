@@ -67,6 +67,8 @@ def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
     known = 1
     for length in lengths:
         known *= length if length != -1 else 1
+    if not isinstance(size, int):  # rows of different lengths
+        return (*lengths[: unknown[0]], size.rest_beside(known), *lengths[unknown[0] + 1 :])
     if known == 0 or size % known:
         raise ValueError(f"reshape: cannot fit {size} elements into shape {lengths}")
     position = unknown[0]

@@ -39,8 +39,9 @@ def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, An
 def _outermost(operands: tuple[Any, ...] | list[Any], first: Any) -> Any:
     """The handler that goes first: that of a payload made of parts, which may be batches, before all others."""
     for value in operands:
-        if type(value) is not ndarray and hasattr(type(value), "__tensor_flatten__"):
-            return type(value).evaluate_op
+        kind = type(value)
+        if kind is not ndarray and (hasattr(kind, "__tensor_flatten__") or hasattr(kind, "decompose")):
+            return kind.evaluate_op
     return first
 
 

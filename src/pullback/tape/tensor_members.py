@@ -436,7 +436,8 @@ def _belongs_to_transform(tensor: Tensor) -> bool:
 def _deepcopy_payload(payload: Any, memo: dict[Any, Any]) -> Any:
     """A copy that keeps aliasing: arrays on one buffer become arrays on one copied buffer."""
     if type(payload) is not np.ndarray:
-        return payload.copy()
+        own = getattr(type(payload), "__deepcopy__", None)  # of one that shares records with others
+        return payload.copy() if own is None else own(payload, memo)
     owner = payload
     while isinstance(owner.base, np.ndarray):
         owner = owner.base

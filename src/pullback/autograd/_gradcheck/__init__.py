@@ -23,6 +23,7 @@ from pullback.autograd._gradcheck.problem import (
     as_tuple,
     check_outputs,
     numerical_derivative,
+    on_values,
     payload_of,
 )
 from pullback.autograd._gradcheck.reverse import (
@@ -93,7 +94,7 @@ def gradcheck(
         raise AssertionError("check_batched_grad=True needs check_backward_ad=True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("check_batched_forward_grad=True needs check_forward_ad=True")
-    arguments = as_tuple(inputs)
+    func, arguments = on_values(func, as_tuple(inputs))
     _check_inputs(arguments)
     try:
         outputs = check_outputs(func(*arguments))
@@ -233,7 +234,7 @@ def gradgradcheck(
         )
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("check_batched_grad=True needs check_rev_over_rev=True")
-    arguments = as_tuple(inputs)
+    func, arguments = on_values(func, as_tuple(inputs))
     _varied_inputs(arguments)
 
     def check(function: Callable[..., Any], vectors: tuple[Any, ...], *, backward: bool, forward: bool) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from pullback.core.progress import Bar
 from pullback.core.records import Record, field
 from pullback.core.spec import describe
+from pullback.declare.op import registry
 from pullback.tensors.tensor import Tensor
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "check_outputs",
     "is_complex",
     "numerical_derivative",
+    "on_values",
     "payload_of",
 ]
 
@@ -38,6 +40,28 @@ __all__ = [
 def as_tuple(values: Any) -> tuple[Any, ...]:
     """A list or tuple as a tuple; anything else as the only entry of one."""
     return tuple(values) if isinstance(values, list | tuple) else (values,)
+
+
+def on_values(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function of tensors whose rows have different lengths as one of their values, which are moved and compared."""
+    kinds = [x._data if isinstance(x, Tensor) and x.is_nested else None for x in inputs]
+    if not any(kind is not None for kind in kinds):
+        return func, inputs
+    values = [
+        x if kind is None else x.detach().values().clone().requires_grad_(x.requires_grad)
+        for x, kind in zip(inputs, kinds, strict=True)
+    ]
+
+    def of_values(*given: Any) -> Any:
+        made = [
+            x if kind is None else registry["_ragged"](x, offsets=kind.offsets, axis=kind.axis, starts=None)
+            for x, kind in zip(given, kinds, strict=False)
+        ]
+        outs = func(*made, *given[len(made) :])
+        flat = [out.contiguous().values() if out.is_nested else out for out in as_tuple(outs)]
+        return tuple(flat) if isinstance(outs, list | tuple) else flat[0]
+
+    return of_values, tuple(values)
 
 
 def payload_of(tensor: Tensor) -> np.ndarray:

@@ -184,6 +184,8 @@ def getitem(x: Any, index: Any) -> Any:
     if type(index) is Tensor and type(index._data) is np.ndarray and index.dtype.kind == "i" and index.ndim and x.ndim:
         # Rows by their numbers: the most frequent index with an array. bench/operators.py, take rows
         return index_arrays(x, index, template=(ARRAY,), distinct=False)
+    if type(index) is Tensor and index.is_nested:
+        return index_arrays(x, index, template=(ARRAY,), distinct=False)
     basic = (index, ...) if type(index) is int else as_basic(index)
     if basic is not None:
         if adapting and _is_element(x, index) and adapted_call(_getframe(1)) is not None:

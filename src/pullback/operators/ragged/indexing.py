@@ -133,6 +133,8 @@ def index_ragged(x, *arrays, template, distinct):
             out = index_arrays(x, packed(arrays[0]), template=template, distinct=distinct)
             return on_rows_of(out, like)
         raise refuse("x[index]", "one ragged index stands for the first axis", "index x.values()", like.shape)
+    if len(arrays) == 1 and owners[0] is not None and owners[0].dtype == np.bool_:
+        return chosen_elements(x, arrays[0])
     if any(each is not None for each in owners):
         raise refuse("x[index]", "positions in rows are given as (rows, positions)",
                      "use nested.take_along_row(x, index)", own.shape)  # fmt: skip

@@ -12,19 +12,20 @@ from pullback.declare.composite import composite
 from pullback.eager.build import as_operand
 from pullback.errors import AutogradError
 from pullback.operators.arrays.creation import asarray, tensor
-from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros
+from pullback.operators.arrays.index_operators import ARRAY, basic_view, index_add_to_zeros
 from pullback.operators.arrays.joining import concat
 from pullback.operators.arrays.segments import pad_rows, unpad_rows
 from pullback.operators.elementwise.comparison import where
-from pullback.operators.ragged import indexing, rows, shapes
+from pullback.operators.ragged import indexing, mapped, rows, shapes
 from pullback.operators.ragged.parts import mismatch, on_rows_of, packed, ragged, ragged_of, ragged_values, refuse
 from pullback.operators.ragged.rows import in_memory
 from pullback.payloads.operators import bind_operators
 from pullback.payloads.ragged.array import RaggedArray, refuse_holes
 from pullback.payloads.ragged.offsets import Offsets, RaggedSize, refuse_offsets
+from pullback.payloads.ragged.row import RowArray
 from pullback.tensors.tensor import Tensor, wrap
 
-__all__ = ["RaggedSize", "indexing", "rows", "shapes"]
+__all__ = ["RaggedSize", "indexing", "mapped", "rows", "shapes"]
 
 
 def _read(payload: Any, index: Any) -> Any:
@@ -48,6 +49,7 @@ def restored(*parts: Any) -> RaggedArray:
 
 
 bind_operators(RaggedArray, _read, _store)
+bind_operators(RowArray, lambda payload, index: payload if index is Ellipsis else basic_view(payload, index=index), _store)
 RaggedArray.restore = staticmethod(restored)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.declare.views import same
 from pullback.operators.arrays.index_operators import ARRAY, index_arrays
 from pullback.operators.arrays.joining import cut, join, pile, unpile
 from pullback.operators.arrays.movement import broadcast_to, expand_dims, moveaxis, permute_dims, squeeze
@@ -110,6 +111,12 @@ def broadcast_ragged(x, *, shape):
     values = packed(x)
     inner = (values.shape[0], *shape[1 : own.axis], *shape[own.axis + 1 :])
     return on_rows_of(broadcast_to(values, shape=inner), own)
+
+
+@same.ragged
+def same_ragged(x):
+    own = ragged_of(x)
+    return _seen(x, own, memory(x), own.axis)
 
 
 @copy.ragged

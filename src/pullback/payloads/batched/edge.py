@@ -26,6 +26,8 @@ from pullback.payloads.batched.array import (
 
 def enter(payload: Any, axis: int, level: VmapLevel) -> BatchedArray:
     """A view of `payload` in which `axis` has become the batch axis of `level`."""
+    if hasattr(type(payload), "enter_level"):  # rows of different lengths
+        return payload.enter_level(axis, level)
     data, levels = parts_of(payload)
     if level in levels:
         raise InternalError(f"a payload enters {level} twice")
@@ -41,8 +43,11 @@ def leave(payload: Any, axis: int, level: VmapLevel) -> Any:
     What lacks the level is repeated along that axis, read-only and without memory for it. The result is a plain array
     if nothing can make it a batch: it has no other levels, and none is active.
     """
-    if type(payload) is BatchedArray and payload.picked is not None:
-        payload.picked.check()
+    if type(payload) is BatchedArray:
+        if payload.picked is not None:
+            payload.picked.check()
+    elif hasattr(type(payload), "leave_level"):  # rows of different lengths
+        return payload.leave_level(axis, level)
     data, levels = parts_of(payload)
     rest = tuple([other for other in levels if other is not level])
     axis = normalize_axis_index(axis, data.ndim - len(rest) + (len(rest) == len(levels)))

@@ -198,6 +198,14 @@ class RaggedSize:
         """Specs of arrays with this length, which live as long as the offsets do."""
         return self.offsets.specs
 
+    def rest_beside(self, known: Any) -> Any:
+        """What is left of this product of all lengths of a shape, if the product of the others is `known`."""
+        other = known.factor if isinstance(known, RaggedSize) else known
+        if not other or self.factor % other:
+            raise ValueError(f"reshape: cannot fit {self!r} elements beside lengths whose product is {known!r}")
+        rest = self.factor // other
+        return rest if isinstance(known, RaggedSize) else RaggedSize(self.offsets, rest)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RaggedSize) and self.offsets is other.offsets and self.factor == other.factor
 
