@@ -249,6 +249,7 @@ class CompiledFunction(Inside, Generic[P, R]):
 
     def _forget(self) -> None:
         self._entries: dict[Any, list[Any]] = {}
+        self._on_values: dict[Any, CompiledFunction] = {}  # by what is ragged: the functions of values and offsets
         self._calls: tuple[Any, ...] = ()  # fast paths to be tried
         # All of them, by the number of positional arguments and the names of the others in the order of the call.
         self._ways: dict[tuple[Any, ...], FastPaths] = {(): FastPaths()}
@@ -289,6 +290,8 @@ class CompiledFunction(Inside, Generic[P, R]):
             return self._as_a_part(args, kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
         is_unusual = any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves)
+        if is_unusual and any(isinstance(leaf, Tensor) and leaf.is_nested for leaf in leaves):
+            return self._on_rows(leaves, structure)
         if is_unusual and not all(map(is_capturable, leaves)):
             return self.function(*args, **kwargs)
         key = call_key(leaves, structure)
@@ -300,6 +303,16 @@ class CompiledFunction(Inside, Generic[P, R]):
         if type(entry) is not _Eager and len(entry.attempts) < _MOST_ATTEMPTS:
             self._shorten(entry, args, kwargs, leaves)
         return self.function(*args, **kwargs) if type(entry) is _Eager else run(entry, leaves)
+
+    def _on_rows(self, leaves: list[Any], structure: Any) -> Any:
+        """A call with ragged tensors, by a function of their values and offsets, which serves rows of all lengths."""
+        leaves = [leaf.contiguous() if isinstance(leaf, Tensor) and leaf.is_nested else leaf for leaf in leaves]
+        key, records = _later.ragged_key(leaves, structure)
+        with self._lock:
+            compiled = self._on_values.get(key)
+            if compiled is None:
+                compiled = self._on_values[key] = self._like_this(_later.on_values(self.function, key))
+        return _later.run_ragged(compiled, leaves, key, records)
 
     def _watched(self, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that somebody watches: it begins, goes its usual way, and ends."""
