@@ -47,6 +47,20 @@ def fold(ufunc: np.ufunc, x: Any, offsets: Any, start: Any, dtype: Any = None) -
     return out
 
 
+def _cut(offsets: Any) -> list[tuple[int, int]]:
+    """Where rows begin and end, as numbers."""
+    numbers = offsets._data if isinstance(offsets, Tensor) else offsets
+    if type(numbers) is not np.ndarray:
+        raise AutogradError(
+            "RAGGED_OP",
+            "a higher or forward derivative of attention over rows is wanted while a function is traced",
+            why="it is computed row by row, and the graph of a compiled function has no numbers of rows",
+            fix="differentiate outside of the compiled function",
+        )
+    steps = numbers.tolist()
+    return list(zip(steps[:-1], steps[1:], strict=True))
+
+
 def _shared(op: Op, offsets: int = 1) -> None:
     """The batching rule of an operator whose last operands are offsets: examples lie along one more of its axes."""
 
@@ -238,9 +252,29 @@ row_logsumexp.spec(_per_row)
 _of_elements(row_logsumexp, _FULL)  # -inf, which an empty row gives, has no central difference
 
 
+_LONG = 256
+"""Elements of a row on average from which on a call for each row costs less than passes over all of them."""
+
+
+def _softmax_of_row(x: Any, out: Any) -> None:
+    peak = np.maximum.reduce(x, axis=0)
+    if not np.isfinite(peak).all():
+        peak = np.where(np.isfinite(peak), peak, 0).astype(x.dtype)
+    np.subtract(x, peak, out=out)
+    np.exp(out, out=out)
+    out /= np.add.reduce(out, axis=0)
+
+
 @primitive(name="_row_softmax")
 def row_softmax(x, offsets):
     """`exp(x)` divided by its sum in every row."""
+    if x.size > _LONG * len(offsets):
+        # Row by row, whose elements stay in the cache: 0.75 ms where all at once takes 1.2 (bench/ragged.py).
+        out = np.empty_like(x)
+        for begin, end in _cut(offsets):
+            if begin < end:
+                _softmax_of_row(x[begin:end], out[begin:end])
+        return out
     powers, _, lengths = _powers(x, offsets)
     powers /= np.repeat(fold(np.add, powers, offsets, 0), lengths, axis=0)
     return powers
@@ -429,20 +463,6 @@ def unpad_rows_samples(make: Maker) -> Iterator[Sample]:
 # Attention within rows.
 
 
-def _cut(offsets: Any) -> list[tuple[int, int]]:
-    """Where rows begin and end, as numbers."""
-    numbers = offsets._data if isinstance(offsets, Tensor) else offsets
-    if type(numbers) is not np.ndarray:
-        raise AutogradError(
-            "RAGGED_OP",
-            "a higher or forward derivative of attention over rows is wanted while a function is traced",
-            why="it is computed row by row, and the graph of a compiled function has no numbers of rows",
-            fix="differentiate outside of the compiled function",
-        )
-    steps = numbers.tolist()
-    return list(zip(steps[:-1], steps[1:], strict=True))
-
-
 def _of_row(x: Any, bounds: tuple[int, int]) -> Any:
     """The part of one row with the axis of its elements before the last: as attention wants it."""
     return moveaxis(x[bounds[0] : bounds[1]], 0, -2)
@@ -459,13 +479,24 @@ def row_attention(query, key, value, query_offsets, key_offsets, *, scale, causa
     """Attention of every row to the row of the same number: `(total, *m, d)`; and the logarithms of the sums."""
     out = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, key, value))
     totals = np.empty(query.shape[:-1], np.result_type(query, key))
+    query = query * query.dtype.type(scale)
     for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
         if own[0] == own[1]:
             continue
-        parts = _of_plain_row(query, own), _of_plain_row(key, other), _of_plain_row(value, other)
-        found, total = attention.kernel(*parts, None, scale=scale, causal=causal)
+        scores = np.matmul(_of_plain_row(query, own), _of_plain_row(key, other).swapaxes(-1, -2))
+        if causal:
+            scores[..., np.arange(scores.shape[-1]) > np.arange(scores.shape[-2])[:, None]] = -np.inf
+        peak = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
+        if not np.isfinite(peak).all():
+            peak = np.where(np.isfinite(peak), peak, 0).astype(scores.dtype)
+        scores -= peak
+        np.exp(scores, out=scores)
+        sums = np.add.reduce(scores, axis=-1, keepdims=True)
+        sums[sums == 0] = 1  # a row that sees nothing gives zeros
+        found = np.matmul(scores, _of_plain_row(value, other))
+        found /= sums
         out[own[0] : own[1]] = np.moveaxis(found, -2, 0)
-        totals[own[0] : own[1]] = np.moveaxis(total, -1, 0)
+        totals[own[0] : own[1]] = np.moveaxis((np.log(sums) + peak)[..., 0], -1, 0)
     return out, totals
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.frames import warn
+from pullback.core.state import current, switch
 from pullback.declare.families import reduced_shape
 from pullback.declare.op import Op
 from pullback.errors import AutogradError, PerformanceWarning
@@ -30,7 +31,8 @@ from pullback.operators.ragged.parts import (
     value_axis,
 )
 from pullback.payloads.ragged.array import RaggedArray, gather_index
-from pullback.tensors.tensor import Tensor
+from pullback.tape.history import requires_grad
+from pullback.tensors.tensor import Tensor, wrap
 
 _ELEMENTWISE = frozenset({"elementwise", "casts", "halves"})
 _ALONG_AN_AXIS = frozenset({"scans", "sorts", "mixes"})
@@ -44,7 +46,8 @@ def decompose(op: Op, operands: Any, params: dict[str, Any]) -> Any:
     if op.ragged_rule is not None:
         return op.ragged_rule(*operands, **params)
     if op.flow in _ELEMENTWISE:
-        return elementwise(op, operands, params)
+        out = _unrecorded(op, operands, params)
+        return elementwise(op, operands, params) if out is None else out
     like = first_ragged(operands)
     if op.family == "reduction":
         return reduction(op, operands[0], params)
@@ -73,6 +76,39 @@ def elementwise(op: Op, operands: Any, params: dict[str, Any]) -> Any:
     values = [aligned(op.name, x, like) for x in operands]
     out = call(op, values, params)
     return tuple([on_rows_of(part, like) for part in out]) if isinstance(out, tuple) else on_rows_of(out, like)
+
+
+def _unrecorded(op: Op, operands: Any, params: dict[str, Any]) -> Any:
+    """The same where nobody wants derivatives and all operands have the same rows; None for everything else.
+
+    bench/ragged.py::add
+    """
+    modes = current()
+    if modes is not switch.normal and modes is not switch.no_grad:
+        return None
+    like: Any = None
+    values = []
+    for x in operands:
+        if type(x) is Tensor:
+            own = x._data
+            if type(own) is not RaggedArray or own.starts is not None or x._node is not None:
+                return None
+            if like is None:
+                like = own
+            elif own.offsets is not like.offsets or own.axis != like.axis or own.ndim != like.ndim:
+                return None
+            extra = x._extra
+            if extra.forward is not None or extra.inference or (extra.view is not None and requires_grad(x)):
+                return None
+            values.append(own.values)
+        elif type(x) is float or type(x) is int:
+            values.append(x)
+        else:
+            return None
+    if like is None or any(type(x) is not np.ndarray and hasattr(x, "shape") for x in values):
+        return None
+    out = (op.native or op.kernel)(*values, **params)
+    return wrap(RaggedArray(out, like.offsets, like.axis)) if type(out) is np.ndarray else None
 
 
 def aligned(name: str, x: Any, like: RaggedArray) -> Any:

@@ -134,7 +134,12 @@ class RaggedArray(ArrayMembers):
 
     def hollow(self) -> RaggedArray:
         """The same rows with zeros without memory."""
-        return self.on(np.broadcast_to(np.zeros((), self.dtype), (self.offsets.total, *self.values.shape[1:])))
+        key = ("hollow", self.values.shape[1:], self.dtype, self.axis)
+        found = self.offsets.derived.get(key)
+        if found is None:
+            zeros = np.broadcast_to(np.zeros((), self.dtype), (self.offsets.total, *self.values.shape[1:]))
+            found = self.offsets.derived[key] = self.on(zeros)
+        return found
 
     # Taken apart and put together.
 
