@@ -32,7 +32,7 @@ LAYERS = (
     ("autograd",),
     ("func", "library", "aot", "interop", "testing", "tree", "utils", "_compile"),
     ("pictures",),
-    ("pullback", "data", "linalg", "fft", "init", "lax", "masked", "nn", "polynomial", "random", "signal")
+    ("pullback", "data", "linalg", "fft", "init", "lax", "masked", "nested", "nn", "polynomial", "random", "signal")
     + ("special", "typing"),
     ("scipy",),
     ("optim",),

@@ -14,6 +14,7 @@ from pullback.utils._help import Explanation, explanations
 
 SUBJECTS = {
     "backward": "Running backward",
+    "ragged": "Rows of different lengths",
     "writing": "Writing in place, views and versions",
     "leaving": "Leaving the graph",
     "hooks": "Hooks",

@@ -31,6 +31,7 @@ FAMILIES = {
     "linalg": ("Linear algebra", ""),
     "fft": ("Fourier transforms", ""),
     "masked": ("Reductions of chosen elements", ""),
+    "nested": ("Rows of different lengths", "ragged.making"),
     "special": ("Special functions", ""),
     "signal": (
         "Signals, integration, interpolation, polynomials",

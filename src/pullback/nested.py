@@ -8,11 +8,11 @@
 other, `x.offsets` says where they begin.
 """
 
+from pullback.interop._nested import from_awkward, from_groupby
 from pullback.operators.public import namespace as _namespace
-from pullback.operators.ragged import making as _family  # noqa: F401
 from pullback.payloads.ragged.offsets import RaggedSize
 
 _functions = _namespace("nested")
 globals().update(_functions)
 
-__all__ = [*_functions, "RaggedSize"]
+__all__ = [*_functions, "RaggedSize", "from_awkward", "from_groupby"]

@@ -3,6 +3,7 @@
 import re
 import tracemalloc
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -107,10 +108,10 @@ def test_067_the_same_offsets_make_the_same_length():
 
 def test_068_a_ragged_length_is_no_number(r):
     j = r.shape[1]
-    assert not j == 5 and not j == 1 and j != 5
+    assert j != 5 and j != 1 and (j == 5) is False and (j == 1) is False
     assert str(2 * j) == f"2*{j}" and str(j * 2) == f"2*{j}" and 2 * j != j
     assert (j.min, j.max, j.total, j.lengths.tolist()) == (0, 4, 9, list(LENGTHS))
-    for act in (lambda: j > 5, lambda: 5 <= j, lambda: int(j), lambda: range(j), lambda: j + 1, lambda: np.zeros(j)):
+    for act in (lambda: j > 5, lambda: j >= 5, lambda: int(j), lambda: range(j), lambda: j + 1, lambda: np.zeros(j)):
         with refuses("RAGGED_SIZE"):
             act()
 
@@ -323,7 +324,7 @@ def test_082_segment_functions():
     np.add.at(expected, ids, v)
     np.testing.assert_allclose(pb.nested.segment_sum(v, ids, 5).numpy(), expected)
     assert gradcheck(lambda x: pb.nested.segment_sum(x, ids, 5), (pb.tensor(v, requires_grad=True),))
-    parts = [v[a:b] for a, b in zip(FULL[:-1], FULL[1:], strict=True)]
+    parts = [v[a:b] for a, b in pairwise(FULL)]
     np.testing.assert_allclose(pb.nested.segment_sum(v, FULL).numpy(), [a.sum(0) for a in parts])
     np.testing.assert_allclose(pb.nested.segment_mean(v, FULL).numpy(), [a.mean(0) for a in parts])
     np.testing.assert_allclose(pb.nested.segment_max(v, FULL).numpy(), [a.max(0) for a in parts])
@@ -347,7 +348,7 @@ def test_083_positions_in_rows(rows, r):
     same_rows(r.grad, expected)
     added = pb.nested.scatter_add(r, index, pb.ones_like(picked))
     same_rows(added, [a + e for a, e in zip(rows, expected, strict=True)])
-    with pytest.raises(IndexError, match="row 0.*2 elements"):
+    with pytest.raises(IndexError, match=r"row 0.*2 elements"):
         pb.nested.take_along_row(r, pb.nested.nested([[2], [], [], []], dtype=np.int64))
     np.testing.assert_allclose(r[[0, 3], [1, 3]].detach().numpy(), [rows[0][1], rows[3][3]])
     with pytest.raises(IndexError, match="row 1"):
@@ -459,11 +460,10 @@ def test_091_writes_in_a_graph(rows, r):
     (x * x).sum().backward()
     same_rows(r.grad, [8 * (a + (k == 1)) for k, a in enumerate(rows)])
     r.grad = None
-    with pb.autograd.graph.overwrites("raise") if hasattr(pb.autograd.graph, "overwrites") else warnings.catch_warnings():
-        y = r * 1
-        first = y[0] * y[0]
-        y[1] = 0.0
-        first.sum().backward()
+    y = r * 1
+    first = y[0] * y[0]
+    y[1] = 0.0
+    first.sum().backward()
     same_rows(r.grad, [2 * a if k == 0 else 0 * a for k, a in enumerate(rows)])
 
 

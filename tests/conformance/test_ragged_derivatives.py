@@ -90,7 +90,7 @@ def test_096_a_ragged_gradient_of_a_dense_value_is_reduced(r):
 def test_097_forward_mode_and_hessian(rows, r):
     x = r.detach()
     tangent = pb.ones_like(x)
-    out, moved = pb.jvp(pb.sin, (x,), (tangent,))
+    _, moved = pb.jvp(pb.sin, (x,), (tangent,))
     assert moved.is_nested and moved.shape == x.shape
     same_rows(moved, [np.cos(a) for a in rows])
     np.testing.assert_allclose(pb.jvp(lambda x: x.sum(1), (x,), (tangent,))[1].numpy(), [[n, n] for n in LENGTHS])
@@ -102,7 +102,8 @@ def test_097_forward_mode_and_hessian(rows, r):
     assert hessian.shape == (9, 2, 9, 2)
     sums = np.array([a.sum(0) for a in rows])
     owner = np.repeat(np.arange(4), LENGTHS)
-    expected = 6 * sums[owner][:, :, None, None] * np.eye(2)[None, :, None, :] * (owner[:, None] == owner)[:, None, :, None]
+    same = (owner[:, None] == owner)[:, None, :, None]
+    expected = 6 * sums[owner][:, :, None, None] * np.eye(2)[None, :, None, :] * same
     np.testing.assert_allclose(hessian.numpy(), expected)
     gradient = pb.grad(lambda x: (x.softmax(1) * x).sum())(x)
     assert gradient.is_nested

@@ -91,7 +91,7 @@ def _taken_apart(outs: list[Any], structure: Any, records: dict[int, Offsets]) -
             continue
         own = out._data
         number = next((each for each, record in records.items() if record is own.offsets), None)
-        items.append(out.contiguous().values())
+        items.append(registry["_ragged_values"](out.contiguous()))
         if number is None:
             items.append(wrap(own.offsets.array))
         marks.append((number, own.axis))

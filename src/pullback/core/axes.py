@@ -53,7 +53,8 @@ def _plain(length: Any) -> int:
     """A length as an int, also where it is of a class that has more to say than its value (aot/_dynamic/sizes.py)."""
     if issubclass(type(length), int):
         return int.__index__(length)
-    return length if hasattr(length, "specs") else operator.index(length)  # rows of different lengths stay what they are
+    # A length that is no number, of rows of different lengths, stays what it is.
+    return length if hasattr(length, "specs") else operator.index(length)
 
 
 def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:

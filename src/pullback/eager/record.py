@@ -76,9 +76,8 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
     needs: list[bool] = []
     for x in operands:
         if isinstance(x, Tensor):
-            if x._extra is not None and (decompose := getattr(type(x._data), "decompose", None)) is not None:
-                if not op.takes_payloads:
-                    return decompose(op, operands, params)
+            if x._extra is not None and hasattr(type(x._data), "decompose") and not op.takes_payloads:
+                return type(x._data).decompose(op, operands, params)
             payloads.append(x._data)
             needs.append(
                 tracks

@@ -8,6 +8,7 @@ are. `reduceat` alone would give an empty row the first element of the next, so 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,10 @@ from pullback.declare.families import primitive
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample
 from pullback.errors import AutogradError
-from pullback.operators.arrays.joining import concat, stack
+from pullback.operators.arrays.joining import stack
 from pullback.operators.arrays.movement import moveaxis
 from pullback.operators.elementwise.arithmetic import exp
 from pullback.operators.elementwise.comparison import isnan, where
-from pullback.operators.nn.attention import attention, attention_jvp, attention_vjp
 from pullback.payloads.batched.array import is_repeated
 from pullback.tensors.tensor import Tensor
 
@@ -47,21 +47,21 @@ def fold(ufunc: np.ufunc, x: Any, offsets: Any, start: Any, dtype: Any = None) -
     return out
 
 
-def _cut(offsets: Any) -> list[tuple[int, int]]:
+def cut_rows(offsets: Any) -> list[tuple[int, int]]:
     """Where rows begin and end, as numbers."""
     numbers = offsets._data if isinstance(offsets, Tensor) else offsets
     if type(numbers) is not np.ndarray:
         raise AutogradError(
             "RAGGED_OP",
-            "a higher or forward derivative of attention over rows is wanted while a function is traced",
-            why="it is computed row by row, and the graph of a compiled function has no numbers of rows",
+            "the numbers of rows are wanted while a function is traced",
+            why="some derivatives are computed row by row, and the graph of a compiled function has no numbers",
             fix="differentiate outside of the compiled function",
         )
     steps = numbers.tolist()
-    return list(zip(steps[:-1], steps[1:], strict=True))
+    return list(pairwise(steps))
 
 
-def _shared(op: Op, offsets: int = 1) -> None:
+def share_offsets(op: Op, offsets: int = 1) -> None:
     """The batching rule of an operator whose last operands are offsets: examples lie along one more of its axes."""
 
     @op.batch
@@ -69,17 +69,17 @@ def _shared(op: Op, offsets: int = 1) -> None:
         arrays, cuts = operands[:-offsets], operands[-offsets:]
         if all(is_repeated(cut) or cut.shape[0] == 1 for cut in cuts):
             out = op(*[x if x is None else moveaxis(x, 0, 1) for x in arrays], *[cut[0] for cut in cuts], **params)
-            back: Callable[[Any], Any] = lambda x: moveaxis(x, 1, 0)  # noqa: E731
+            back: Callable[[Any], Any] = lambda x: moveaxis(x, 1, 0)
             return tuple(map(back, out)) if isinstance(out, tuple) else back(out)
         outs = [op(*[x if x is None else x[k] for x in operands], **params) for k in range(cuts[0].shape[0])]
         return tuple(map(stack, zip(*outs, strict=True))) if isinstance(outs[0], tuple) else stack(outs)
 
 
-_OFFSETS = np.array([0, 2, 5, 5, 9])
+OFFSETS = np.array([0, 2, 5, 5, 9])
 _FULL = np.array([0, 2, 5, 9])
 
 
-def _of_elements(op: Op, cuts: Any = _OFFSETS, **params: Any) -> None:
+def _of_elements(op: Op, cuts: Any = OFFSETS, **params: Any) -> None:
     """Samples of an operator of one array and offsets."""
 
     @op.samples
@@ -136,8 +136,8 @@ def spread_rows_spec(x: Spec, offsets: Spec, *, total: int) -> Spec:
 
 @spread_rows.samples
 def spread_rows_samples(make: Maker) -> Iterator[Sample]:
-    yield Sample((make((4, 2)), _OFFSETS), {"total": 9}, "rows")
-    yield Sample((make((4,)), _OFFSETS), {"total": 9}, "numbers")
+    yield Sample((make((4, 2)), OFFSETS), {"total": 9}, "rows")
+    yield Sample((make((4,)), OFFSETS), {"total": 9}, "numbers")
     yield Sample((make((0, 2)), np.zeros(1, np.int64)), {"total": 0}, "no-rows")
 
 
@@ -201,7 +201,7 @@ def row_positions(x, offsets, *, largest):
     out = np.empty((len(offsets) - 1, *x.shape[1:]), np.int64)
     find = np.argmax if largest else np.argmin
     for row in range(len(out)):
-        find(x[offsets[row] : offsets[row + 1]], axis=0, out=out[row] if out.ndim > 1 else out[row : row + 1].reshape(()))
+        out[row] = find(x[offsets[row] : offsets[row + 1]], axis=0)
     return out
 
 
@@ -271,7 +271,7 @@ def row_softmax(x, offsets):
     if x.size > _LONG * len(offsets):
         # Row by row, whose elements stay in the cache: 0.75 ms where all at once takes 1.2 (bench/ragged.py).
         out = np.empty_like(x)
-        for begin, end in _cut(offsets):
+        for begin, end in cut_rows(offsets):
             if begin < end:
                 _softmax_of_row(x[begin:end], out[begin:end])
         return out
@@ -383,14 +383,14 @@ def row_outer_spec(x: Spec, y: Spec, offsets: Spec) -> Spec:
 
 @row_products.samples
 def row_products_samples(make: Maker) -> Iterator[Sample]:
-    yield Sample((make((9, 3)), make((4, 3, 2)), _OFFSETS), {}, "rows")
-    yield Sample((make((9, 2, 3)), make((4, 2, 3, 2)), _OFFSETS), {}, "heads")
+    yield Sample((make((9, 3)), make((4, 3, 2)), OFFSETS), {}, "rows")
+    yield Sample((make((9, 2, 3)), make((4, 2, 3, 2)), OFFSETS), {}, "heads")
 
 
 @row_outer.samples
 def row_outer_samples(make: Maker) -> Iterator[Sample]:
-    yield Sample((make((9, 3)), make((9, 2)), _OFFSETS), {}, "rows")
-    yield Sample((make((9, 2, 3)), make((9, 2, 2)), _OFFSETS), {}, "heads")
+    yield Sample((make((9, 3)), make((9, 2)), OFFSETS), {}, "rows")
+    yield Sample((make((9, 2, 3)), make((9, 2, 2)), OFFSETS), {}, "heads")
 
 
 for _op in (row_products, row_outer):
@@ -450,170 +450,19 @@ def unpad_rows_batch(x, offsets, *, total):
 
 @pad_rows.samples
 def pad_rows_samples(make: Maker) -> Iterator[Sample]:
-    yield Sample((make((9, 2)), _OFFSETS), {"size": 5}, "rows")
-    yield Sample((make((9,)), _OFFSETS), {"size": 4}, "numbers")
+    yield Sample((make((9, 2)), OFFSETS), {"size": 5}, "rows")
+    yield Sample((make((9,)), OFFSETS), {"size": 4}, "numbers")
 
 
 @unpad_rows.samples
 def unpad_rows_samples(make: Maker) -> Iterator[Sample]:
-    yield Sample((make((4, 5, 2)), _OFFSETS), {"total": 9}, "rows")
-    yield Sample((make((4, 4)), _OFFSETS), {"total": 9}, "numbers")
-
-
-# Attention within rows.
-
-
-def _of_row(x: Any, bounds: tuple[int, int]) -> Any:
-    """The part of one row with the axis of its elements before the last: as attention wants it."""
-    return moveaxis(x[bounds[0] : bounds[1]], 0, -2)
-
-
-def _joined(parts: list[Any], like: Any) -> Any:
-    if not parts:
-        return like * 0
-    return concat([moveaxis(part, -2, 0) for part in parts], axis=0)
-
-
-@primitive(name="_row_attention", outputs=("out", "total"), torch="scaled_dot_product_attention")
-def row_attention(query, key, value, query_offsets, key_offsets, *, scale, causal):
-    """Attention of every row to the row of the same number: `(total, *m, d)`; and the logarithms of the sums."""
-    out = np.empty((*query.shape[:-1], value.shape[-1]), np.result_type(query, key, value))
-    totals = np.empty(query.shape[:-1], np.result_type(query, key))
-    query = query * query.dtype.type(scale)
-    for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
-        if own[0] == own[1]:
-            continue
-        scores = np.matmul(_of_plain_row(query, own), _of_plain_row(key, other).swapaxes(-1, -2))
-        if causal:
-            scores[..., np.arange(scores.shape[-1]) > np.arange(scores.shape[-2])[:, None]] = -np.inf
-        peak = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
-        if not np.isfinite(peak).all():
-            peak = np.where(np.isfinite(peak), peak, 0).astype(scores.dtype)
-        scores -= peak
-        np.exp(scores, out=scores)
-        sums = np.add.reduce(scores, axis=-1, keepdims=True)
-        sums[sums == 0] = 1  # a row that sees nothing gives zeros
-        found = np.matmul(scores, _of_plain_row(value, other))
-        found /= sums
-        out[own[0] : own[1]] = np.moveaxis(found, -2, 0)
-        totals[own[0] : own[1]] = np.moveaxis((np.log(sums) + peak)[..., 0], -1, 0)
-    return out, totals
-
-
-def _of_plain_row(x: Any, bounds: tuple[int, int]) -> Any:
-    row = x[bounds[0] : bounds[1]]
-    return row if row.ndim == 2 else np.moveaxis(row, 0, -2)
-
-
-@primitive(name="_row_attention_pulled", outputs=("to_query", "to_key", "to_value"))
-def row_attention_pulled(g, g_total, query, key, value, result, total, query_offsets, key_offsets, *, scale, causal):
-    """The gradients of query, key and value."""
-    kind = g if g is not None else g_total
-    pulled = [np.zeros(x.shape, np.result_type(kind, x)) for x in (query, key, value)]
-    for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
-        if own[0] == own[1]:
-            continue
-        row = [_of_plain_row(x, bounds) for x, bounds in ((query, own), (key, other), (value, other))]
-        found = attention_vjp(
-            None if g is None else _of_plain_row(g, own),
-            None if g_total is None else np.moveaxis(g_total[own[0] : own[1]], 0, -1), *row, None, _of_plain_row(result, own), np.moveaxis(total[own[0] : own[1]], 0, -1),
-            scale, causal, (True, True, True, False),
-        )  # fmt: skip
-        for target, part, bounds in zip(pulled, found, (own, other, other), strict=False):
-            if part is not None:
-                target[bounds[0] : bounds[1]] = np.moveaxis(part, -2, 0)
-    return tuple(pulled)
-
-
-@row_attention.vjp
-def row_attention_vjp(
-    g_out, g_total, query, key, value, query_offsets, key_offsets, out, total, scale, causal, needs
-):
-    if not (isinstance(g_total if g_out is None else g_out, Tensor) and _has_numbers(query_offsets)):
-        operands = (g_out, g_total, query, key, value, out, total, query_offsets, key_offsets)
-        return *row_attention_pulled(*operands, scale=scale, causal=causal), None, None
-    # With operators whose derivatives are known, row by row: somebody may differentiate this again.
-    parts: list[list[Any]] = [[], [], []]
-    for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
-        found = attention_vjp(
-            None if g_out is None else _of_row(g_out, own),
-            None if g_total is None else moveaxis(g_total[own[0] : own[1]], 0, -1),
-            _of_row(query, own), _of_row(key, other), _of_row(value, other), None, _of_row(out, own),
-            moveaxis(total[own[0] : own[1]], 0, -1), scale, causal, (True, True, True, False),
-        )  # fmt: skip
-        for collected, part, like in zip(parts, found, (query, key, value), strict=False):
-            collected.append(_of_row(like * 0, other) if part is None else part)
-    return *[_joined(part, like) for part, like in zip(parts, (query, key, value), strict=True)], None, None
-
-
-def _has_numbers(offsets: Any) -> bool:
-    return type(offsets._data if isinstance(offsets, Tensor) else offsets) is np.ndarray
-
-
-@row_attention.jvp
-def row_attention_jvp(
-    t_query, t_key, t_value, query, key, value, query_offsets, key_offsets, out, total, scale, causal
-):
-    outs, totals = [], []
-    for own, other in zip(_cut(query_offsets), _cut(key_offsets), strict=True):
-        tangents = [
-            None if t is None else _of_row(t, bounds)
-            for t, bounds in ((t_query, own), (t_key, other), (t_value, other))
-        ]
-        found = attention_jvp(
-            *tangents, None, _of_row(query, own), _of_row(key, other), _of_row(value, other), None, _of_row(out, own),
-            moveaxis(total[own[0] : own[1]], 0, -1), scale, causal,
-        )  # fmt: skip
-        outs.append(found[0])
-        totals.append(moveaxis(found[1], -1, 0))
-    return _joined(outs, out), concat(totals, axis=0) if totals else total * 0
-
-
-@row_attention_pulled.vjp
-def row_attention_pulled_vjp(gs):
-    raise AutogradError(
-        "RAGGED_OP",
-        "a higher derivative of attention over rows is wanted of a compiled function",
-        why="it is computed row by row, and the graph of a compiled function has no numbers of rows",
-        fix="differentiate outside of the compiled function",
-    )
-
-
-@row_attention_pulled.jvp
-def row_attention_pulled_jvp(t_g, t_g_total, t_query, t_key, t_value, t_result, t_total):
-    row_attention_pulled_vjp(None)
-
-
-@row_attention.spec
-def row_attention_spec(query, key, value, query_offsets, key_offsets, *, scale, causal):
-    dtype = np.result_type(query.dtype, key.dtype)
-    out = spec_for((*query.shape[:-1], value.shape[-1]), np.result_type(dtype, value.dtype))
-    return out, spec_for(query.shape[:-1], dtype)
-
-
-@row_attention_pulled.spec
-def row_attention_pulled_spec(
-    g, g_total, query, key, value, result, total, query_offsets, key_offsets, *, scale, causal
-):
-    g = g_total if g is None else g
-    return tuple(spec_for(x.shape, np.result_type(g.dtype, x.dtype)) for x in (query, key, value))
-
-
-@row_attention.samples
-def row_attention_samples(make: Maker) -> Iterator[Sample]:
-    keys = np.array([0, 1, 4, 6, 8])
-    for label, causal in (("plain", False), ("causal", True)):
-        arrays = make((9, 3)), make((8, 3)), make((8, 2))
-        yield Sample((*arrays, _OFFSETS, keys), {"scale": 0.5, "causal": causal}, label)
-    heads = make((9, 2, 3)), make((9, 2, 3)), make((9, 2, 3))
-    yield Sample((*heads, _OFFSETS, _OFFSETS), {"scale": 0.5, "causal": False}, "heads")
+    yield Sample((make((4, 5, 2)), OFFSETS), {"total": 9}, "rows")
+    yield Sample((make((4, 4)), OFFSETS), {"total": 9}, "numbers")
 
 
 for _op in (row_sums, spread_rows, row_folds, row_extremes, row_positions, row_logsumexp, row_softmax, row_cumsum):
-    _shared(_op)
+    share_offsets(_op)
 for _op in (row_products, row_outer):
-    _shared(_op)
-_shared(row_attention, 2)
-_shared(row_attention_pulled, 2)
-for _op in (row_extremes, row_positions, row_logsumexp, row_softmax, row_attention, row_attention_pulled):
+    share_offsets(_op)
+for _op in (row_extremes, row_positions, row_logsumexp, row_softmax):
     _op.refuses("it compares numbers, or makes probabilities of them", "complex128")

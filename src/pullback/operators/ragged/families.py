@@ -5,6 +5,7 @@ An operator may have a rule of its own (`@op.ragged`), which comes first. What n
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def _unrecorded(op: Op, operands: Any, params: dict[str, Any]) -> Any:
                 like = own
             elif own.offsets is not like.offsets or own.axis != like.axis or own.ndim != like.ndim:
                 return None
-            extra = x._extra
+            extra: Any = x._extra
             if extra.forward is not None or extra.inference or (extra.view is not None and requires_grad(x)):
                 return None
             values.append(own.values)
@@ -148,7 +149,6 @@ def aligned(name: str, x: Any, like: RaggedArray) -> Any:
 def reduction(op: Op, x: Any, params: dict[str, Any]) -> Any:
     """Over other axes: ragged. Over rows: one result for each. Over rows and their elements: dense."""
     own = ragged_of(x)
-    assert own is not None
     axes, keepdims = params["axis"], params["keepdims"]
     others = {name: value for name, value in params.items() if name not in ("axis", "keepdims")}
     rest = tuple([value_axis(axis, own) for axis in axes if axis not in (0, own.axis)])
@@ -203,7 +203,7 @@ def each_row(op: Op, x: Any, own: RaggedArray) -> list[Any]:
         warn(f"{op.name.strip('_')} of a ragged tensor is computed row by row", PerformanceWarning)
     steps = own.offsets.known(f"{op.name.strip('_')} of rows").array.tolist()
     values = packed(x)
-    rows = [values[begin:end] for begin, end in zip(steps[:-1], steps[1:], strict=True)]
+    rows = [values[begin:end] for begin, end in pairwise(steps)]
     return [moveaxis(row, 0, own.axis - 1) for row in rows] if own.axis > 1 else rows
 
 
@@ -213,7 +213,6 @@ def each_row(op: Op, x: Any, own: RaggedArray) -> list[Any]:
 def along_axis(op: Op, x: Any, params: dict[str, Any]) -> Any:
     """An operator whose result has the shape of its operand, along a row or another axis."""
     own = ragged_of(x)
-    assert own is not None
     given = params["axis"]
     axes = given if isinstance(given, tuple) else (given,)
     if 0 in axes or (own.axis in axes and len(axes) > 1):
@@ -265,9 +264,10 @@ def decompose_write(
 ) -> None:
     """`target = op(target, *others)` in the memory of a ragged target. Lengths never change."""
     own = ragged_of(target)
-    assert own is not None
     if op.flow not in _ELEMENTWISE and op.flow not in ("assigns", "puts"):
-        raise refuse(f"{op.name}_", "it does not work element by element", "write the result with x.copy_(...)", own.shape)
+        raise refuse(
+            f"{op.name}_", "it does not work element by element", "write the result with x.copy_(...)", own.shape
+        )
     for x in others:
         given = ragged_of(x)
         if given is not None and given.offsets is not own.offsets:

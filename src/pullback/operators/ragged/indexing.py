@@ -92,7 +92,6 @@ def _some_rows(x: Any, own: RaggedArray, rows: slice) -> Any:
 def _parts_of_rows(x: Any, part: slice) -> Any:
     """`x[:, a:b]`: every row clipped, a view with gaps."""
     own = ragged_of(x)
-    assert own is not None
     if part.step not in (None, 1):
         raise refuse("x[:, ::step]", "elements with gaps between them", "take every row by itself", own.shape)
     lengths = own.offsets.known("parts of rows").lengths
@@ -113,14 +112,13 @@ def _frozen(starts: Any) -> Any:
 def _one_element(x: Any, position: int) -> Any:
     """`x[:, p]`: one element of every row, dense."""
     own = ragged_of(x)
-    assert own is not None
     lengths = own.offsets.known("elements of rows").lengths
     short = np.flatnonzero((position >= lengths) | (position < -lengths))
     if len(short):
-        raise IndexError(f"x[:, {position}]: row {short[0]} has {lengths[short[0]]} elements; take x[:, a:b], which clips")
+        row = short[0]
+        raise IndexError(f"x[:, {position}]: row {row} has {lengths[row]} elements; take x[:, a:b], which clips")
     places = _begins(own) + (position if position >= 0 else lengths + position)
-    out = index_arrays(memory(x), places, template=(ARRAY,), distinct=True)
-    return out
+    return index_arrays(memory(x), places, template=(ARRAY,), distinct=True)
 
 
 @index_arrays.ragged
@@ -196,7 +194,6 @@ def chosen_elements(x: Any, mask: Any) -> Any:
 def _write_elements(write: Any, target: Any, others: Any, params: dict[str, Any]) -> None:
     """`x[rows, positions] = v`."""
     own = ragged_of(target)
-    assert own is not None
     value, *arrays = others
     plain = [np.asarray(getattr(array, "_data", array)) for array in arrays]
     if len(arrays) != 2 or own.axis != 1 or ragged_of(value) is not None:

@@ -1,4 +1,4 @@
-"""Ragged tensors from lists, values and offsets, padded arrays, Awkward arrays and groups of pandas; and back."""
+"""Ragged tensors from lists, values and offsets, padded arrays; and back. What `pb.nested` has, and members."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ import numpy as np
 
 from pullback.declare.composite import composite
 from pullback.eager.build import as_operand
-from pullback.errors import AutogradError
-from pullback.operators.arrays.creation import asarray, tensor
+from pullback.operators.arrays.creation import asarray
 from pullback.operators.arrays.index_operators import ARRAY, basic_view, index_add_to_zeros
 from pullback.operators.arrays.joining import concat
 from pullback.operators.arrays.segments import pad_rows, unpad_rows
 from pullback.operators.elementwise.comparison import where
 from pullback.operators.ragged import indexing, mapped, rows, shapes
-from pullback.operators.ragged.parts import mismatch, on_rows_of, packed, ragged, ragged_of, ragged_values, refuse
+from pullback.operators.ragged.parts import (
+    memory,
+    mismatch,
+    on_rows_of,
+    packed,
+    ragged,
+    ragged_of,
+    ragged_values,
+    refuse,
+)
 from pullback.operators.ragged.rows import in_memory
 from pullback.payloads.operators import bind_operators
 from pullback.payloads.ragged.array import RaggedArray, refuse_holes
@@ -29,10 +37,8 @@ __all__ = ["RaggedSize", "indexing", "mapped", "rows", "shapes"]
 
 
 def _read(payload: Any, index: Any) -> Any:
-    return indexing.row_of(payload, operator.index(index)) if isinstance(index, (int, np.integer)) else _part(payload, index)
-
-
-def _part(payload: Any, index: Any) -> Any:
+    if isinstance(index, (int, np.integer)):
+        return indexing.row_of(payload, operator.index(index))
     parts = index if isinstance(index, tuple) else (index,)
     return indexing.basic_ragged(payload, index=parts if Ellipsis in parts else (*parts, ...))
 
@@ -43,13 +49,18 @@ def _store(payload: Any, index: Any, value: Any) -> None:
     payload.values[...] = packed(value)
 
 
+def _read_row(payload: Any, index: Any) -> Any:
+    parts = index if isinstance(index, tuple) else (index,)
+    return basic_view(payload, index=parts if Ellipsis in parts else (*parts, ...))
+
+
 def restored(*parts: Any) -> RaggedArray:
     """A ragged array that was pickled."""
     return RaggedArray(*parts)
 
 
 bind_operators(RaggedArray, _read, _store)
-bind_operators(RowArray, lambda payload, index: payload if index is Ellipsis else basic_view(payload, index=index), _store)
+bind_operators(RowArray, _read_row, _store)
 RaggedArray.restore = staticmethod(restored)
 
 
@@ -65,7 +76,7 @@ def _plain(x: Any, what: str) -> Any:
 def _lengths(lengths: Any) -> Any:
     lengths = _plain(lengths, "lengths")
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths.size and lengths.min() < 0):
-        raise refuse_offsets(f"lengths are {lengths.dtype}{list(lengths.shape)}", "they are integers that are not negative")
+        raise refuse_offsets(f"lengths are {lengths.dtype}{list(lengths.shape)}", "they are integers, none negative")
     return lengths
 
 
@@ -92,16 +103,16 @@ def _joined(given: Iterable[Any], copy: bool, dtype: Any) -> tuple[Any, Any]:
 def _offsets_like(lengths: Any, like: Any) -> Offsets:
     if like is None:
         return Offsets.from_lengths(lengths)
-    own = _needed(like, "offsets_like")
+    own = needed(like, "offsets_like")
     if not np.array_equal(own.offsets.lengths, lengths):
-        raise refuse_offsets("the rows have other lengths than those of offsets_like", "one record has one list of lengths")
+        raise refuse_offsets("the rows have other lengths than those of offsets_like", "they would share its offsets")
     return own.offsets
 
 
-def _needed(x: Any, name: str) -> RaggedArray:
+def needed(x: Any, name: str) -> RaggedArray:
     own = ragged_of(x)
     if own is None:
-        raise TypeError(f"{name}: a ragged tensor is wanted, got {type(x).__name__}; make one with pb.nested.nested(rows)")
+        raise TypeError(f"{name}: a ragged tensor is wanted, got {type(x).__name__}; pb.nested.nested(rows) makes one")
     return own
 
 
@@ -140,7 +151,8 @@ def from_values(values: Any, offsets: Any = None, lengths: Any = None, ragged_ax
     if offsets is None:
         record = Offsets.from_lengths(_lengths(lengths))
         if record.total != total:
-            raise refuse_offsets(f"lengths add up to {record.total}, and there are {total} elements", "rows use all of them")
+            what = f"lengths add up to {record.total}, and there are {total} elements"
+            raise refuse_offsets(what, "rows use all of them")
     else:
         record = offsets if isinstance(offsets, Offsets) else Offsets.of(_plain(offsets, "offsets"), total)
     return ragged(values, offsets=record, axis=ragged_axis)
@@ -186,7 +198,7 @@ def _padded_size(name: str, own: RaggedArray, size: int | None) -> int:
 
 def to_padded(self: Tensor, fill: float = 0.0, size: int | None = None) -> Tensor:
     """The rows as a dense tensor with `fill` behind the shorter ones; `size` is at least the longest length."""
-    own = _needed(self, "to_padded")
+    own = needed(self, "to_padded")
     size = _padded_size("to_padded", own, size)
     out = pad_rows(packed(self), own.offsets.array, size=size)
     if fill != 0:
@@ -197,52 +209,9 @@ def to_padded(self: Tensor, fill: float = 0.0, size: int | None = None) -> Tenso
 
 def mask(self: Tensor, size: int | None = None) -> Tensor:
     """Where rows have elements, once they are padded: truth values of shape `(B, size)`."""
-    own = _needed(self, "mask")
+    own = needed(self, "mask")
     size = _padded_size("mask", own, size)
     return as_operand(np.arange(size)) < as_operand(own.offsets.lengths).reshape((own.offsets.count, 1))
-
-
-# Other libraries.
-
-
-@composite(name="nested.from_awkward", arrays=0)
-def from_awkward(a: Any) -> Tensor:
-    """An Awkward array of one level of lists over numbers, or over regular inner axes; values are shared if they can be."""
-    layout = a.layout.to_packed() if not hasattr(a.layout, "offsets") else a.layout
-    to_list = getattr(layout, "to_ListOffsetArray64", None)
-    if to_list is None:
-        raise _refuse_awkward(layout)
-    layout = to_list(True)
-    offsets = np.asarray(layout.offsets.data)
-    content = layout.content[: int(offsets[-1])]
-    if content.is_option or content.is_list and not content.is_regular or content.is_record or content.is_union:
-        raise _refuse_awkward(content)
-    values = content.to_backend_array()
-    if isinstance(values, np.ma.MaskedArray):
-        raise _refuse_awkward(content)
-    return from_values(values, offsets)
-
-
-def _refuse_awkward(layout: Any) -> AutogradError:
-    return refuse(
-        "from_awkward", f"one level of lists over numbers is wanted, and there is {type(layout).__name__}",
-        "fill missing values (ak.fill_none) and flatten further levels (ak.flatten)", (type(layout).__name__,),
-    )  # fmt: skip
-
-
-@composite(name="nested.from_groupby", arrays=0)
-def from_groupby(groups: Any) -> Tensor:
-    """The groups of pandas' `frame.groupby(key)[columns]` as rows, in order of appearance; keys are `row_labels`."""
-    places = groups.indices
-    parts = dict(iter(groups))
-    plain = {key[0] if isinstance(key, tuple) and len(key) == 1 and key not in places else key: part
-             for key, part in parts.items()}  # fmt: skip
-    keys = sorted(plain, key=lambda key: int(np.min(places[key])))
-    arrays = [np.asarray(plain[key].to_numpy()) for key in keys]
-    out = nested(arrays)
-    own = _needed(out, "from_groupby")
-    own.row_labels = keys
-    return out
 
 
 # Parts of rows.
@@ -255,26 +224,27 @@ def narrow(x: Any, starts: Any, lengths: Any) -> Tensor:
         x = asarray(x)
         count, length = x.shape[:2]
         x = from_values(x.reshape((count * length, *x.shape[2:])), lengths=np.full(count, length))
-    own = _needed(x, "nested.narrow")
+    own = needed(x, "nested.narrow")
     starts, lengths = _plain(starts, "starts"), _lengths(lengths)
     own_lengths = own.offsets.known("narrow").lengths
     if len(starts) != len(lengths) or len(lengths) != own.offsets.count:
-        raise refuse_offsets(f"{len(starts)} starts and {len(lengths)} lengths for {own.offsets.count} rows", "one for each")
+        what = f"there are {len(starts)} starts and {len(lengths)} lengths"
+        raise refuse_offsets(what, f"there is one for each of {own.offsets.count} rows")
     wrong = np.flatnonzero((starts < 0) | (starts + lengths > own_lengths))
     if len(wrong):
         row = wrong[0]
-        raise IndexError(f"nested.narrow: elements {starts[row]} to {starts[row] + lengths[row]} of row {row}, which has "
-                         f"{own_lengths[row]}")  # fmt: skip
+        end = starts[row] + lengths[row]
+        raise IndexError(f"nested.narrow: {starts[row]} to {end} of row {row}, which has {own_lengths[row]} elements")
     begins = (own.offsets.array[:-1] if own.starts is None else own.starts) + starts
     begins.flags.writeable = False
     offsets = own.offsets.part(("lengths", lengths.astype(np.int64).tobytes()), lengths)
-    return ragged(indexing.memory(x), offsets=offsets, axis=own.axis, starts=begins)
+    return ragged(memory(x), offsets=offsets, axis=own.axis, starts=begins)
 
 
 @composite(name="nested.take_along_row", arrays=0)
 def take_along_row(x: Any, index: Any) -> Tensor:
     """The elements at positions in their rows: `index` is ragged, and row `i` of it counts in row `i` of `x`."""
-    own, chosen = _needed(x, "take_along_row"), _needed(index, "take_along_row")
+    own, chosen = needed(x, "take_along_row"), needed(index, "take_along_row")
     if chosen.ndim < own.ndim:
         index = index[(..., *(None,) * (own.ndim - chosen.ndim))]
     return rows.gather_ragged(x, index, axis=own.axis, distinct=False)
@@ -283,7 +253,7 @@ def take_along_row(x: Any, index: Any) -> Tensor:
 @composite(name="nested.scatter_add", arrays=0)
 def scatter_add(x: Any, index: Any, source: Any) -> Tensor:
     """`x` with the elements of `source` added at positions in their rows."""
-    own, chosen, given = (_needed(each, "scatter_add") for each in (x, index, source))
+    own, chosen, given = (needed(each, "scatter_add") for each in (x, index, source))
     if given.offsets is not chosen.offsets or chosen.ndim != 2 or own.offsets.count != chosen.offsets.count:
         raise mismatch("scatter_add", chosen.shape, given.shape, "every element of source has a position",
                        "give index (B, i) and source (B, i, ...) with the same offsets")  # fmt: skip
@@ -307,7 +277,7 @@ def segment_sum(values: Any, offsets: Any, num: int | None = None) -> Tensor:
     if ids.shape != values.shape[:1] or ids.dtype.kind not in "iu":
         raise refuse_offsets(f"ids are {ids.dtype}{list(ids.shape)}", "every element has the number of its segment")
     if ids.size and (ids.min() < 0 or ids.max() >= num):
-        raise IndexError(f"nested.segment_sum: ids lie between {ids.min()} and {ids.max()}, and there are {num} segments")
+        raise IndexError(f"nested.segment_sum: ids from {ids.min()} to {ids.max()} do not fit {num} segments")
     return index_add_to_zeros(
         values, ids, template=(ARRAY,), shape=(operator.index(num), *values.shape[1:]), distinct=False
     )
@@ -342,25 +312,34 @@ def segment_softmax(values: Any, offsets: Any) -> Tensor:
 
 def values(self: Tensor) -> Tensor:
     """The rows of a ragged tensor, one below the other: a view of shape `(total, *rest)`."""
-    own = _needed(self, "values")
+    own = needed(self, "values")
     if own.starts is not None:
         raise refuse_holes(f"values() of a ragged tensor {list(own.shape)} whose rows have gaps between them")
     return ragged_values(self)
 
 
+def _with_attribute(x: Tensor, name: str) -> RaggedArray:
+    """The payload of a ragged tensor; others have no such attribute."""
+    own = ragged_of(x)
+    if own is None:
+        raise AttributeError(f"a dense tensor has no {name}: only ragged ones have, which pb.nested makes")
+    found: RaggedArray = own
+    return found
+
+
 def offsets(self: Tensor) -> Tensor:
     """Where the rows of a ragged tensor begin in its values, and where the last ends."""
-    return wrap(_needed(self, "offsets").offsets.array)
+    return wrap(_with_attribute(self, "offsets").offsets.array)
 
 
 def lengths(self: Tensor) -> Tensor:
     """The lengths of the rows of a ragged tensor."""
-    return wrap(_needed(self, "lengths").offsets.lengths)
+    return wrap(needed(self, "lengths").offsets.lengths)
 
 
 def with_offsets_of(self: Tensor, other: Tensor) -> Tensor:
     """The same rows with the offsets of `other`, so that both can be combined. The lengths are compared, once."""
-    own, given = _needed(self, "with_offsets_of"), _needed(other, "with_offsets_of")
+    own, given = needed(self, "with_offsets_of"), needed(other, "with_offsets_of")
     if own.offsets is given.offsets:
         return self
     if not np.array_equal(own.offsets.known("offsets").array, given.offsets.known("offsets").array):
@@ -371,7 +350,7 @@ def with_offsets_of(self: Tensor, other: Tensor) -> Tensor:
 
 def row_labels(self: Tensor) -> Any:
     """What the rows are called, as `nested.from_groupby` found it; None if nothing is known."""
-    return _needed(self, "row_labels").row_labels
+    return _with_attribute(self, "row_labels").row_labels
 
 
 members: dict[str, Any] = {

@@ -9,7 +9,7 @@ import numpy as np
 from pullback.core.spec import Spec, spec_for
 from pullback.declare.families import view
 from pullback.declare.op import Op
-from pullback.errors import AutogradError
+from pullback.errors import AutogradError, InternalError
 from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros, index_arrays
 from pullback.operators.arrays.segments import spread_rows
 from pullback.payloads.evaluate import evaluate
@@ -36,9 +36,8 @@ def ragged(values: Any, *, offsets: Offsets, axis: int = 1, starts: Any = None) 
 
 
 @ragged_values.transpose
-def ragged_values_transpose(g, x: Spec):
-    axis = ragged_place(x.shape)
-    assert axis is not None
+def ragged_values_transpose(g, x):
+    axis: Any = ragged_place(x.shape)
     return ragged(g, offsets=x.shape[axis].offsets, axis=axis, starts=None)
 
 
@@ -52,14 +51,15 @@ def rows_on_values_transpose(g, x: Spec, offsets, starts):
 
 @rows_on_values.spec
 def rows_on_values_spec(x: Spec, *, offsets: Offsets, axis: int, starts: Any) -> Spec:
-    return spec_for((offsets.count, *x.shape[1:axis], RaggedSize(offsets), *x.shape[axis:]), x.dtype)
+    shape: Any = (offsets.count, *x.shape[1:axis], RaggedSize(offsets), *x.shape[axis:])
+    return spec_for(shape, x.dtype)
 
 
 @ragged_values.spec
 def ragged_values_spec(x: Spec) -> Spec:
-    axis = ragged_place(x.shape)
-    assert axis is not None
-    return spec_for((x.shape[axis].total, *x.shape[1:axis], *x.shape[axis + 1 :]), x.dtype)
+    shape: Any = x.shape
+    axis: Any = ragged_place(shape)
+    return spec_for((shape[axis].total, *shape[1:axis], *shape[axis + 1 :]), x.dtype)
 
 
 for _op in (rows_on_values, ragged_values):
@@ -86,7 +86,7 @@ def ragged_memory_spec(x: Spec, *, offsets: Offsets, starts: Any, length: int, a
 ragged_memory.takes_payloads = True
 
 
-def ragged_of(x: Any) -> RaggedArray | None:
+def ragged_of(x: Any) -> Any:
     """The ragged payload of a tensor, or the payload itself; None of everything else."""
     payload = x._data if isinstance(x, Tensor) else x
     return payload if type(payload) is RaggedArray else None
@@ -95,7 +95,6 @@ def ragged_of(x: Any) -> RaggedArray | None:
 def memory(x: Any) -> Any:
     """What the rows of `x` lie in: a view, with gaps if there are any."""
     own = ragged_of(x)
-    assert own is not None
     if own.starts is None:
         return ragged_values(x)
     return ragged_memory(x, offsets=own.offsets, starts=own.starts, length=own.values.shape[0], axis=own.axis)
@@ -105,12 +104,7 @@ def packed(x: Any) -> Any:
     """The rows of `x`, one below the other: a view, or a copy if there are gaps between them."""
     own = ragged_of(x)
     if own is None:
-        raise AutogradError(
-            "GRAD_LAYOUT",
-            f"a dense gradient {list(x.shape)} has arrived for a ragged value",
-            why="the rows of a ragged value have different lengths, and so have those of its gradient",
-            fix="return a gradient that is made of ragged tensors with the same offsets",
-        )
+        raise InternalError(f"values of rows are wanted of a dense array {list(x.shape)}")
     if own.starts is None:
         return ragged_values(x)
     return index_arrays(memory(x), gather_index(own.offsets, own.starts), template=(ARRAY,), distinct=True)

@@ -15,7 +15,6 @@ from pullback.operators.arrays.order_operators import leading_positions, middle,
 from pullback.operators.arrays.rearranging import flip, roll_axes
 from pullback.operators.arrays.scatter import gather_elements, take_rows
 from pullback.operators.arrays.segments import (
-    row_attention,
     row_cumsum,
     row_extremes,
     row_logsumexp,
@@ -33,6 +32,7 @@ from pullback.operators.elementwise.comparison import where
 from pullback.operators.nn.attention import attention
 from pullback.operators.nn.layers import affine
 from pullback.operators.nn.normalization import divide_by_rms, standardize
+from pullback.operators.nn.row_attention import row_attention
 from pullback.operators.ragged.families import along_axis, each_row, first_ragged
 from pullback.operators.ragged.parts import (
     by_row,
@@ -66,8 +66,8 @@ def _mean(values: Any, offsets: Offsets, less: float = 0) -> Any:
     """The sum of every row divided by the number of its elements; NaN where that is not positive."""
     counts = _counts(values, offsets) - less
     dtype = values.dtype if values.dtype.kind in "fc" else np.dtype(np.float64)
-    sums = row_sums(values, offsets.array)
-    return where(counts <= 0, np.asarray(np.nan, dtype), sums / where(counts <= 0, 1, counts).astype(dtype.type(0).real.dtype))
+    number = where(counts <= 0, 1, counts).astype(np.zeros((), dtype).real.dtype)
+    return where(counts <= 0, np.asarray(np.nan, dtype), row_sums(values, offsets.array) / number)
 
 
 @reduction.mean.rows
@@ -124,7 +124,7 @@ def _positions_rule(op: Op, largest: bool, has_values: bool) -> None:
     def rule(x, *, axis, keepdims):
         own = ragged_of(x)
         if axis is None or axis == 0:
-            raise refuse(op, "a position is that in a row, or along another axis", "give the axis of the rows", own.shape)
+            raise refuse(op, "a position is one in a row, or along another axis", "give the axis of rows", own.shape)
         values = packed(x)
         if axis != own.axis:
             out = call(op, (values,), {"axis": value_axis(axis, own), "keepdims": keepdims})
@@ -296,7 +296,6 @@ def take_rows_ragged(x, indices):
 @matmul.ragged
 def matmul_ragged(a, b):
     left, right = ragged_of(a), ragged_of(b)
-    like = left if left is not None else right
     shapes = (a.shape, b.shape)
     if left is not None and right is not None:
         if left.axis == left.ndim - 1 and right.axis == right.ndim - 2 and left.ndim == right.ndim:

@@ -72,7 +72,7 @@ def squeeze_ragged(x, *, axis):
 def _reshaped(reshape: Any, x: Any, shape: Any) -> Any:
     own = ragged_of(x)
     if own is None:
-        raise refuse("reshape", "a dense array has no rows of different lengths", "use nested.from_padded", x.shape, shape)
+        raise refuse("reshape", "a dense array has no rows like these", "use nested.from_padded", x.shape, shape)
     place = ragged_place(shape)
     if place == 0 and not any(isinstance(length, RaggedSize) for length in shape[1:]) and own.axis == 1:
         rest = math.prod(shape[1:])  # (j, ...): all elements one below the other
@@ -141,7 +141,7 @@ def assign_ragged(x, y):
 def cut_ragged(x, *, pieces, axis):
     own = ragged_of(x)
     if axis == own.axis:
-        raise refuse("split", "rows of different lengths have no common places to be cut at", "take x[:, a:b]", own.shape)
+        raise refuse("split", "rows have no common places to be cut at", "take x[:, a:b]", own.shape)
     if axis == 0:
         return tuple([x[begin:end] for begin, end in pieces])
     parts = cut(memory(x), pieces=pieces, axis=value_axis(axis, own))
@@ -178,14 +178,15 @@ def join_ragged(*xs, axis):
         return on_rows_of(join(*map(packed, xs), axis=value_axis(axis, like)), like)
     arrays: list[Any] = [own for own in owners if own is not None and own.axis == like.axis]
     if len(arrays) != len(xs):
-        raise mismatch("concat", like.shape, next(x.shape for x in xs if ragged_of(x) is None),
-                       "all have rows of different lengths, in the same place", "make it ragged: nested.from_padded")  # fmt: skip
+        other = next(x.shape for x in xs if ragged_of(x) is None or ragged_of(x).axis != like.axis)
+        raise mismatch("concat", like.shape, other, "all have rows of different lengths, in the same place",
+                       "make it ragged: nested.from_padded")  # fmt: skip
     values = join(*map(packed, xs), axis=0)
     lengths = [own.offsets.known("concat").lengths for own in arrays]
     if axis == 0:
         return ragged(values, offsets=Offsets.from_lengths(np.concatenate(lengths)), axis=like.axis)
     if len({own.offsets.count for own in arrays}) > 1:
-        raise mismatch("concat", like.shape, arrays[-1].shape, "row by row needs equally many rows", "concat along axis 0")
+        raise mismatch("concat", like.shape, arrays[-1].shape, "there are not equally many rows", "concat along axis 0")
     offsets = Offsets.from_lengths(np.sum(lengths, axis=0))
     # All arrays one below the other; every row takes its parts from each.
     rows = np.concatenate([own.offsets.rows for own in arrays])
@@ -201,7 +202,6 @@ def pile_ragged(*xs, axis):
                      like.shape)  # fmt: skip
     for x in xs:
         own = ragged_of(x)
-        assert own is not None
         check_same_rows("stack", like, own)
     place = like.axis + (axis <= like.axis)
     return on_rows_of(pile(*map(packed, xs), axis=axis if axis < place else axis - 1), like, place)

@@ -284,7 +284,8 @@ def draw(
 ) -> Tensor:
     """A Tensor of random numbers without derivative; `kind` names a method of NumPy's generator."""
     dtype = get_default_dtype() if dtype is None else np.dtype(dtype)
-    for axis, length in enumerate(shape):
+    lengths: tuple[Any, ...] = shape
+    for axis, length in enumerate(lengths):
         if type(length) is not int and hasattr(length, "specs"):  # rows of different lengths
             inner = (length.total, *shape[1:axis], *shape[axis + 1 :])
             flat = draw(kind, inner, *parameters, dtype=dtype, generator=generator, **options)
