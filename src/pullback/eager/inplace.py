@@ -153,6 +153,8 @@ def _write(
 ) -> Tensor:
     check_writable(target, modes)
     if target._extra is not None and (decompose := getattr(type(target._data), "decompose_write", None)) is not None:
+        if modes.grad and not modes.inference and requires_grad(target):
+            check_tracked_write(target)
         decompose(write, op, target, others, params, overwrites)
         return target
     operands = (target, *others)

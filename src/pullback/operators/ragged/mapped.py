@@ -9,7 +9,9 @@ from pullback.core.state import VmapLevel, changed, current
 from pullback.declare.op import Op
 from pullback.errors import AutogradError, PerformanceWarning
 from pullback.operators.arrays.joining import concat, stack
+from pullback.operators.arrays.movement import broadcast_to, expand_dims
 from pullback.operators.ragged.parts import call, ragged, ragged_of
+from pullback.payloads.batched import levels_of
 from pullback.payloads.batched.crossing import enter_level, leave_level
 from pullback.payloads.ragged.row import RowArray
 from pullback.tensors.tensor import Tensor
@@ -51,7 +53,11 @@ def _lowered(x: Any, level: VmapLevel) -> Any:
             why="it is the same for all rows, and has rows itself",
             fix="give it to vmap as an argument, with in_dims=0",
         )
-    return leave_level(x, axis=0, level=level)
+    payload = _payload(x)
+    if type(payload) is RowArray or level in levels_of(payload):
+        return leave_level(x, axis=0, level=level)
+    # The same for all rows: repeated by an operator whose gradient is the sum.
+    return broadcast_to(expand_dims(x, axis=(0,)), shape=(level.size, *x.shape)) if len(x.shape) else x
 
 
 def _raised(x: Any, level: VmapLevel) -> Any:
