@@ -18,10 +18,11 @@ from pullback.declare.families import primitive
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample
 from pullback.errors import AutogradError
+from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros, index_arrays
 from pullback.operators.arrays.joining import stack
 from pullback.operators.arrays.movement import moveaxis
-from pullback.operators.elementwise.arithmetic import exp
-from pullback.operators.elementwise.comparison import isnan, where
+from pullback.operators.elementwise.arithmetic import exp, log
+from pullback.operators.elementwise.comparison import isfinite, isnan, where
 from pullback.payloads.batched.array import is_repeated
 from pullback.tensors.tensor import Tensor
 
@@ -142,6 +143,44 @@ def spread_rows_samples(make: Maker) -> Iterator[Sample]:
 
 
 _of_elements(row_sums)
+
+
+@primitive(name="_row_numbers")
+def row_numbers(offsets, *, total):
+    """For each of `total` elements the number of its row."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+row_numbers.not_differentiable("returns positions")
+
+
+@row_numbers.spec
+def row_numbers_spec(offsets: Spec, *, total: int) -> Spec:
+    return spec_for((total,), np.dtype(np.int64))
+
+
+@row_numbers.batch
+def row_numbers_batch(offsets, *, total):
+    return stack([row_numbers(offsets[k], total=total) for k in range(offsets.shape[0])])
+
+
+@row_numbers.samples
+def row_numbers_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((OFFSETS,), {"total": 9}, "rows")
+
+
+# In native code both are loops that read or add where the number of the row says, and join those around them.
+
+
+@spread_rows.expand(of="mixed", in_rows=True)
+def spread_rows_parts(x, offsets, *, total):
+    return index_arrays(x, row_numbers(offsets, total=total), template=(ARRAY,), distinct=False)
+
+
+@row_sums.expand(of="mixed", in_rows=True)
+def row_sums_parts(x, offsets):
+    places, shape = row_numbers(offsets, total=x.shape[0]), (offsets.shape[0] - 1, *x.shape[1:])
+    return index_add_to_zeros(x, places, template=(ARRAY,), shape=shape, distinct=False)
 
 
 @primitive(name="_row_folds")
@@ -281,6 +320,25 @@ def row_softmax(x, offsets):
     powers, _, lengths = _powers(x, offsets)
     powers /= np.repeat(fold(np.add, powers, offsets, 0), lengths, axis=0)
     return powers
+
+
+def _powers_and_peak(x: Any, offsets: Any) -> tuple[Any, Any]:
+    """`_powers`, with operators."""
+    peak = row_folds(x, offsets, ufunc=np.maximum, start=-np.inf)
+    peak = where(isfinite(peak), peak, 0)
+    return exp(x - spread_rows(peak, offsets, total=x.shape[0])), peak
+
+
+@row_softmax.expand(of="mixed", in_rows=True)
+def row_softmax_parts(x, offsets):
+    powers, _ = _powers_and_peak(x, offsets)
+    return powers / spread_rows(row_sums(powers, offsets), offsets, total=x.shape[0])
+
+
+@row_logsumexp.expand(of="mixed", in_rows=True)
+def row_logsumexp_parts(x, offsets):
+    powers, peak = _powers_and_peak(x, offsets)
+    return log(row_sums(powers, offsets)) + peak
 
 
 def _centred(t: Any, out: Any, offsets: Any) -> Any:
