@@ -24,6 +24,7 @@ SUBJECTS = {
     "adapt": "Adapting NumPy programs",
     "scipy": "SciPy",
     "graphs": "Graphs as texts",
+    "payloads": "Payloads of your own",
     "classes": "Classes of exceptions",
 }
 """The files of `pullback.utils._help` and what they are about."""

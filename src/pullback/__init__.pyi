@@ -15,6 +15,7 @@ from pullback.operators.linalg.lu import LUResult
 from pullback.operators.linalg.reflections import EigenPairs, GeqrfResult, LowRank
 from pullback.operators.random.draws import Generator
 from pullback.operators.reductions.statistics import MinAndMax, ValueAndPlace
+from pullback.payloads.wrapped.payload import Payload as Payload
 from pullback.tensors.tensor import Tensor as Tensor
 from pullback.typing import ArrayLike, Axis, DTypeLike, Index, NestedArrays, PyTree, Scalar, ShapeLike
 from typing import Any, Concatenate, IO, Literal, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
@@ -34,6 +35,7 @@ __all__ = [
     "CheckpointError",
     "GradcheckError",
     "LoadReport",
+    "Payload",
     "PerformanceWarning",
     "ShapeDtype",
     "Tensor",
@@ -222,6 +224,7 @@ __all__ = [
     "digamma",
     "digitize",
     "dist",
+    "distributed",
     "div",
     "divide",
     "divmod",
@@ -529,6 +532,7 @@ __all__ = [
     "pad",
     "pairwise_distance",
     "partition",
+    "parts",
     "pca_lowrank",
     "pdist",
     "percentile",
@@ -741,6 +745,7 @@ __all__ = [
     "vstack",
     "where",
     "while_loop",
+    "wrap",
     "xlog1py",
     "xlogy",
     "zeros",
@@ -827,6 +832,7 @@ from pullback.errors import AutogradError as AutogradError
 from pullback.errors import CheckpointError as CheckpointError
 from pullback.errors import GradcheckError as GradcheckError
 from pullback.tree._files import LoadReport as LoadReport
+from pullback.payloads.wrapped.payload import Payload as Payload
 from pullback.errors import PerformanceWarning as PerformanceWarning
 from pullback.library._fake import ShapeDtype as ShapeDtype
 from pullback.tensors.tensor import Tensor as Tensor
@@ -1024,6 +1030,7 @@ def diff(x: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
 def digamma(x: ArrayLike, /, *, out: Tensor | None = None) -> Tensor: ...
 def digitize(x: ArrayLike, bins: ArrayLike, right: _bool = False) -> Tensor: ...
 def dist(x: ArrayLike, y: ArrayLike, p: float = 2) -> Tensor: ...
+from pullback import distributed as distributed
 def div(x: ArrayLike, y: ArrayLike, /, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor: ...
 divide = div
 def divmod(x: ArrayLike, y: ArrayLike) -> tuple[Tensor, Tensor]: ...
@@ -1356,6 +1363,7 @@ def packbits(x: ArrayLike, axis: int | None = None, bitorder: Literal["big", "li
 def pad(x: ArrayLike, pad_width: ArrayLike | Sequence[ArrayLike], mode: str = "constant", *, constant_values: ArrayLike = 0, end_values: ArrayLike = 0, stat_length: ShapeLike | None = None, reflect_type: str = "even") -> Tensor: ...
 def pairwise_distance(x1: ArrayLike, x2: ArrayLike, p: float = 2.0, eps: float = 1e-06, keepdim: _bool = False) -> Tensor: ...
 def partition(x: ArrayLike, kth: ArrayLike, axis: int | None = -1, *, dim: Axis | None = None) -> Tensor: ...
+def parts(x: Tensor) -> tuple[Tensor, ...]: ...
 def pca_lowrank(x: ArrayLike, q: int | None = None, center: _bool = True, niter: int = 2) -> LowRank: ...
 def pdist(x: ArrayLike, p: float = 2.0) -> Tensor: ...
 def percentile(x: ArrayLike, q: ArrayLike, axis: Axis | None = None, keepdims: _bool = False, *, method: str = "linear", weights: ArrayLike | None = None, dim: Axis | None = None, keepdim: _bool | None = None) -> Tensor: ...
@@ -1582,6 +1590,7 @@ from pullback.func import vmap as vmap
 def vsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]: ...
 vstack = row_stack
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /, *, out: Tensor | None = None) -> Tensor: ...
+def wrap(payload: Payload) -> Tensor: ...
 def xlog1py(x: ArrayLike, y: ArrayLike, /, out: Tensor | None = None) -> Tensor: ...
 def xlogy(x: ArrayLike, y: ArrayLike, /, out: Tensor | None = None) -> Tensor: ...
 def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Literal["cpu"] | None = None, requires_grad: _bool = False) -> Tensor: ...

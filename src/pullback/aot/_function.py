@@ -37,12 +37,12 @@ from pullback.aot._wrapper import HasWrappers, is_wrapped
 from pullback.core.frames import warn
 from pullback.core.pytree import flatten, how_to_register
 from pullback.core.records import replace
-from pullback.core.reports import paused, reported
+from pullback.core.reports import compiling, paused, reported
 from pullback.core.state import Modes, current, open_levels, put_in_force
 from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, SideEffectError, TraceError
 from pullback.graph.pipeline import is_told
+from pullback.payloads.evaluate import is_traced
 from pullback.payloads.traced import TracedArray
-from pullback.payloads.wrappers import is_array
 from pullback.tensors.tensor import Tensor
 
 P = ParamSpec("P")
@@ -88,7 +88,7 @@ def has_wrappers(leaves: list[Any]) -> bool:
 
 def is_capturable(leaf: Any) -> bool:
     """Is this argument no tensor, a plain one, or one whose payload can be taken apart?"""
-    if not isinstance(leaf, Tensor) or is_array(leaf._data):
+    if not isinstance(leaf, Tensor) or isinstance(leaf._data, np.ndarray) or is_traced(leaf._data):
         return True
     return is_wrapped(leaf)
 
@@ -438,7 +438,8 @@ class CompiledFunction(Inside, Generic[P, R]):
 
     def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
         try:
-            return self._entry_of(self._capture(leaves, structure))
+            with compiling(self._name):
+                return self._entry_of(self._capture(leaves, structure))
         except SideEffectError as error:
             # A function may fill a cache in its first call, and do nothing of the kind later.
             if self.fallback == "raise" or self.options.strict:

@@ -341,7 +341,7 @@ def _jacobian_by(
                 seeds[number] = cotangent
                 return recording.pull(seeds, True, create_graph)
 
-            rows = _of_basis(row, out, vectorize, True) or [made_here(np.zeros((0, *x.shape), x.dtype)) for x in xs]
+            rows = _of_basis(row, out, vectorize) or [made_here(np.zeros((0, *x.shape), x.dtype)) for x in xs]
             jacobians.append([whole.reshape((*out.shape, *x.shape)) for whole, x in zip(rows, xs, strict=True)])
         return outputs, jacobians
 
@@ -355,7 +355,7 @@ def _jacobian_by(
                 at[position] = direction
                 return _pushed(function, xs, at)[1]
 
-            columns = _of_basis(column, x, vectorize, False) or [
+            columns = _of_basis(column, x, vectorize) or [
                 made_here(np.zeros((0, *out.shape), out.dtype)) for out in outputs
             ]
             for parts, whole, out in zip(jacobians, columns, outputs, strict=True):
@@ -366,16 +366,14 @@ def _jacobian_by(
     return forwards if strategy == "forward-mode" else backwards
 
 
-def _of_basis(
-    product: Callable[[Tensor], list[Tensor]], like: Tensor, vectorize: bool, is_gradient: bool
-) -> list[Tensor]:
+def _of_basis(product: Callable[[Tensor], list[Tensor]], like: Tensor, vectorize: bool) -> list[Tensor]:
     """`product` of every direction of `like`, stacked in front; nothing if there is no direction."""
     size = like.size
     basis = np.eye(size, dtype=like.dtype).reshape((size, *like.shape))
     if not size:
         return []
     if has_kind(like._data):
-        basis = of_array(like._data, basis, like._data, is_gradient)
+        basis = of_array(like._data, basis, like._data)
     if vectorize:
         return map_over(product, [made_here(basis)])
     singles = [product(made_here(basis[number])) for number in range(size)]

@@ -57,6 +57,8 @@ what is linear and moves or adds up elements, or sums of operands with signs; th
 speak of their bytes; or a function of parts (`operators/elementwise/in_parts.py` has those of arithmetic). What says
 nothing is asked for its flow (`compiler/passes/complex.py`), and is otherwise computed whole.
 
+`group` names a group of `declare/groups.py` that the operator is in, where that does not follow from the rest.
+
 `expand` is what the operator computes, with NumPy's functions or with other operators. Elementwise operators state it
 as a function, most often the kernel before it is cut into pieces; others by the decorator `@op.expand(...)`, which also
 says when (`Expansion`). Native code runs the function on stand-ins (`compiler/passes/stand_ins.py`).
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
         layout: Layout
         dynamic: int
         complex: Complex
+        group: str
         expand: Callable[..., Any]
 
 else:
@@ -233,6 +236,6 @@ _DERIVED: dict[str, Callable[[Op], Any]] = {
     "flow": _flow, "recompute": _recompute, "flops": lambda op: None, "scalar": _scalar, "price": _price,
     "commutes": _commutes, "exact": lambda op: None, "folds": lambda op: None,
     "fresh": lambda op: False, "layout": _layout, "dynamic": lambda op: None, "complex": _complex,
-    "expand": lambda op: None,
+    "expand": lambda op: None, "group": lambda op: None,
 }  # fmt: skip
 FACTS = frozenset(_DERIVED)

@@ -353,6 +353,7 @@ class Op:
     layout = Fact[Layout]()
     dynamic = Fact[int | None]()
     complex = Fact[Complex | None]()
+    group = Fact[str | None]()
     flops = Fact[Callable[..., float] | None]()
 
     @functools.cached_property

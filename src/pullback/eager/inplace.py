@@ -285,7 +285,12 @@ def _copy_result(op: Op, target: Tensor, result: Any) -> None:
         )
     if not np.can_cast(result.dtype, target.dtype, "same_kind"):
         raise TypeError(f"{op.name}_: the result has dtype {result.dtype}, which cannot be stored as {target.dtype}")
-    assign(target._data, result)
+    whole = getattr(target._data, "assign_whole", None)
+    counter = target._counter
+    if whole is not None and view_of(target) is None and (counter is None or not counter.shared):
+        whole(result)
+    else:
+        assign(target._data, result)
 
 
 def _tracked_write(

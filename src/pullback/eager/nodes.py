@@ -577,4 +577,8 @@ class ScopedNode(OpNode):
 
 def all_plain(operands: Iterable[Any]) -> bool:
     """Has no operand a batch dimension?"""
-    return not any(isinstance(x, Tensor) and type(x._data) is BatchedArray for x in operands)
+    for x in operands:
+        payload = x._data if isinstance(x, Tensor) else None
+        if type(payload) is not np.ndarray and (type(payload) is BatchedArray or levels_of(payload)):
+            return False
+    return True

@@ -13,8 +13,9 @@ from pullback.declare.op import Op
 from pullback.declare.views import ViewStep, part
 from pullback.eager.forward import push_tangents
 from pullback.eager.nodes import OpNode, ScopedNode, aliases, all_plain
-from pullback.payloads.batched import BatchedArray, levels_of
-from pullback.payloads.evaluate import evaluate
+from pullback.payloads.batched import BatchedArray, levels_of, roomy
+from pullback.payloads.evaluate import OnTensors, evaluate
+from pullback.payloads.wrappers import is_wrapper
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.anomaly import remember_place
 from pullback.tape.forward.duals import attach_new
@@ -91,7 +92,10 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
         payloads[0] = None
         shared_counter(operands[0])  # before anything else refers to the memory
         payloads[0] = operands[0]._data
-    payload = evaluate(op, payloads, params)
+    try:
+        payload = evaluate(op, payloads, params)
+    except OnTensors as rule:
+        return rule.run(*operands)
     if type(payload) is tuple:  # an operator of users may return numbers as well
         outputs = [new_tensor(each, modes) if hasattr(each, "dtype") else each for each in payload]
     else:
@@ -139,6 +143,8 @@ def new_tensor(payload: Any, modes: Modes) -> Tensor:
         tensor._data = payload = modes.trace.home(payload)
     if modes.vmaps and (type(payload) is ndarray or modes.trace is not None) and type(payload) is not BatchedArray:
         tensor._data = BatchedArray(payload, ())  # may be widened, should an example be written into it
+    elif modes.vmaps and is_wrapper(payload):
+        tensor._data = roomy(payload)
     if type(tensor._data) is not ndarray:
         extra_of(tensor)  # fast paths are for arrays only
     return tensor

@@ -60,22 +60,23 @@ def _check_real(who: str, leaves: list[Tensor], what: str) -> None:
             )
 
 
-def _basis(leaves: list[Tensor], is_gradient: bool) -> list[Tensor]:
-    """One direction per element of all leaves together, stacked in front, as tensors of the leaves' shapes and kinds:
-    gradients of them, or tangents."""
+def _basis(leaves: list[Tensor]) -> list[Tensor]:
+    """One direction per element of all leaves together, stacked in front, as tensors of the leaves' shapes and kinds.
+
+    They are derivatives of leaves by themselves, so both `jacrev` and `jacfwd` begin with what gradients look like."""
     total = sum(leaf.size for leaf in leaves)
     result, start = [], 0
     for leaf in leaves:
         rows = np.zeros((total, leaf.size), leaf.dtype)
         rows[start : start + leaf.size].reshape(-1)[:: leaf.size + 1] = 1
-        result.append(_of_kind(leaf, rows.reshape((total, *leaf.shape)), is_gradient))
+        result.append(_of_kind(leaf, rows.reshape((total, *leaf.shape))))
         start += leaf.size
     return result
 
 
-def _of_kind(leaf: Tensor, directions: np.ndarray[Any, Any], is_gradient: bool) -> Tensor:
+def _of_kind(leaf: Tensor, directions: np.ndarray[Any, Any]) -> Tensor:
     payload = leaf._data
-    return made_here(of_array(payload, directions, payload, is_gradient) if has_kind(payload) else directions)
+    return made_here(of_array(payload, directions, payload) if has_kind(payload) else directions)
 
 
 def _check_chunk_size(who: str, chunk_size: int | None) -> None:
@@ -111,7 +112,7 @@ def jacrev(
         inputs, in_structure = flatten(chosen)
         _check_real("jacrev", outputs, "outputs")
         _check_real("jacrev", inputs, "inputs")
-        basis = _basis(outputs, True)
+        basis = _basis(outputs)
 
         def row(*cotangents: Tensor) -> tuple[Any, ...]:
             found = dict(zip(sorted(positions), vjp_fn(unflatten(out_structure, cotangents)), strict=True))
@@ -231,7 +232,7 @@ def jacfwd(
             kept["aux"], kept["aux_structure"] = flatten(results[2] if has_aux else ())
             return flatten(results[1])[0], [leaf for leaf in kept["aux"] if isinstance(leaf, Tensor)]
 
-        basis = _basis(inputs, False)
+        basis = _basis(inputs)
         slopes, aux_tensors = vmap(
             column, randomness=randomness, chunk_size=chunk_size, progress=labelled(progress, "jacfwd")
         )(*basis)

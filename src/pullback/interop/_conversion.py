@@ -25,6 +25,7 @@ from pullback.core.state import current, open_levels
 from pullback.errors import AutogradError, DetachedScalarWarning
 from pullback.operators import functions
 from pullback.payloads.array_members import ArrayMembers
+from pullback.payloads.kinds import has_kind
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad
 from pullback.tape.modes import enable_grad
@@ -47,6 +48,14 @@ def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
     payload = here(tensor)._data
     if isinstance(payload, ArrayMembers):
         return payload.plain_values(into)
+    to_numpy = getattr(payload, "to_numpy", None)
+    if to_numpy is not None:
+        return np.asarray(to_numpy())
+    if has_kind(payload):
+        raise TypeError(
+            f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} cannot become {into}: it is no array, "
+            "and its class has no method to_numpy(); x.payload has its parts"
+        )
     if type(payload) is not np.ndarray:
         raise TypeError(
             f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} cannot become {into}: it stands for "
@@ -138,6 +147,16 @@ def numpy(tensor: Tensor, *, force: bool = False) -> Array:
     payload_of(tensor) if force else detached_payload(tensor)  # refuses what cannot be handed out
     shared_counter(tensor)
     return _shared(tensor, payload_of(tensor) if force else detached_payload(tensor))
+
+
+def payload(tensor: Tensor) -> Any:
+    """What a constant tensor computes with: the payload that it was wrapped around or has got, or its array."""
+    found = here(tensor)._data
+    if not has_kind(found):
+        return numpy(tensor)
+    if is_attached(tensor):
+        raise lost_gradient(tensor, "a payload")
+    return found
 
 
 def _shared(tensor: Tensor, payload: Array) -> Array:
@@ -297,6 +316,7 @@ def _stores_an_item(caller: FrameType) -> bool:
 
 MEMBERS: dict[str, Any] = {
     "numpy": numpy,
+    "payload": property(payload),
     "item": item,
     "tolist": tolist,
     "__array__": to_array,

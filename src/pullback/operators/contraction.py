@@ -223,7 +223,7 @@ def contraction_of_two(a, b, *, subscripts, optimize):
     return contract(subscripts, (a, b), optimize)
 
 
-@primitive(name="einsum", flow="contracts")
+@primitive(name="einsum", flow="contracts", group="multilinear")
 def contraction_of_many(*xs, subscripts, optimize):
     """A sum of products of any number of operands, in canonical subscripts."""
     return contract(subscripts, xs, optimize)

@@ -7,13 +7,28 @@ A payload that is made of payloads, such as `payloads/lifted/__init__.py`, has a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pullback.declare.op import Op
+from pullback.errors import AutogradError
 
 ndarray = np.ndarray
+
+
+class OnTensors(AutogradError):
+    """The rule of a payload for an operator runs above the tape, on tensors. Whoever has them goes on with `run`."""
+
+    def __init__(self, name: str, kind: str, run: Callable[..., Any]) -> None:
+        super().__init__(
+            "WRAPPER_OP",
+            f"{name} of a {kind} is needed where there are payloads only, and the class has a rule for tensors",
+            why="inside of a derivative, or in a write, values are no tensors",
+            fix=f"give {kind} a rule for {name} without on=\"tensors\"",
+        )
+        self.run = run
 
 
 def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, Any]) -> Any:

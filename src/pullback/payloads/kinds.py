@@ -39,16 +39,16 @@ def has_kind(payload: Any) -> bool:
 
 def filled(payload: Any, number: int, root: Any = None, is_gradient: bool = True) -> Any:
     """A gradient of a value with this payload, or a tangent, all numbers of which are 0 or 1."""
-    like = _as_gradient(payload, root) if is_gradient else payload
+    like = as_gradient(payload, root) if is_gradient else payload
     make = getattr(like, "ones" if number else "zeros", None)
     if callable(make):
         return make(tuple(like.shape), like.dtype)
     return _with_numbers(like, lambda part: _made_here(np.full(part.shape, number, part.dtype)))
 
 
-def of_array(payload: Any, array: np.ndarray[Any, Any], root: Any = None, is_gradient: bool = True) -> Any:
-    """A gradient or tangent of a value with this payload that has these numbers. It may have more axes in front."""
-    like = _as_gradient(payload, root) if is_gradient else payload
+def of_array(payload: Any, array: np.ndarray[Any, Any], root: Any) -> Any:
+    """A derivative by a value with this payload that has these numbers. It may have more axes in front."""
+    like = as_gradient(payload, root)
     make = getattr(like, "of_array", None)
     if callable(make):
         return make(array)
@@ -64,7 +64,8 @@ def of_array(payload: Any, array: np.ndarray[Any, Any], root: Any = None, is_gra
     return _with_numbers(like, part, tuple(array.shape))
 
 
-def _as_gradient(payload: Any, root: Any) -> Any:
+def as_gradient(payload: Any, root: Any) -> Any:
+    """What gradients of a value on this payload look like, in a pass from a value like `root`."""
     make = getattr(payload, "as_gradient", None)
     if make is not None:
         return make(root)

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from pullback.payloads.evaluate import is_traced
-
 
 def is_wrapper(payload: Any) -> bool:
     """Is this a payload that can be taken apart?"""
@@ -21,8 +19,8 @@ def is_wrapper(payload: Any) -> bool:
 
 
 def is_array(part: Any) -> bool:
-    """Is this part an array, and not a wrapper or something else?"""
-    return isinstance(part, np.ndarray) or is_traced(part)
+    """Is this part an array of any kind, and not a wrapper or something else?"""
+    return isinstance(part, np.ndarray) or (hasattr(type(part), "evaluate_op") and not is_wrapper(part))
 
 
 def parts_of(payload: Any) -> tuple[list[tuple[str, Any]], Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.spec import Spec, describe, is_complex_dtype, is_differentiable_dtype, spec_for
+from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.kinds import PLAIN_DEVICE, device_of, filled, has_kind, is_elsewhere, is_users_own
 from pullback.tensors.tensor import Tensor, wrap
@@ -246,20 +247,20 @@ def of_kind(gradient: Any, like: Any, root: Any, index: int, node: str) -> Any:
             why="a gradient lies where its value lies; nothing is copied between devices unasked",
             fix=f'return a gradient on {device_of(like)}, for example by .to("{device_of(like)}")',
         )
-    if taken is payload:
-        return gradient
-    if isinstance(gradient, Tensor):
-        if gradient.requires_grad:
-            raise AutogradError(
-                "GRAD_WRAPPER",
-                f"gradient {index} is a {type(payload).__name__} with a history, and would have to become a "
-                f"{type(taken).__name__}",
-                where=node,
-                why="the conversion is not recorded, so a second derivative would miss it",
-                fix="return a gradient of the kind of its value",
-            )
+    if taken is payload or not isinstance(gradient, Tensor):
+        return taken if not isinstance(gradient, Tensor) else gradient
+    if not gradient.requires_grad:
         return wrap(taken)
-    return taken
+    if like is None or "_taken" not in registry:
+        raise AutogradError(
+            "GRAD_WRAPPER",
+            f"gradient {index} is a {type(payload).__name__} with a history, and would have to become a "
+            f"{type(taken).__name__}",
+            where=node,
+            why="the conversion is not recorded, so a second derivative would miss it",
+            fix="return a gradient of the kind of its value",
+        )
+    return registry["_taken"](gradient, like=like, root=root)
 
 
 def is_expandable(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -13,6 +13,7 @@ from pullback.core.spec import is_differentiable_dtype, spec_of
 from pullback.core.state import current
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of
+from pullback.payloads.wrappers import is_wrapper, rebuilt
 from pullback.tape.accumulate import AccumulateGrad
 from pullback.tape.forward.levels import live_levels, store_tangent, tangent_of
 from pullback.tape.history import grad_fn, is_leaf, requires_grad
@@ -435,6 +436,8 @@ def _belongs_to_transform(tensor: Tensor) -> bool:
 
 def _deepcopy_payload(payload: Any, memo: dict[Any, Any]) -> Any:
     """A copy that keeps aliasing: arrays on one buffer become arrays on one copied buffer."""
+    if is_wrapper(payload):
+        return rebuilt(payload, lambda _, part: _deepcopy_payload(part, memo))
     if type(payload) is not np.ndarray:
         own = getattr(type(payload), "__deepcopy__", None)  # of one that shares records with others
         return payload.copy() if own is None else own(payload, memo)

@@ -22,7 +22,10 @@ import numpy as np
 from pullback.core import pytree
 from pullback.core.pytree import flatten, unflatten
 from pullback.operators import functions
-from pullback.tensors.tensor import Tensor
+from pullback.payloads.kinds import has_kind
+from pullback.payloads.wrapped import Payload
+from pullback.payloads.wrapped.payload import subclasses
+from pullback.tensors.tensor import Tensor, wrap
 from pullback.tree._paths import path_texts
 
 __all__ = ["LoadReport", "load", "save"]
@@ -153,6 +156,9 @@ def _described(tree: Any, names: Iterator[str], arrays: dict[str, Array]) -> dic
 
 
 def _described_leaf(leaf: Any, name: str, arrays: dict[str, Array]) -> dict[str, Any]:
+    if isinstance(leaf, Tensor) and has_kind(leaf._data):
+        made = {"payload": _described_payload(leaf._data, name, arrays), "path": name}
+        return made | {"requires_grad": True} if leaf.requires_grad else made
     if isinstance(leaf, Tensor):
         arrays[name] = leaf.detach().numpy()
         return {"tensor": name, "requires_grad": True} if leaf.requires_grad else {"tensor": name}
@@ -166,6 +172,41 @@ def _described_leaf(leaf: Any, name: str, arrays: dict[str, Array]) -> dict[str,
     except TypeError:
         advice = pytree.how_to_register(type(leaf)) or "save what is in it, or register its class as a container"
         raise TypeError(f"pb.save: {name} is a {type(leaf).__name__}, which cannot be saved; {advice}") from None
+
+
+def _described_payload(payload: Any, name: str, arrays: dict[str, Array]) -> dict[str, Any]:
+    """A payload that `pb.wrap` takes: its class, its meta, and the names of its parts."""
+    kind = type(payload)
+    if not isinstance(payload, Payload):
+        raise TypeError(f"pb.save: {name} is a tensor on a {kind.__name__}; only those of pb.wrap can be saved")
+    parts: dict[str, Any] = {}
+    for part, value in zip(kind.part_names, payload.part_values(), strict=True):
+        if isinstance(value, Payload):
+            parts[part] = _described_payload(value, f"{name}.{part}", arrays)
+        else:
+            arrays[f"{name}.{part}"] = np.asarray(value)
+            parts[part] = f"{name}.{part}"
+    try:
+        meta = [_plain(value) for value in payload.meta]
+    except TypeError as error:
+        raise TypeError(f"pb.save: {name}: the meta of a {kind.__name__} has a {error}, which is not saved") from None
+    return {"class": f"{kind.__module__}.{kind.__qualname__}", "parts": parts, "meta": meta}
+
+
+def _built_payload(node: dict[str, Any], arrays: dict[str, Array]) -> Any:
+    known = {f"{each.__module__}.{each.__qualname__}": each for each in subclasses(Payload)}
+    kind = known.get(node["class"])
+    if kind is None or list(kind.part_names) != list(node["parts"]) or len(kind.meta_names) != len(node["meta"]):
+        reason = "does not exist" if kind is None else "has other parts or meta"
+        raise ValueError(
+            f"pb.load: the file has a tensor on a payload of the class {node['class']}, which {reason} in this "
+            "program; import the module that defines it"
+        )
+    parts = {
+        name: _built_payload(part, arrays) if isinstance(part, dict) else arrays[part]
+        for name, part in node["parts"].items()
+    }
+    return kind._made(parts, [_value(value) for value in node["meta"]])
 
 
 def _plain(value: Any) -> Any:
@@ -240,6 +281,9 @@ def _object(node: dict[str, Any], arrays: dict[str, Array], file: str) -> Any:
 
 
 def _leaf(node: dict[str, Any], arrays: dict[str, Array]) -> Any:
+    if "payload" in node:
+        made = wrap(_built_payload(node["payload"], arrays))
+        return made.requires_grad_() if node.get("requires_grad") else made
     if "tensor" in node:
         return _tensor(arrays[node["tensor"]], bool(node.get("requires_grad")))
     if "array" in node:
@@ -258,7 +302,7 @@ def _leaves(node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if kind in node:
             yield node[kind], node
             return
-    if "value" in node:
+    if "value" in node or "payload" in node:
         yield node["path"], node
         return
     for part in _parts(node):
@@ -278,7 +322,7 @@ def _statics(node: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         first = next(_leaves(node), None)
         if first is not None:
             yield f"{first[0]} ({node['class'].rpartition('.')[2]})", node["static"]
-    if not any(kind in node for kind in ("tensor", "array", "scalar", "value")):
+    if not any(kind in node for kind in ("tensor", "array", "scalar", "value", "payload")):
         for part in _parts(node):
             yield from _statics(part)
 
@@ -302,6 +346,8 @@ def _fitted(node: dict[str, Any], arrays: dict[str, Array], file: str, like: Any
         found, asked = _kind(leaf), _kind(wanted)
         if found != asked:
             report.different.append(f"{name}: {found} in the file, {asked} in like")
+        elif name in given and "payload" in given[name]:
+            wanted = leaf
         elif name in given and isinstance(wanted, Tensor):
             wanted = _tensor(arrays[next(iter(given[name].values()))], wanted.requires_grad)
         elif name in given:
@@ -317,6 +363,8 @@ def _fitted(node: dict[str, Any], arrays: dict[str, Array], file: str, like: Any
 
 def _kind(leaf: Any) -> str:
     """What has to be the same in the file and in `like`: tensors and arrays may stand for each other."""
+    if isinstance(leaf, Tensor) and has_kind(leaf._data):
+        return f"{type(leaf._data).__name__} {leaf.dtype}{list(leaf.shape)}"
     if isinstance(leaf, Tensor | np.ndarray):
         return f"{leaf.dtype}{list(leaf.shape)}"
     return type(leaf).__name__

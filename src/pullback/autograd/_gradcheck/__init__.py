@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pullback.autograd._gradcheck.forward import check_batched_tangents, check_forward, check_undefined_tangents
+from pullback.autograd._gradcheck.parts import by_parts
 from pullback.autograd._gradcheck.problem import (
     InputDerivative,
     Problem,
@@ -94,7 +95,7 @@ def gradcheck(
         raise AssertionError("check_batched_grad=True needs check_backward_ad=True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("check_batched_forward_grad=True needs check_forward_ad=True")
-    func, arguments = on_values(func, as_tuple(inputs))
+    func, arguments = by_parts(*on_values(func, as_tuple(inputs)))
     _check_inputs(arguments)
     try:
         outputs = check_outputs(func(*arguments))
@@ -234,7 +235,7 @@ def gradgradcheck(
         )
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("check_batched_grad=True needs check_rev_over_rev=True")
-    func, arguments = on_values(func, as_tuple(inputs))
+    func, arguments = by_parts(*on_values(func, as_tuple(inputs)))
     _varied_inputs(arguments)
 
     def check(function: Callable[..., Any], vectors: tuple[Any, ...], *, backward: bool, forward: bool) -> bool:

@@ -28,13 +28,13 @@ Template = tuple[Any, ...]
 # Basic indices.
 
 
-@view(name="_basic_index", torch="slice")
+@view(name="_basic_index", torch="slice", group="index")
 def basic_view(x, *, index):
     """`x[index]`, sharing memory."""
     return x[index]
 
 
-@primitive(name="_place_slice", torch="slice_backward", flow="moves", price="add", spec="shape")
+@primitive(name="_place_slice", torch="slice_backward", flow="moves", price="add", spec="shape", group="index")
 def place_slice(x, *, index, shape):
     """Zeros of `shape` with `x` at `[index]`."""
     out = np.zeros(shape, x.dtype)
@@ -130,7 +130,7 @@ def _saved_indices(node: Any) -> tuple[Any, ...]:
 index_arrays.saved_aliases["indices"] = _saved_indices
 
 
-@primitive(name="_index_add", torch="index_backward", flow="collects", fresh=True, spec="shape")
+@primitive(name="_index_add", torch="index_backward", flow="collects", fresh=True, spec="shape", group="index")
 def index_add_to_zeros(x, *arrays, template, shape, distinct):
     """Zeros of `shape` to which `x` is added at an index with arrays: the adjoint of reading there."""
     out = np.zeros(shape, x.dtype)
@@ -496,7 +496,7 @@ def positions_samples(make: Maker) -> Iterator[Sample]:
 # Truth arrays that need not be searched.
 
 
-@primitive(flow="elementwise", complex="each")
+@primitive(flow="elementwise", complex="each", group="linear")
 def masked_fill(x, mask, value):
     """`x` with `value` where `mask` is True; the two broadcast against each other."""
     out = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))

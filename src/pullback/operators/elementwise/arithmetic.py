@@ -41,7 +41,7 @@ subtract = binary(
 )
 multiply = binary(
     "multiply", np.multiply, (lambda y: y, lambda x: x), exact="one", complex_domain=True, aliases=("mul",),
-    complex=in_parts.product,
+    complex=in_parts.product, group="multilinear",
     torch="mul", doc="`x * y`.",
 )  # fmt: skip
 

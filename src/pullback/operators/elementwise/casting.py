@@ -116,7 +116,8 @@ members: dict[str, Callable[..., Any]] = {
 
 
 @primitive(
-    aliases=("clone",), torch="clone", flow="moves", scalar="identity", layout="order", batch="shifted", spec="same"
+    aliases=("clone",), torch="clone", flow="moves", scalar="identity", layout="order", batch="shifted", spec="same",
+    group="copy",
 )
 def copy(x, *, order):
     """A copy of `x` in memory order "C", "F", or "K" for the order that `x` has."""

@@ -150,13 +150,14 @@ class RaggedArray(ArrayMembers):
 
     def __tensor_flatten__(self) -> tuple[list[str], Any]:
         if self.starts is not None:
-            raise refuse_holes("a ragged array with gaps is taken apart")
-        return ["values", "offsets_array"], self.axis
+            return ["values", "offsets_array", "starts"], (self.axis, self.offsets.total)
+        return ["values", "offsets_array"], (self.axis, None)
 
     @classmethod
     def __tensor_unflatten__(cls, inner: dict[str, Any], meta: Any, size: Any, stride: Any) -> RaggedArray:
-        values = inner["values"]
-        return cls(values, Offsets.of(inner["offsets_array"], values.shape[0]), meta)
+        values, (axis, total) = inner["values"], meta
+        offsets = Offsets.of(inner["offsets_array"], values.shape[0] if total is None else total)
+        return cls(values, offsets, axis, inner.get("starts"))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RaggedArray:
         values, offsets = copy.deepcopy(self.values, memo), copy.deepcopy(self.offsets, memo)

@@ -1,0 +1,99 @@
+"""The same program on one process and on many ranks: communicators, differentiable collectives, data parallelism.
+
+    comm = pb.distributed.init()                    # ranks of mpiexec, or this process alone
+    total = pb.distributed.all_reduce(loss)          # differentiable, also inside vmap and compile
+
+A collective means what the NumPy function of the stacked blocks means; derivatives are those of the sum of all ranks'
+losses. Every rank makes the same sequence of collectives, and a difference is an error, not a hang.
+"""
+
+from pullback.distributed._averager import GradientAverager
+from pullback.distributed._checks import gradcheck, jacobian, same_program
+from pullback.distributed._collectives import (
+    all_gather,
+    all_reduce,
+    all_reduce_,
+    all_to_all,
+    barrier,
+    broadcast,
+    broadcast_,
+    gather,
+    halo_exchange,
+    halo_fill_,
+    recv,
+    reduce,
+    reduce_scatter,
+    scatter,
+    send,
+    sendrecv,
+    shift,
+    tie,
+    vary,
+)
+from pullback.distributed._communicator import Communicator
+from pullback.distributed._data_parallel import data_parallel, rank_generator, sampler
+from pullback.distributed._errors import (
+    CollectiveMismatch,
+    CollectiveTimeout,
+    CommunicatorBroken,
+    DistributedError,
+    PieceError,
+    PlacementError,
+    RankLost,
+    RemoteRankError,
+)
+from pullback.distributed._faults import agree, together
+from pullback.distributed._log import profile
+from pullback.distributed._mesh import mesh
+from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
+from pullback.distributed._threads import simulate
+
+__all__ = [
+    "CollectiveMismatch",
+    "CollectiveTimeout",
+    "Communicator",
+    "CommunicatorBroken",
+    "DistributedError",
+    "GradientAverager",
+    "PieceError",
+    "PlacementError",
+    "RankLost",
+    "RemoteRankError",
+    "agree",
+    "all_gather",
+    "all_reduce",
+    "all_reduce_",
+    "all_to_all",
+    "barrier",
+    "broadcast",
+    "broadcast_",
+    "data_parallel",
+    "finalize",
+    "gather",
+    "gradcheck",
+    "halo_exchange",
+    "halo_fill_",
+    "init",
+    "is_initialized",
+    "jacobian",
+    "local_rank",
+    "mesh",
+    "profile",
+    "rank",
+    "rank_generator",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "same_program",
+    "sampler",
+    "scatter",
+    "send",
+    "sendrecv",
+    "shift",
+    "simulate",
+    "size",
+    "tie",
+    "together",
+    "vary",
+    "world",
+]
