@@ -117,6 +117,14 @@ def test_a_function_without_a_rule_warns_once_and_is_right(rows):
     np.testing.assert_allclose(found.numpy(), [a.prod(0) for a in rows])
 
 
+@pytest.mark.filterwarnings("ignore::pullback.PerformanceWarning")
+def test_places_in_sorted_rows():
+    x, v = pb.nested.nested([[1.0, 3.0], [], [2.0]]), pb.nested.nested([[2.0], [5.0, 6.0], []])
+    assert pb.searchsorted(x, v).tolist() == [[1], [0, 0], []]
+    assert pb.searchsorted(pb.tensor([1.0, 3.0]), v).tolist() == [[1], [2, 2], []]
+    assert pb.searchsorted(x, pb.tensor([[2.0], [0.0], [2.0]]), side="right").tolist() == [[1], [0], [1]]
+
+
 def test_writes_through_every_kind_of_part(rows, x):
     y = x * 1
     y[..., 0] = 0.0
@@ -198,3 +206,19 @@ def test_rows_of_nothing():
     assert (empty * 2).shape == empty.shape and empty.mean((0, 1)).shape == (3,)
     blank = pb.nested.nested([[], []])
     assert blank.sum(1).tolist() == [0.0, 0.0] and (blank + 1).tolist() == [[], []]
+
+
+def test_a_ragged_tensor_that_a_compiled_function_uses_and_is_not_given(rows, x):
+    w = pb.tensor(np.random.default_rng(1).normal(size=(2, 2)), requires_grad=True)
+    compiled = pb.compile(lambda w: pb.tanh(x @ w).sum(1), fallback="raise")
+    out = compiled(w)
+    np.testing.assert_allclose(out.detach().numpy(), [np.tanh(a @ w.detach().numpy()).sum(0) for a in rows])
+    out.sum().backward()
+    found, w.grad = w.grad.numpy(), None
+    pb.tanh(x @ w).sum().backward()
+    np.testing.assert_allclose(found, w.grad.numpy())
+    leaf = pb.nested.nested(rows, requires_grad=True)
+    refused = pb.compile(lambda w: (leaf @ w).sum(1))
+    with pytest.warns(UserWarning, match="requires grad"):
+        refused(w).sum().backward()
+    assert leaf.grad.is_nested

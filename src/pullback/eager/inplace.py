@@ -152,7 +152,8 @@ def _write(
     op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any], overwrites: bool, modes: Modes
 ) -> Tensor:
     check_writable(target, modes)
-    if target._extra is not None and (decompose := getattr(type(target._data), "decompose_write", None)) is not None:
+    kind = type(target._data)
+    if kind is not np.ndarray and (decompose := getattr(kind, "decompose_write", None)) is not None:
         if modes.grad and not modes.inference and requires_grad(target):
             check_tracked_write(target)
         decompose(write, op, target, others, params, overwrites)

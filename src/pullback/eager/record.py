@@ -77,8 +77,9 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
     needs: list[bool] = []
     for x in operands:
         if isinstance(x, Tensor):
-            if x._extra is not None and hasattr(type(x._data), "decompose") and not op.takes_payloads:
-                return type(x._data).decompose(op, operands, params)
+            kind = type(x._data)
+            if kind is not ndarray and hasattr(kind, "decompose") and not op.takes_payloads:
+                return kind.decompose(op, operands, params)
             payloads.append(x._data)
             needs.append(
                 tracks

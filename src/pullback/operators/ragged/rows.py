@@ -9,9 +9,15 @@ import numpy as np
 from pullback.core.einsum import split
 from pullback.declare.op import Op
 from pullback.operators.arrays.index_operators import ARRAY, index_arrays
-from pullback.operators.arrays.joining import stack
+from pullback.operators.arrays.joining import concat, stack
 from pullback.operators.arrays.movement import moveaxis
-from pullback.operators.arrays.order_operators import leading_positions, middle, sorted_values, sorting_order
+from pullback.operators.arrays.order_operators import (
+    insertion_points,
+    leading_positions,
+    middle,
+    sorted_values,
+    sorting_order,
+)
 from pullback.operators.arrays.rearranging import flip, roll_axes
 from pullback.operators.arrays.scatter import gather_elements, take_rows
 from pullback.operators.arrays.segments import (
@@ -277,6 +283,21 @@ def in_memory(own: RaggedArray, chosen: RaggedArray, positions: Any) -> Any:
         if (plain < 0).any():
             positions = positions + where(positions < 0, lengths, 0)
     return positions + begins
+
+
+@insertion_points.ragged
+def insertion_points_ragged(x, v, *, side):
+    own, given = ragged_of(x), ragged_of(v)
+    if own is None and x.ndim == 1:
+        return on_rows_of(call(insertion_points, (x, packed(v)), {"side": side}), given)
+    count = given.offsets.count if given is not None else v.shape[0] if v.ndim == 2 else None
+    if own is None or own.ndim != 2 or count != own.offsets.count or (given is not None and given.ndim != 2):
+        raise refuse("searchsorted", "every sorted row has a row of values", "give (B, j) and (B, i)", x.shape, v.shape)
+    rows = zip(each_row(insertion_points, x, own), v, strict=True)
+    found = [call(insertion_points, (row, values), {"side": side}) for row, values in rows]
+    if given is None:
+        return stack(found, axis=0)
+    return on_rows_of(concat(found, axis=0) if found else packed(v).astype(np.int64), given)
 
 
 # Rows of a dense array, at ragged positions.
