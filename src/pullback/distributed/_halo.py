@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from pullback.core.records import field
 from pullback.distributed._moves import Array, Move, Shape, replaced
 
 ENDS = ("periodic", "open", "constant", "edge")
@@ -16,8 +16,7 @@ def _rows(x: Array, axis: int, low: int | None, high: int | None) -> Array:
     return x[(*(slice(None),) * axis, slice(low, high))]
 
 
-@dataclass(frozen=True)
-class _Neighbours(Move):
+class _Neighbours(Move, frozen=True):
     """What both directions share: who is next to whom, and how many rows go where.
 
     `low` and `high` are the rows that are added below and above, `ends` what stands beyond the first and the last rank.
@@ -57,8 +56,7 @@ class _Neighbours(Move):
         return low, high
 
 
-@dataclass(frozen=True)
-class HaloExchange(_Neighbours):
+class HaloExchange(_Neighbours, frozen=True):
     """The block with rows of the neighbours around it."""
 
     name: ClassVar[str] = "halo_exchange"
@@ -128,11 +126,10 @@ class HaloExchange(_Neighbours):
         return self._turned(HaloFold, axis=self.axis, low=self.low, high=self.high, ends=self.ends)
 
 
-@dataclass(frozen=True)
-class HaloWait(HaloExchange):
+class HaloWait(HaloExchange, frozen=True):
     """The second half of an exchange that was started: it waits for the rows, and puts them around the block."""
 
-    begun: Any = field(default=None, compare=False)
+    begun: Any = field(default_factory=lambda: None, compare=False)
 
     name: ClassVar[str] = "halo_wait"
     is_local: ClassVar[bool] = True  # it was announced when it was started
@@ -142,8 +139,7 @@ class HaloWait(HaloExchange):
         return self.around(x, self.begun.wait())
 
 
-@dataclass(frozen=True)
-class HaloFold(_Neighbours):
+class HaloFold(_Neighbours, frozen=True):
     """The transpose: rows that were the neighbours' are cut off, and added to the rows of theirs."""
 
     name: ClassVar[str] = "halo_fold"

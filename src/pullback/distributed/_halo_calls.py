@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pullback.core.records import replace
 from pullback.core.state import current, open_levels
 from pullback.distributed._collectives import axis_of, operand, written
 from pullback.distributed._halo import ENDS, HaloExchange, HaloWait
@@ -66,7 +66,7 @@ def halo_start(
         first = moves[0]
         text = first.describe(tensor.shape, tensor.dtype)
         begun = Begun(first.comm, f"{text}, started", "", *first.messages(np.ascontiguousarray(data)))
-        options = {each.name: getattr(first, each.name) for each in dataclasses.fields(first)}
+        options = {name: getattr(first, name) for name in first.fields}
         moves[0] = HaloWait(**options, begun=begun)
     return Halo(tensor, moves)
 
@@ -81,7 +81,7 @@ def halo_wait(begun: Halo) -> Any:
 
 def _waited(move: HaloWait, tensor: Tensor) -> Any:
     records = current().grad and tensor._spec.is_differentiable and bool(tensor.requires_grad)
-    return apply(dataclasses.replace(move, records=records), tensor)
+    return apply(replace(move, records=records), tensor)
 
 
 def _halo_moves(

@@ -7,15 +7,15 @@ what ranks must have in common. `lead` axes in front belong to a `vmap`: axes of
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+
+from pullback.core.records import Record, field, replace
 
 Shape = tuple[int, ...]
 Sizes = tuple[int, ...]
@@ -48,8 +48,7 @@ def replaced(shape: Shape, axis: int, length: int) -> Shape:
     return (*shape[:axis], length, *shape[axis + 1 :])
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(Record, frozen=True):
     """A linear map of the blocks of all ranks."""
 
     comm: Any
@@ -57,7 +56,7 @@ class Move:
     way: str = ""  # how this was derived: "b" is a transpose, "t" a tangent, and so on inwards
     records: bool = False
     label: str = ""  # what the user called, if that is something else
-    site: str = dataclasses.field(default="", compare=False)  # the user's line
+    site: str = field(default_factory=str, compare=False)  # the user's line
 
     name: ClassVar[str] = ""
     is_local: ClassVar[bool] = False
@@ -92,14 +91,21 @@ class Move:
 
     def tangent(self) -> Move:
         """The same move of tangents."""
-        return dataclasses.replace(self, way="t" + self.way, records=False)
+        return replace(self, way="t" + self.way, records=False)
 
     def batched(self) -> Move:
         """The move with one more axis in front."""
-        return dataclasses.replace(self, lead=self.lead + 1)
+        return replace(self, lead=self.lead + 1)
 
     def _turned(self, kind: type[Move], **fields: Any) -> Move:
         return kind(self.comm, lead=self.lead, way="b" + self.way, label=self.label, site=self.site, **fields)
+
+    def __hash__(self) -> int:
+        found = self.__dict__.get("_hash")
+        if found is None:
+            found = super().__hash__()
+            object.__setattr__(self, "_hash", found)
+        return found
 
     def describe(self, shape: Shape, dtype: Any) -> str:
         """The call, as error messages and records show it: the part that ranks compare."""
@@ -137,8 +143,7 @@ def _dims(shape: Sequence[Any]) -> str:
 # Reductions.
 
 
-@dataclass(frozen=True)
-class AllReduce(Move):
+class AllReduce(Move, frozen=True):
     """The sum on every rank. With `replicated` it counts as one value that all hold, and gradients are copied."""
 
     op: Any = "sum"
@@ -166,8 +171,7 @@ class AllReduce(Move):
         return self._turned(AllReduce, ordered=self.ordered)
 
 
-@dataclass(frozen=True)
-class Vary(Move):
+class Vary(Move, frozen=True):
     """A value that counts once, as each rank uses it: the transpose of a replicated sum."""
 
     name: ClassVar[str] = "vary"
@@ -182,8 +186,7 @@ class Vary(Move):
         return self._turned(AllReduce, replicated=True)
 
 
-@dataclass(frozen=True)
-class Reduce(Move):
+class Reduce(Move, frozen=True):
     """The sum on the root, and zeros elsewhere."""
 
     root: int = 0
@@ -204,8 +207,7 @@ class Reduce(Move):
         return self._turned(Broadcast, root=self.root)
 
 
-@dataclass(frozen=True)
-class Broadcast(Move):
+class Broadcast(Move, frozen=True):
     """The block of the root on every rank."""
 
     root: int = 0
@@ -229,8 +231,7 @@ class Broadcast(Move):
 # Blocks along an axis.
 
 
-@dataclass(frozen=True)
-class AllGather(Move):
+class AllGather(Move, frozen=True):
     """The blocks of all ranks one behind the other, or stacked. Without `sizes` they are equally long."""
 
     axis: int = 0
@@ -273,8 +274,7 @@ class AllGather(Move):
         return self._turned(kind, axis=self.axis, stack=self.stack, sizes=sizes)
 
 
-@dataclass(frozen=True)
-class ReduceScatter(Move):
+class ReduceScatter(Move, frozen=True):
     """This rank's block of the sum. With `stack` the axis is one of blocks, and is gone afterwards."""
 
     axis: int = 0
@@ -308,8 +308,7 @@ class ReduceScatter(Move):
         return self._turned(AllGather, axis=self.axis, sizes=sizes, stack=self.stack)
 
 
-@dataclass(frozen=True)
-class OwnBlock(Move):
+class OwnBlock(Move, frozen=True):
     """This rank's block of a value that counts once: the transpose of a gather that is replicated."""
 
     axis: int = 0
@@ -338,8 +337,7 @@ class OwnBlock(Move):
         return self._turned(AllGather, axis=self.axis, sizes=sizes, stack=self.stack, replicated=True)
 
 
-@dataclass(frozen=True)
-class Gather(Move):
+class Gather(Move, frozen=True):
     """The blocks of all ranks on the root; elsewhere nothing, along that axis."""
 
     root: int = 0
@@ -376,8 +374,7 @@ class Gather(Move):
         return self._turned(Scatter, root=self.root, axis=self.axis, sizes=self._lengths(shape))
 
 
-@dataclass(frozen=True)
-class Scatter(Move):
+class Scatter(Move, frozen=True):
     """This rank's block of what the root has. What others give is not read."""
 
     root: int = 0
@@ -410,8 +407,7 @@ class Scatter(Move):
         return self._turned(Gather, root=self.root, axis=self.axis, sizes=self.sizes)
 
 
-@dataclass(frozen=True)
-class AllToAll(Move):
+class AllToAll(Move, frozen=True):
     """Block r of every rank's array on rank r, one behind the other.
 
     `split[r][q]` is the length of the block that rank r sends to rank q; `joined[q]` what rank q has along the axis of
@@ -475,8 +471,7 @@ def ordered_sum(blocks: Sequence[Array]) -> Array:
 # Neighbours.
 
 
-@dataclass(frozen=True)
-class SendRecv(Move):
+class SendRecv(Move, frozen=True):
     """What `source` sends, while this rank sends its block to `dest`. Nobody is None: then there are zeros."""
 
     dest: int | None = None

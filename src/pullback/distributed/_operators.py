@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pullback.core.frames import is_own
+from pullback.core.records import replace
 from pullback.core.state import current, open_levels, switch
 from pullback.distributed._halo import HaloExchange, HaloFold, HaloWait
 from pullback.distributed._moves import (
@@ -35,8 +34,7 @@ from pullback.tape.history import requires_grad
 from pullback.tensors.tensor import Tensor, as_constant, wrap
 
 
-@dataclass(frozen=True)
-class Send(Move):
+class Send(Move, frozen=True):
     """A message to one rank. The result is a token, a zero without axes, by which its backward pass is reached."""
 
     dest: int = 0
@@ -58,8 +56,7 @@ class Send(Move):
         return self._turned(Recv, source=self.dest, tag=self.tag, like=shape[self.lead :])
 
 
-@dataclass(frozen=True)
-class Recv(Move):
+class Recv(Move, frozen=True):
     """A message from one rank. The operand is an anchor without axes, by which the result is recorded."""
 
     source: int = 0
@@ -162,14 +159,14 @@ def _called_from(move: Move, records: bool, frame: Any) -> Move:
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
-        return dataclasses.replace(move, records=records)
+        return replace(move, records=records)
     key = (move, records, frame.f_code, frame.f_lineno)
     found = _ready.get(key)
     if found is None:
         if len(_ready) > 2_000:
             _ready.clear()
         site = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-        found = _ready[key] = dataclasses.replace(move, records=records, site=site)
+        found = _ready[key] = replace(move, records=records, site=site)
     return found
 
 
