@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -35,6 +34,7 @@ from pullback.aot._trace.capture import Capture, Options
 from pullback.aot._trace.leaves import flatten_arguments, is_leaf_type
 from pullback.aot._wrapper import HasWrappers, is_wrapped
 from pullback.core.frames import warn
+from pullback.core.pickling import global_name
 from pullback.core.pytree import flatten, how_to_register
 from pullback.core.records import replace
 from pullback.core.reports import paused, reported
@@ -227,11 +227,8 @@ class CompiledFunction(Inside, Generic[P, R]):
 
         Captures and machine code stay where they are: another process makes its own, or finds them on disk.
         """
-        name: str = getattr(self, "__qualname__", "")
-        found: Any = sys.modules.get(self.__module__)
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:
+        name = global_name(self)
+        if name is not None:
             return name
         how = {"fallback": self.fallback, "recompile_limit": self.recompile_limit}
         return _made_again, (self.function, self.compilers, self.options, how)

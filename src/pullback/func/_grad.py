@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from pullback.core.pytree import flatten
 from pullback.core.spec import describe
 from pullback.core.state import current
 from pullback.errors import AutogradError
+from pullback.func._made import kept_here, made_by
 from pullback.payloads.wrappers import filled, is_wrapper
 from pullback.tape.transform.body import split_aux
 from pullback.tape.transform.recording import Recording, check_outputs
@@ -73,7 +73,7 @@ def grad_and_value(
     (tensor([2., 6.]), tensor(10.))
     """
 
-    @functools.wraps(function)
+    @made_by(grad_and_value, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         positions = normalized_argnums("grad", argnums, len(args))
         recording = Recording("grad", positions)
@@ -104,7 +104,7 @@ def value_and_grad(
     """
     with_gradient = grad_and_value(function, argnums, has_aux)
 
-    @functools.wraps(function)
+    @made_by(value_and_grad, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         gradient, value = with_gradient(*args, **kwargs)
         return value, gradient
@@ -123,7 +123,7 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     """
     with_value = grad_and_value(function, argnums, has_aux)
 
-    @functools.wraps(function)
+    @made_by(grad, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         gradient, value = with_value(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
@@ -155,6 +155,7 @@ def vjp_at(
     outputs, structure = check_outputs(who, output, allow_integers=False)
     recording.keep_outputs(outputs)
 
+    @kept_here
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
         """The cotangents of the output times the Jacobian: a tuple with one entry per primal.
 

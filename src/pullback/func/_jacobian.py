@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +12,7 @@ from pullback.core.progress import Progress, labelled, shown
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.func._grad import Argnums, grad, normalized_argnums, picked, vjp, vjp_at
 from pullback.func._jvp import jvp, linearize
+from pullback.func._made import made_by
 from pullback.func._vmap import vmap
 from pullback.operators.arrays.joining import concat
 from pullback.tape.transform.body import as_differentiable
@@ -96,7 +96,7 @@ def jacrev(
     """
     _check_chunk_size("jacrev", chunk_size)
 
-    @functools.wraps(function)
+    @made_by(jacrev, function, argnums, has_aux=has_aux, chunk_size=chunk_size, progress=progress)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         positions, chosen = _chosen("jacrev", argnums, args)
         output, vjp_fn, *aux = vjp_at("jacrev", function, args, kwargs, positions, has_aux)
@@ -183,7 +183,7 @@ def jacfwd(
     """
     _check_chunk_size("jacfwd", chunk_size)
 
-    @functools.wraps(function)
+    @made_by(jacfwd, function, argnums, has_aux, randomness=randomness, chunk_size=chunk_size, progress=progress)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         positions, chosen = _chosen("jacfwd", argnums, args)
         others = [None if position in positions else value for position, value in enumerate(args)]
@@ -307,7 +307,13 @@ def hvp_fn(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[.
     tensor([ 6., 12.])
     """
     argnums: Argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
-    return linearize(grad(function, argnums), *primals)
+    gradient, product = linearize(grad(function, argnums), *primals)
+    return gradient, made_by(_product_of, function, primals)(product)
+
+
+def _product_of(function: Callable[..., Any], primals: tuple[Any, ...]) -> Callable[..., Any]:
+    """The second result of `hvp_fn`, made again where a pickle is read."""
+    return hvp_fn(function, *primals)[1]
 
 
 # `jacobian`, which chooses its mode, and `gnvp`, products with the Gauss-Newton matrix.
@@ -325,7 +331,7 @@ def jacobian(
             [0., 6.]])
     """
 
-    @functools.wraps(function)
+    @made_by(jacobian, function, argnums, chunk_size=chunk_size, progress=progress)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         of_these, chosen = _with_positions("jacobian", function, argnums, args, kwargs)
         outputs, _ = check_outputs("jacobian", of_these(*chosen), allow_integers=False)

@@ -8,6 +8,7 @@ from typing import Any
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.state import current
 from pullback.func._grad import vjp
+from pullback.func._made import kept_here
 from pullback.tape.forward.duals import dual_argument, unpacked_at
 from pullback.tape.forward.levels import Dual, ForwardLevel, live_levels
 from pullback.tape.transform.body import argument_handle, as_differentiable, running_dual, split_aux
@@ -168,6 +169,7 @@ def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False
     transposed.keep_outputs(flat)
     arguments = flatten(primals)[1]
 
+    @kept_here
     def lin(*tangents: Any) -> Any:
         leaves, given = flatten(tangents)
         if given != arguments:

@@ -6,7 +6,6 @@ sees; differentiation above works with one example. Results get the axis back on
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from pullback.core.progress import Bar, Progress, shown
 from pullback.core.pytree import flatten, prefix_leaves, unflatten
 from pullback.core.state import VmapLevel, changed, current
+from pullback.func._made import made_by
 from pullback.operators.arrays.joining import concat
 from pullback.operators.elementwise.casting import copy
 from pullback.operators.random.draws import Repeats
@@ -64,7 +64,9 @@ def vmap(
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size!r})")
 
-    @functools.wraps(function)
+    @made_by(
+        vmap, function, in_dims, out_dims, randomness, chunk_size=chunk_size, axis_size=axis_size, progress=progress
+    )
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure, dims = _inputs(in_dims, args, axis_size)
         size = _size(leaves, dims, axis_size)

@@ -151,7 +151,7 @@ class Seer:
             return self._look_at_function(value, text)
         if isinstance(value, MethodType):
             return MethodType(self.see(value.__func__, text), self.see(value.__self__, "self"))
-        if isinstance(value, functools.partial):
+        if isinstance(value, functools.partial) and not hasattr(value, "seen_by"):
             arguments = {name: self.see(item, name) for name, item in value.keywords.items()}
             self.note("items", value.keywords, None, items_of(value.keywords), f"the keywords of {text}")
             return functools.partial(

@@ -15,6 +15,7 @@ from pullback.errors import AutogradError
 from pullback.func._adapt.numpy_proxy import is_numpy, numpy_value
 from pullback.func._adapt.rewrite import ADAPTED, Rewriter, home_of
 from pullback.func._adapt.scipy_callbacks import is_scipy, public_module
+from pullback.func._made import Transformed, made_by
 
 
 def adapt(
@@ -64,7 +65,7 @@ def adapt(
         return functools.partial(adapt, modules=modules)
     named = frozenset(_module_names(modules))
     if is_numpy(function) and not isinstance(function, type):
-        return numpy_value(function)
+        return made_by(adapt, function)(numpy_value(function))
     home = home_of(function)
     if home is None or isinstance(function, type):
         raise TypeError(
@@ -106,9 +107,11 @@ def _adapted(function: Callable[..., Any], home: FunctionType, named: frozenset[
         rewriter.check({**dict(enumerate(args)), **kwargs})
         return out
 
-    functools.update_wrapper(adapted, function, updated=())
-    setattr(adapted, ADAPTED, True)
-    return adapted
+    made = Transformed(adapted)
+    functools.update_wrapper(made, function, updated=())
+    made.recipe = (adapt, function, (), {"modules": sorted(named)})
+    setattr(made, ADAPTED, True)
+    return made
 
 
 _RESUMED = (GeneratorType, CoroutineType)

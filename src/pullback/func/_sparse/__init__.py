@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from pullback.errors import AutogradError
 from pullback.func._grad import Argnums, grad, vjp
 from pullback.func._jacobian import _check_real, _with_positions
 from pullback.func._jvp import jvp
+from pullback.func._made import made_by
 from pullback.func._sparse.coloring import (
     color_columns,
     color_rows,
@@ -71,7 +71,10 @@ def sparse_jacobian(
     if mode not in _MODES:
         raise ValueError(f"{who}: mode must be one of {', '.join(_MODES)}, got {mode!r}")
 
-    @functools.wraps(function)
+    @made_by(
+        sparse_jacobian, function, sparsity, argnums=argnums, structure=structure, mode=mode, format=format,
+        check=check, chunk_size=chunk_size, progress=progress,
+    )  # fmt: skip
     def transformed(*args: Any, **kwargs: Any) -> Any:
         sparse = scipy_sparse(who)
         of_these, chosen = _with_positions(who, function, argnums, args, kwargs)
@@ -119,7 +122,10 @@ def sparse_hessian(
     who = "sparse_hessian"
     _check_options(who, sparsity, structure, format, coloring)
 
-    @functools.wraps(function)
+    @made_by(
+        sparse_hessian, function, sparsity, argnums=argnums, structure=structure, format=format,
+        check=check, chunk_size=chunk_size, progress=progress,
+    )  # fmt: skip
     def transformed(*args: Any, **kwargs: Any) -> Any:
         sparse = scipy_sparse(who)
         of_these, chosen = _with_positions(who, function, argnums, args, kwargs)
