@@ -36,6 +36,7 @@ LAYERS = (
     + ("special", "typing"),
     ("scipy",),
     ("optim",),
+    ("distributed",),
 )
 HEIGHT = {package: height for height, line in enumerate(LAYERS) for package in line}
 
@@ -47,7 +48,7 @@ NEVER_ALLOWED = {("aot", "compiler"), ("autograd", "compiler"), ("tape", "compil
 ROOMS = {"loops": 0, "passes": 1, "numpy_source": 1, "machine": 2, "items": 3, "plan": 4, "emit": 5}
 
 # Packages whose modules with an underscore are nobody else's business, except for `_compile` and the names above all.
-PUBLIC = {"autograd", "func", "library", "aot", "interop", "optim", "scipy", "testing", "tree", "utils"}
+PUBLIC = {"autograd", "distributed", "func", "library", "aot", "interop", "optim", "scipy", "testing", "tree", "utils"}
 
 # Paths from one module to another that the drawing does not have.
 EXCEPTIONS = {

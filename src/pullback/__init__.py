@@ -50,7 +50,8 @@ globals().update(_dtypes | _constants)
 _PLACES = {name: "pullback.operators.public" for name in _functions if "." not in name}
 # Loaded when they are first asked for: most programs need none of them.
 _LAZY = (
-    "aot", "data", "func", "init", "lax", "library", "optim", "random", "scipy", "testing", "tree", "utils", *_LATER,
+    "aot", "data", "distributed", "func", "init", "lax", "library", "optim", "random", "scipy", "testing", "tree",
+    "utils", *_LATER,
 )  # fmt: skip
 _PLACES |= {name: f"pullback.{name}" for name in _LAZY}
 _PLACES |= {name: f"pullback.{family}" for family, names in _TOP_LEVEL.items() for name in names}

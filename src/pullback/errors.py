@@ -21,6 +21,9 @@
         RecompileLimitError      too many different kinds of arguments
       CheckpointError          a checkpointed function did not repeat itself
       GradcheckError           analytical and numerical derivatives differ
+      PieceError               a piece of work on an executor failed, or was lost
+    OSError
+      CheckpointFileError      saved state is damaged, or not complete
     UserWarning
       TraceWarning             a trace made a constant of something that varies
       DetachedWarning          a value left the graph, and carries no gradient
@@ -39,11 +42,11 @@ from collections.abc import Callable
 from typing import Any
 
 __all__ = [
-    "AOTError", "AliasError", "AutogradError", "CaptureError", "CheckpointError", "ConcretizationError",
-    "ConstantMutationError", "DetachedScalarWarning", "DetachedWarning", "DoubleBackwardError", "DynamicShapeError",
-    "FunctionalizationError", "GradcheckError", "GuardError", "HigherOrderError", "ImplicitAccuracyWarning",
-    "InternalError", "LeakedTracerError", "PartitionError", "PerformanceWarning", "RecompileLimitError",
-    "SideEffectError", "TraceError", "TraceWarning", "UnsupportedTypeError",
+    "AOTError", "AliasError", "AutogradError", "CaptureError", "CheckpointError", "CheckpointFileError",
+    "ConcretizationError", "ConstantMutationError", "DetachedScalarWarning", "DetachedWarning", "DoubleBackwardError",
+    "DynamicShapeError", "FunctionalizationError", "GradcheckError", "GuardError", "HigherOrderError",
+    "ImplicitAccuracyWarning", "InternalError", "LeakedTracerError", "PartitionError", "PerformanceWarning",
+    "PieceError", "RecompileLimitError", "SideEffectError", "TraceError", "TraceWarning", "UnsupportedTypeError",
 ]  # fmt: skip
 
 
@@ -248,6 +251,30 @@ class CheckpointError(RuntimeError):
 
 class GradcheckError(RuntimeError):
     """Analytical and numerical derivatives differ, or a derivative rule misbehaves."""
+
+
+class PieceError(RuntimeError):
+    """A piece of work on an executor failed, or was lost.
+
+    `index` and `item` say which item of the work it was, `attempts` how often it was tried, `remote_traceback` what the
+    worker said. `__cause__` is what the function raised, if that can be pickled. If pieces were lost, `pieces` has the
+    numbers of all that were not finished.
+    """
+
+    def __init__(
+        self, message: str, *, index: int | None = None, item: str = "", attempts: int = 1,
+        remote_traceback: str = "", pieces: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        self.index = index
+        self.item = item
+        self.attempts = attempts
+        self.remote_traceback = remote_traceback
+        self.pieces = pieces
+
+
+class CheckpointFileError(OSError):
+    """Saved state cannot be read: a file of it is missing, damaged, or not what `pb.save` writes."""
 
 
 class TraceWarning(UserWarning):
