@@ -24,6 +24,7 @@ FACT = "words of `declare/facts.py`, by instruction"
 PUBLIC = "public functions and members of arrays, whatever stands behind them"
 STRUCTURE = "views and joins that the structure of graphs is made of"
 NATIVE = "which loop of native code computes what: it is not a fact about the operator"
+REDUCTION = "what ranks reduce by, as users write it and as MPI calls it"
 SOURCE = "how Python source is written for a node"
 
 METHOD = "methods and names of SciPy's distributions, some of which are called as operators are"
@@ -39,6 +40,8 @@ REMAINING = {
     "compiler/machine/ufuncs.py": (15, INSTRUCTION),
     "compiler/passes/layout.py": (6, STRUCTURE),
     "declare/facts.py": (40, FACT),
+    "distributed/_collectives.py": (9, REDUCTION),
+    "distributed/_wires.py": (8, REDUCTION),
     "eager/dual_source.py": (5, SOURCE),
     "graph/passes/simplify.py": (10, STRUCTURE),
     "graph/reroll/table.py": (10, STRUCTURE),

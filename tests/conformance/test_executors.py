@@ -233,7 +233,8 @@ def test_112_a_piece_that_takes_too_long_is_sent_again(tmp_path):
 def test_113_progress_is_monotone_and_may_stop_the_work(pool, threads):
     for executor in (None, threads, pool):
         told = []
-        pb.distributed.map(far.square, range(50), executor=executor, progress=lambda *news, told=told: told.append(news))
+        tell = lambda *news, told=told: told.append(news)
+        pb.distributed.map(far.square, range(50), executor=executor, progress=tell)
         assert [done for done, _, _ in told] == list(range(1, 17))
         assert told[-1][:2] == (16, 16) and sorted(index for _, _, index in told) == list(range(16))
 

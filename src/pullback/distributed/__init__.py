@@ -1,31 +1,106 @@
-"""The same program on one process and on many: work in pieces on executors, and what more of them would bring.
+"""The same program on one process and on many ranks: communicators, differentiable collectives, data parallelism.
 
-    with ProcessPoolExecutor() as pool:
-        fits = pb.distributed.multi_start(fit, starts, executor=pool)
+    comm = pb.distributed.init()                    # ranks of mpiexec, or this process alone
+    total = pb.distributed.all_reduce(loss)          # differentiable, also inside vmap and compile
+
+A collective means what the NumPy function of the stacked blocks means; derivatives are those of the sum of all ranks'
+losses. Every rank makes the same sequence of collectives, and a difference is an error, not a hang.
 """
 
 from typing import TYPE_CHECKING
 
 from pullback.core.lazy import deferred as _deferred
+from pullback.distributed._collectives import (
+    all_gather,
+    all_reduce,
+    all_reduce_,
+    all_to_all,
+    barrier,
+    broadcast,
+    broadcast_,
+    gather,
+    halo_exchange,
+    halo_fill_,
+    recv,
+    reduce,
+    reduce_scatter,
+    scatter,
+    send,
+    sendrecv,
+    shift,
+    tie,
+    vary,
+)
+from pullback.distributed._communicator import Communicator
+from pullback.distributed._errors import (
+    CollectiveMismatch,
+    CollectiveTimeout,
+    CommunicatorBroken,
+    DistributedError,
+    PlacementError,
+    RankLost,
+    RemoteRankError,
+)
+from pullback.distributed._log import profile
+from pullback.distributed._mesh import Mesh, mesh
+from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
+from pullback.distributed._threads import simulate
 
 if TYPE_CHECKING:  # loaded when they are first asked for, below
     from pullback.distributed._map import MultiStart, Start, ensemble, map, multi_start, per_sample_gradients
     from pullback.errors import CheckpointFileError as CheckpointError
     from pullback.errors import PieceError
 
-_PLACES = {"PieceError": "pullback.errors"}
+_PLACES = {"PieceError": "pullback.errors", "CheckpointError": "pullback.distributed._map"}
 _MAPS = ("MultiStart", "Start", "ensemble", "map", "multi_start", "per_sample_gradients")
 _PLACES |= dict.fromkeys(_MAPS, "pullback.distributed._map")
-_PLACES["CheckpointError"] = "pullback.distributed._map"
 __getattr__, __dir__ = _deferred(globals(), _PLACES)
 
 __all__ = [
     "CheckpointError",
+    "CollectiveMismatch",
+    "CollectiveTimeout",
+    "Communicator",
+    "CommunicatorBroken",
+    "DistributedError",
+    "Mesh",
     "MultiStart",
     "PieceError",
+    "PlacementError",
+    "RankLost",
+    "RemoteRankError",
     "Start",
+    "all_gather",
+    "all_reduce",
+    "all_reduce_",
+    "all_to_all",
+    "barrier",
+    "broadcast",
+    "broadcast_",
     "ensemble",
+    "finalize",
+    "gather",
+    "halo_exchange",
+    "halo_fill_",
+    "init",
+    "is_initialized",
+    "local_rank",
     "map",
+    "mesh",
     "multi_start",
     "per_sample_gradients",
+    "profile",
+    "rank",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "scatter",
+    "send",
+    "sendrecv",
+    "shift",
+    "simulate",
+    "size",
+    "tie",
+    "vary",
+    "world",
 ]

@@ -300,9 +300,14 @@ class Registrations:
         return rule
 
     def register_effect(self, effect: str | None) -> None:
-        """Say that a call has an effect that the schema does not show: `"ordered"`, or None for none."""
-        if effect not in ("ordered", None):
-            raise ValueError(f'{self.qualname}: an effect is "ordered" or None, got {effect!r}')
+        """Say that a call has an effect that the schema does not show: `"ordered"`, `"collective"`, or None for none.
+
+        Either is never dropped, merged or moved past another one. An ordered effect happens exactly once. A collective
+        one is that of a message between processes: all of them do the same, so it may happen again in a checkpoint or
+        a derivative, and a batch of them is one call, by the operator's own rule for batches.
+        """
+        if effect not in ("ordered", "collective", None):
+            raise ValueError(f'{self.qualname}: an effect is "ordered", "collective" or None, got {effect!r}')
         self._set(effect=(effect, registered_at()))
 
     # What all share.

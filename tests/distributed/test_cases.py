@@ -1,0 +1,23 @@
+"""The numbered cases that need no processes, on ranks that are threads. `make distributed` runs all of them on MPI."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from pullback import distributed as dist
+
+FILES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
+
+
+def collected():
+    for name in FILES:
+        module = importlib.import_module(f"tests.distributed.{name}")
+        for case in sorted(name for name in vars(module) if name.startswith("case_")):
+            if case not in getattr(module, "PROCESSES", ()):
+                yield pytest.param(getattr(module, case), module.RANKS, id=case)
+
+
+@pytest.mark.parametrize("case, ranks", list(collected()))
+def test_on_threads(case, ranks):
+    dist.simulate(case, ranks, timeout=30)
