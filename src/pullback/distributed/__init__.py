@@ -47,16 +47,19 @@ from pullback.distributed._start import finalize, init, is_initialized, local_ra
 from pullback.distributed._threads import simulate
 
 if TYPE_CHECKING:  # loaded when they are first asked for, below
+    from pullback.core.blocks import Block
     from pullback.distributed._map import MultiStart, Start, ensemble, map, multi_start, per_sample_gradients
     from pullback.errors import CheckpointFileError as CheckpointError
     from pullback.errors import PieceError
 
 _PLACES = {"PieceError": "pullback.errors", "CheckpointError": "pullback.distributed._map"}
+_PLACES["Block"] = "pullback.core.blocks"
 _MAPS = ("MultiStart", "Start", "ensemble", "map", "multi_start", "per_sample_gradients")
 _PLACES |= dict.fromkeys(_MAPS, "pullback.distributed._map")
 __getattr__, __dir__ = _deferred(globals(), _PLACES)
 
 __all__ = [
+    "Block",
     "CheckpointError",
     "CollectiveMismatch",
     "CollectiveTimeout",
