@@ -6,6 +6,7 @@
 #   make lint      ruff and mypy
 #   make stubs     the types of functions that are made at run time, see docs/design/types.md
 #   make types     these types as mypy, stubtest and pyright read them; installs pyright
+#   make distributed   the numbered cases on ranks that are processes    make distributed ARGS="--ranks 4 -k halo"
 #   make chains    every transform inside every other, DEPTH derivatives at most, against closed forms
 #   make oracle    PROGRAMS random programs, on Pullback and on torch
 #   make fuzz      all random testers in turn, MINUTES long    make fuzz ONLY=compiled,protocol SEED=7
@@ -39,6 +40,7 @@ PEERS := .venv-peers
 NATIVE := .venv-native
 DOCS := .venv-docs
 TYPES := .venv-types
+RANKS := .venv-distributed
 BIN := $(VENV)/bin
 PEERS_BIN := $(PEERS)/bin
 DOCS_BIN := $(DOCS)/bin
@@ -47,7 +49,7 @@ DOCS_BIN := $(DOCS)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: help demo test lint stubs types chains oracle fuzz mutants bench native native-check docs docs-test docs-serve
-.PHONY: dist clean distclean
+.PHONY: dist distributed clean distclean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -69,6 +71,9 @@ types: $(TYPES)/.ready $(VENV)/.ready
 	PULLBACK_PYRIGHT=$(CURDIR)/$(TYPES)/bin/pyright $(BIN)/python -m pytest -q tests/types $(ARGS)
 	$(BIN)/python -m mypy.stubtest --mypy-config-file /dev/null --concise --allowlist tests/types/stubtest_allowlist.txt \
 		--ignore-unused-allowlist $$($(BIN)/python -m tools.stubs --modules)
+
+distributed: $(RANKS)/.ready
+	$(RANKS)/bin/python -m tests.distributed $(ARGS)
 
 chains: $(VENV)/.ready
 	$(ONE_THREAD) $(BIN)/python -m tests.func.transform_chains --depth $(DEPTH) --jobs $(JOBS) $(ARGS)
@@ -131,7 +136,7 @@ clean:
 	find src tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(PEERS) $(NATIVE) $(DOCS) $(TYPES) bench/results
+	rm -rf $(VENV) $(PEERS) $(NATIVE) $(DOCS) $(TYPES) $(RANKS) bench/results
 
 define require_python
 @test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; say which one with PYTHON=..." >&2; exit 1; }
@@ -164,6 +169,13 @@ $(TYPES)/.ready: pyproject.toml
 	$(require_python)
 	$(PYTHON) -m venv $(TYPES)
 	$(TYPES)/bin/python -m pip install --quiet pyright 'numpy>=2'
+	@touch $@
+
+# Brings Open MPI along, so that no package of the system is needed.
+$(RANKS)/.ready: pyproject.toml
+	$(require_python)
+	$(PYTHON) -m venv $(RANKS)
+	$(RANKS)/bin/python -m pip install --quiet --editable '.[compile,mpi-local,dask,dev]'
 	@touch $@
 
 $(PEERS)/.package: pyproject.toml

@@ -324,6 +324,14 @@ def test_116_mapped_functions_know_where_they_are(threads):
     assert not is_inside_worker()
 
 
+def test_116_collectives_are_refused_in_workers(threads):
+    for executor in (None, threads):
+        with pytest.raises(pb.distributed.PieceError, match="inside a worker") as caught:
+            pb.distributed.map(lambda x: pb.distributed.all_reduce(pb.tensor(x)), [1.0], executor=executor)
+        assert isinstance(caught.value.__cause__, pb.distributed.DistributedError)
+    np.testing.assert_array_equal(np.asarray(pb.distributed.all_reduce(pb.tensor(X))), X)
+
+
 def test_modes_of_the_caller_hold_in_workers(pool, threads):
     before = pb.get_default_dtype()
     pb.set_default_dtype(np.float32)

@@ -24,7 +24,7 @@ from pullback.aot._trace.higher import is_repeatable, nodes_in, sources_of, with
 from pullback.aot._trace.leaves import array_of, touching
 from pullback.core.frames import warn
 from pullback.core.records import replace
-from pullback.core.reports import paused, reported
+from pullback.core.reports import compiling, paused, reported
 from pullback.core.spec import spec_for
 from pullback.errors import HigherOrderError
 from pullback.graph import reroll
@@ -370,7 +370,8 @@ class Entry:
             if len(self._backwards) > _MOST_MASKS and not self.meta.effect_sources:
                 return None
             graph = self._specialised(graph, len(self.saved), defined)
-        compiled = self._compiled(self.compilers.backward, graph)
+        with compiling("a backward pass"):
+            compiled = self._compiled(self.compilers.backward, graph)
         if defined == self.first_alone and self._is_quick(graph, compiled):
             self.quick = compiled.flat
         return flat(compiled)

@@ -37,7 +37,7 @@ from pullback.core.frames import warn
 from pullback.core.pickling import global_name
 from pullback.core.pytree import flatten, how_to_register
 from pullback.core.records import replace
-from pullback.core.reports import paused, reported
+from pullback.core.reports import compiling, paused, reported
 from pullback.core.state import Modes, current, open_levels, put_in_force
 from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, SideEffectError, TraceError
 from pullback.graph.pipeline import is_told
@@ -422,7 +422,8 @@ class CompiledFunction(Inside, Generic[P, R]):
 
     def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
         try:
-            return self._entry_of(self._capture(leaves, structure))
+            with compiling(self._name):
+                return self._entry_of(self._capture(leaves, structure))
         except SideEffectError as error:
             # A function may fill a cache in its first call, and do nothing of the kind later.
             if self.fallback == "raise" or self.options.strict:

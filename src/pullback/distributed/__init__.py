@@ -10,6 +10,7 @@ losses. Every rank makes the same sequence of collectives, and a difference is a
 from typing import TYPE_CHECKING
 
 from pullback.core.lazy import deferred as _deferred
+from pullback.distributed._checks import gradcheck, jacobian, same_program
 from pullback.distributed._collectives import (
     all_gather,
     all_reduce,
@@ -83,10 +84,12 @@ __all__ = [
     "ensemble",
     "finalize",
     "gather",
+    "gradcheck",
     "halo_exchange",
     "halo_fill_",
     "init",
     "is_initialized",
+    "jacobian",
     "local_rank",
     "map",
     "mesh",
@@ -97,6 +100,7 @@ __all__ = [
     "recv",
     "reduce",
     "reduce_scatter",
+    "same_program",
     "scatter",
     "send",
     "sendrecv",

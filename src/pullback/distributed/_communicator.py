@@ -23,10 +23,20 @@ from pullback.distributed._errors import CommunicatorBroken, DistributedError, R
 from pullback.distributed._log import note
 from pullback.distributed._moves import AllGather, Array, Move, signature
 from pullback.distributed._wires import SwapWire, check_routes
+from pullback.func._pieces.worker import is_inside_worker
 
 Route = tuple[int, int, int]
 _NO_ROUTE: Route = (-1, -1, -1)
 MOST_PENDING = ROWS // 2
+
+
+def _check_outside(what: str) -> None:
+    if is_inside_worker():
+        raise DistributedError(
+            f"{what}: called inside a worker, by a function that an executor maps over items\n"
+            "  why  workers are no ranks, and items are dealt to them as they come: others would wait for ever\n"
+            "  fix  communicate before or after pb.distributed.map"
+        )
 
 
 class Communicator:
@@ -98,6 +108,7 @@ class Communicator:
     def perform_point(self, move: Any, x: Array) -> Array:
         """This rank's part of a message between two ranks."""
         self.check_usable(move.name)
+        _check_outside(move.name)
         self._check_thread()
         block = x if x.flags.c_contiguous else np.ascontiguousarray(x).reshape(x.shape)
         try:
@@ -143,6 +154,7 @@ class Communicator:
     ) -> Iterator[None]:
         """This rank's place in the next collective: entered when all ranks are there with the same one."""
         self.check_usable(text.partition(" ")[0])
+        _check_outside(text)
         self._check_thread()
         if not self._lock.acquire(blocking=False):
             raise DistributedError(
@@ -183,8 +195,11 @@ class Communicator:
             self._board.enter(self.seq, number, shown, route)
         return shown
 
+    def say_everywhere(self, state: int, text: str) -> None:
+        """Tell the ranks of all communicators of this process what it does now; one alone tells nobody."""
+
     def _check_thread(self) -> None:
-        pass
+        """Raise if this thread may not communicate here."""
 
     def break_off(self, error: BaseException) -> None:
         """Nobody can rely on this communicator any more."""

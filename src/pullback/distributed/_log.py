@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-_log = logging.getLogger("pullback.distributed")
-if "distributed" in os.environ.get("PULLBACK_LOG", "").split(","):
-    _log.addHandler(logging.StreamHandler(sys.stderr))
-    _log.setLevel(logging.INFO)
+from pullback.core.reports import is_reporting
 
+_is_reporting = is_reporting("distributed")
 _profiles: list[Profile] = []
 
 
@@ -75,7 +71,7 @@ _nothing = contextlib.nullcontext()
 
 def note(comm: Any, text: str, site: str, nbytes: int) -> Any:
     """A block around one collective, if anybody wants to know of it."""
-    if not _profiles and not _log.isEnabledFor(logging.INFO):
+    if not _profiles and not _is_reporting:
         return _nothing
     return _noted(comm, text, site, nbytes)
 
@@ -87,4 +83,6 @@ def _noted(comm: Any, text: str, site: str, nbytes: int) -> Iterator[None]:
     took = time.perf_counter() - began
     for each in _profiles:
         each.add(text, site, nbytes, took)
-    _log.info("rank %d %s %d %s %d B %.1f us %s", comm.rank, comm.name, comm.seq, text, nbytes, took * 1e6, site)
+    if _is_reporting:
+        line = f"rank {comm.rank} of {comm.name}: {comm.seq} {text}, {nbytes} B in {1e6 * took:.1f} us at {site}"
+        print(f"pullback distributed: {line}", file=sys.stderr)

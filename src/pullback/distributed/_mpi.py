@@ -93,8 +93,8 @@ def start(
 
 
 def _say_finished() -> None:
-    for comm in _open:
-        comm.leave(FINISHED, "")
+    if _open:
+        _open[0].say_everywhere(FINISHED, "")
 
 
 def _abort_on_errors(world: Process) -> None:
@@ -103,8 +103,7 @@ def _abort_on_errors(world: Process) -> None:
 
     def report(kind: Any, error: Any, trace: Any) -> None:
         text = f"{kind.__name__}: {error}"
-        for comm in _open:
-            comm.leave(RAISED, text)
+        world.say_everywhere(RAISED, text)
         board = world._board
         assert board is not None
         earlier = [r for r in range(world.rank) if board.ranks[r]["state"] == RAISED
@@ -188,15 +187,15 @@ class Process(Communicator):
             collective=text.partition(" ")[0], seq=self.seq, rank=self.rank,
         )  # fmt: skip
 
-    def leave(self, state: int, text: str) -> None:
-        """Tell the others that this rank will not come again."""
-        if self._board is not None and self._pid == os.getpid():
-            self._board.say(state, text)
+    def say_everywhere(self, state: int, text: str) -> None:
+        """Tell the other ranks, in all communicators that are not broken."""
+        for comm in _open:
+            if comm._board is not None and comm._broken is None and comm._pid == os.getpid():
+                comm._board.say(state, text)
 
     def close(self) -> None:
         """Leave, and give back the duplicate."""
-        for comm in _open:
-            comm.leave(FINISHED, "")
+        self.say_everywhere(FINISHED, "")
         if self._broken is None and self._pid == os.getpid() and not self.settings.mpi.Is_finalized():
             for comm in _open:
                 with contextlib.suppress(self.settings.mpi.Exception):

@@ -6,6 +6,8 @@ import os
 import threading
 from typing import Any
 
+from pullback.core.reports import compile_observers
+from pullback.distributed._board import COMPILING, RUNNING
 from pullback.distributed._communicator import Alone, Communicator
 from pullback.distributed._errors import DistributedError
 from pullback.distributed._mpi import start
@@ -28,6 +30,27 @@ class _Process:
 
 
 _process = _Process()
+
+
+class _Depth(threading.local):
+    """How many compilations this thread is inside of."""
+
+    count = 0
+
+
+_depth = _Depth()
+
+
+def _say_compiling(what: str | None) -> None:
+    """Let the other ranks know, who then wait longer for this one."""
+    _depth.count += -1 if what is None else 1
+    if _depth.count == (0 if what is None else 1):
+        comm = here.get() or _process.world
+        if comm is not None:
+            comm.say_everywhere(RUNNING if what is None else COMPILING, what or "")
+
+
+compile_observers.append(_say_compiling)
 
 
 def launched_ranks() -> tuple[int | None, str]:
