@@ -49,12 +49,13 @@ from pullback.distributed._threads import simulate
 
 if TYPE_CHECKING:  # loaded when they are first asked for, below
     from pullback.core.blocks import Block
+    from pullback.distributed import cost
     from pullback.distributed._map import MultiStart, Start, ensemble, map, multi_start, per_sample_gradients
     from pullback.errors import CheckpointFileError as CheckpointError
     from pullback.errors import PieceError
 
 _PLACES = {"PieceError": "pullback.errors", "CheckpointError": "pullback.distributed._map"}
-_PLACES["Block"] = "pullback.core.blocks"
+_PLACES |= {"Block": "pullback.core.blocks", "cost": "pullback.distributed.cost"}
 _MAPS = ("MultiStart", "Start", "ensemble", "map", "multi_start", "per_sample_gradients")
 _PLACES |= dict.fromkeys(_MAPS, "pullback.distributed._map")
 __getattr__, __dir__ = _deferred(globals(), _PLACES)
@@ -81,6 +82,7 @@ __all__ = [
     "barrier",
     "broadcast",
     "broadcast_",
+    "cost",
     "ensemble",
     "finalize",
     "gather",
