@@ -16,7 +16,7 @@ import pytest
 
 import pullback as pb
 from pullback.core import pickling
-from pullback.func._pieces.worker import is_inside_worker
+from pullback.core.state import inside_worker
 from tests.distributed import far_work as far
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -318,10 +318,10 @@ def test_115_an_ensemble_is_stacked(pool):
 
 
 def test_116_mapped_functions_know_where_they_are(threads):
-    assert not is_inside_worker()
+    assert not inside_worker.get()
     for executor in (None, threads):
-        assert pb.distributed.map(lambda _: is_inside_worker(), [0], executor=executor) == [True]
-    assert not is_inside_worker()
+        assert pb.distributed.map(lambda _: inside_worker.get(), [0], executor=executor) == [True]
+    assert not inside_worker.get()
 
 
 def test_116_collectives_are_refused_in_workers(threads):

@@ -330,6 +330,9 @@ restore_beside_modes(_count_entered, _forget_entered)
 open_levels: set[Any] = set()
 """The forward levels that are open in this process. While there is none, nothing asks for tangents."""
 
+inside_worker: ContextVar[bool] = ContextVar("pullback_inside_worker", default=False)
+"""Does a piece of mapped work run here, on an executor or in its place? Collectives must not."""
+
 running_pass: ContextVar[Any] = ContextVar("pullback_running_pass", default=None)
 """The backward pass that is running here; within one, values of a vmap that has ended are at home."""
 

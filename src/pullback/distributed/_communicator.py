@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.state import inside_worker
 from pullback.distributed._board import BROKEN, REFUSED, ROWS, Board
 from pullback.distributed._errors import CommunicatorBroken, DistributedError, Refusal
 from pullback.distributed._log import note
 from pullback.distributed._moves import AllGather, Array, Move, signature
 from pullback.distributed._wires import SwapWire, check_routes
-from pullback.func._pieces.worker import is_inside_worker
 
 Route = tuple[int, int, int]
 _NO_ROUTE: Route = (-1, -1, -1)
@@ -31,7 +31,7 @@ MOST_PENDING = ROWS // 2
 
 
 def _check_outside(what: str) -> None:
-    if is_inside_worker():
+    if inside_worker.get():
         raise DistributedError(
             f"{what}: called inside a worker, by a function that an executor maps over items\n"
             "  why  workers are no ranks, and items are dealt to them as they come: others would wait for ever\n"

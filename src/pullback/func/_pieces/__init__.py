@@ -19,7 +19,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future
 from typing import Any
 
 from pullback.core.frames import warn
@@ -183,8 +183,9 @@ class _Run:
             )
         self.executor = executor
         self.sent = None
-        self.is_near = isinstance(executor, _Here | ThreadPoolExecutor)  # objects need not be pickled
-        if isinstance(executor, ProcessPoolExecutor):
+        # Objects need not be pickled for those who have the same memory.
+        self.is_near = isinstance(executor, _Here) or _is_a(executor, "thread", "ThreadPoolExecutor")
+        if _is_a(executor, "process", "ProcessPoolExecutor"):
             _warn_of_fork(executor)
 
     def _submit(self, piece: _Piece) -> None:
@@ -357,11 +358,17 @@ def _is_factory(executor: Any) -> bool:
     return callable(executor) and (inspect.isclass(executor) or not hasattr(executor, "submit"))
 
 
+def _is_a(executor: Any, module: str, name: str) -> bool:
+    """Is this one of `concurrent.futures`? Its modules are large, and whoever has one of theirs has loaded them."""
+    found = sys.modules.get(f"concurrent.futures.{module}")
+    return found is not None and isinstance(executor, getattr(found, name))
+
+
 def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _warn_of_fork(executor: ProcessPoolExecutor) -> None:
+def _warn_of_fork(executor: Any) -> None:
     context: Any = getattr(executor, "_mp_context", None)
     if context is None or context.get_start_method() != "fork" or getattr(executor, "_processes", None):
         return

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import os
 import pickle
+import platform
 import reprlib
-import socket
 import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pullback.core.pickling import dumps, loads
 from pullback.core.pytree import flatten
-from pullback.core.state import changed, current
+from pullback.core.state import changed, current, inside_worker
 from pullback.core.threads import set_num_threads
 from pullback.errors import PieceError
 from pullback.operators import functions
@@ -31,13 +30,6 @@ from pullback.tensors.tensor import Tensor
 
 _KEPT = 8  # functions that a worker remembers
 _TOLD = ("PULLBACK_NUM_THREADS", "OMP_NUM_THREADS")
-
-_inside: ContextVar[bool] = ContextVar("pullback_inside_worker", default=False)
-
-
-def is_inside_worker() -> bool:
-    """Does a piece of mapped work run here, in this thread of this process?"""
-    return _inside.get()
 
 
 class Settings(NamedTuple):
@@ -61,7 +53,7 @@ def settings_here(seed: Any, stops: bool) -> Settings:
 
 
 def _address() -> tuple[str, int]:
-    return socket.gethostname(), os.getpid()
+    return platform.node(), os.getpid()
 
 
 class Failure(NamedTuple):
@@ -88,7 +80,7 @@ def done(
 ) -> list[Any]:
     """What the work gives for items, the first of which has the number `start`: results and `Failure`s."""
     found: list[Any] = []
-    token = _inside.set(True)
+    token = inside_worker.set(True)
     try:
         with changed(grad=settings.grad, inference=settings.inference), np.errstate(**settings.errors):
             for index, item in enumerate(items, start):
@@ -101,7 +93,7 @@ def done(
                     if settings.stops:
                         break
     finally:
-        _inside.reset(token)
+        inside_worker.reset(token)
     return found
 
 
