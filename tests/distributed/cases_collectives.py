@@ -387,6 +387,24 @@ def case_034_dtypes_and_layouts():
     raises(TypeError, lambda: dist.all_reduce(np.array(["a"])), "numbers")
 
 
+def case_035_in_pieces():
+    comm, rank = dist.world().dup(), dist.rank()
+    x = np.arange(17.0) * (rank + 1)
+    ring = {"dest": (rank + 1) % N, "source": (rank - 1) % N}
+    functions = [
+        lambda: dist.all_reduce(x, comm=comm), lambda: dist.all_reduce(x, deterministic=True, comm=comm),
+        lambda: dist.all_gather(x, comm=comm), lambda: dist.gather(x, 1, comm=comm),
+        lambda: dist.scatter(x, 1, comm=comm), lambda: dist.all_to_all(x, comm=comm),
+        lambda: dist.broadcast(x, 2, comm=comm), lambda: dist.reduce(x, 2, comm=comm),
+        lambda: dist.reduce_scatter(x, comm=comm), lambda: dist.sendrecv(x, comm=comm, **ring),
+        lambda: dist.halo_exchange(x, 7, comm=comm),
+    ]  # fmt: skip
+    whole = [f().numpy() for f in functions]
+    comm.chunk_elements = 5
+    for f, expected in zip(functions, whole):
+        np.testing.assert_array_equal(f().numpy(), expected)
+
+
 def case_036_dtypes_differ():
     comm = dist.world().dup()
     x = np.ones(2, np.float32 if dist.rank() == 1 else np.float64)

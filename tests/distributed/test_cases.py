@@ -14,8 +14,9 @@ def collected():
     for name in FILES:
         module = importlib.import_module(f"tests.distributed.{name}")
         for case in sorted(name for name in vars(module) if name.startswith("case_")):
-            if case not in getattr(module, "PROCESSES", ()):
-                yield pytest.param(getattr(module, case), module.RANKS, id=case)
+            every = (*getattr(module, "ALSO_RANKS", ()), module.RANKS)
+            for ranks in getattr(module, "ON_THREADS", every):
+                yield pytest.param(getattr(module, case), ranks, id=f"{case} on {ranks}")
 
 
 @pytest.mark.parametrize("case, ranks", list(collected()))

@@ -10,6 +10,7 @@ losses. Every rank makes the same sequence of collectives, and a difference is a
 from typing import TYPE_CHECKING
 
 from pullback.core.lazy import deferred as _deferred
+from pullback.distributed._averager import GradientAverager
 from pullback.distributed._checks import gradcheck, jacobian, same_program
 from pullback.distributed._collectives import (
     all_gather,
@@ -33,6 +34,7 @@ from pullback.distributed._collectives import (
     vary,
 )
 from pullback.distributed._communicator import Communicator
+from pullback.distributed._data_parallel import data_parallel, rank_generator, sampler
 from pullback.distributed._errors import (
     CollectiveMismatch,
     CollectiveTimeout,
@@ -42,8 +44,9 @@ from pullback.distributed._errors import (
     RankLost,
     RemoteRankError,
 )
+from pullback.distributed._faults import agree, together
 from pullback.distributed._log import profile
-from pullback.distributed._mesh import Mesh, mesh
+from pullback.distributed._mesh import mesh
 from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
 from pullback.distributed._threads import simulate
 
@@ -68,13 +71,14 @@ __all__ = [
     "Communicator",
     "CommunicatorBroken",
     "DistributedError",
-    "Mesh",
+    "GradientAverager",
     "MultiStart",
     "PieceError",
     "PlacementError",
     "RankLost",
     "RemoteRankError",
     "Start",
+    "agree",
     "all_gather",
     "all_reduce",
     "all_reduce_",
@@ -83,6 +87,7 @@ __all__ = [
     "broadcast",
     "broadcast_",
     "cost",
+    "data_parallel",
     "ensemble",
     "finalize",
     "gather",
@@ -99,10 +104,12 @@ __all__ = [
     "per_sample_gradients",
     "profile",
     "rank",
+    "rank_generator",
     "recv",
     "reduce",
     "reduce_scatter",
     "same_program",
+    "sampler",
     "scatter",
     "send",
     "sendrecv",
@@ -110,6 +117,7 @@ __all__ = [
     "simulate",
     "size",
     "tie",
+    "together",
     "vary",
     "world",
 ]

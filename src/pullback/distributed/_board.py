@@ -137,7 +137,8 @@ class Board:
         others = [r for r in range(self.size) if r != self.rank] if peer is None else [peer]
         slot = seq % ROWS
         awaited = [r for r in others if peer is not None or self.rows[slot, r]["seq"] < seq]
-        for r in awaited:
+        # As long as somebody is missing, those who were there may have left again.
+        for r in others if awaited else ():
             state, said = int(self.ranks[r]["state"]), _str(self.ranks[r]["text"])
             if state in (RAISED, FINISHED, BROKEN) or not self._is_alive(r):
                 if is_done():  # it was there before it left

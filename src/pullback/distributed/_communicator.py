@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -53,6 +54,16 @@ class Communicator:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._broken: BaseException | None = None
+        self.check = "sequence"  # or "values", or "off"
+
+    @property
+    def chunk_elements(self) -> int:
+        """How many elements one message has at most; larger blocks travel in pieces."""
+        return int(self._wire.chunk_elements)
+
+    @chunk_elements.setter
+    def chunk_elements(self, count: int) -> None:
+        self._wire.chunk_elements = max(1, int(count))
 
     # Groups -----------------------------------------------------------------------------------------------------------
 
@@ -64,7 +75,7 @@ class Communicator:
             return None
         members = [r for r, (c, _) in enumerate(chosen) if c == color]
         members.sort(key=lambda r: (chosen[r][1], r))
-        return self._subgroup(color, members, f"{self.name}/{color}")
+        return self._like_this(self._subgroup(color, members, f"{self.name}/{color}"))
 
     def sub(self, ranks: Sequence[int]) -> Any:
         """A communicator of these ranks, in this order; None on all others. All ranks of this one call it."""
@@ -78,7 +89,7 @@ class Communicator:
         """The same ranks with a sequence of their own, for another thread or library."""
         self.barrier()
         found: Communicator = self._subgroup(0, list(range(self.size)), f"{self.name}/dup")
-        return found
+        return self._like_this(found)
 
     @property
     def node(self) -> Communicator:
@@ -90,6 +101,10 @@ class Communicator:
         """The communicator of mpi4py that carries this one."""
         raise DistributedError(f"{self.name} does not use MPI, so it has no communicator of mpi4py")
 
+    def _like_this(self, other: Any) -> Any:
+        other.check, other.chunk_elements = self.check, self.chunk_elements
+        return other
+
     def _subgroup(self, color: Any, members: list[int], name: str) -> Any:
         raise NotImplementedError  # abstract: what a group is made of differs
 
@@ -98,12 +113,27 @@ class Communicator:
     def perform(self, move: Move, x: Array) -> Array:
         """This rank's part of a collective, on arrays."""
         if move.is_local:
+            if self.check == "values" and self.size > 1:
+                self._check_replicated(move, x)
             return move.run(self._wire, x)
         block = x if x.flags.c_contiguous else np.ascontiguousarray(x).reshape(x.shape)
         refusal = move.refusal(block.shape) if hasattr(move, "refusal") else None
         text = move.describe(block.shape, block.dtype)
         with self._turn(text, move.site, move.route(block), refusal, block.nbytes):
             return move.run(self._wire, block)
+
+    def _check_replicated(self, move: Move, x: Array) -> None:
+        """Raise if a value that counts once differs between ranks."""
+        digests = self.gather_objects(zlib.crc32(np.ascontiguousarray(x).tobytes()))
+        different = [rank for rank, each in enumerate(digests) if each != digests[0]]
+        if different:
+            what = "the gradient of a replicated value" if move.way else f"the argument of {move.name}"
+            raise DistributedError(
+                f"{what} on ranks {different} is not that of rank 0, recorded at {move.site}\n"
+                "  why  it counts once, so every rank must have the same\n"
+                "  fix  leave out `replicated=True` where each rank has a loss of its own",
+                collective=move.name, seq=self.seq, rank=different[0],
+            )  # fmt: skip
 
     def perform_point(self, move: Any, x: Array) -> Array:
         """This rank's part of a message between two ranks."""
@@ -135,13 +165,17 @@ class Communicator:
         """The blocks of all ranks, stacked."""
         return self.perform(AllGather(self, stack=True), np.asarray(x))
 
-    def check_usable(self, what: str) -> None:
-        """Raise if nothing can be said here any more."""
+    def check_process(self, what: str) -> None:
+        """Raise if this process was forked from a rank."""
         if self._pid != os.getpid():
             raise DistributedError(
                 f"{what}: this process was forked from rank {self.rank} of {self.name}, and is no rank\n"
                 "  fix  start workers with the method `spawn`, or communicate in the parent"
             )
+
+    def check_usable(self, what: str) -> None:
+        """Raise if nothing can be said here any more."""
+        self.check_process(what)
         if self._broken is not None:
             first = str(self._broken).partition("\n")[0]
             raise CommunicatorBroken(
@@ -175,7 +209,7 @@ class Communicator:
 
     def enter(self, text: str, site: str, route: Route, refusal: str | None) -> None:
         """Write this rank's call on the board, and wait for the others."""
-        shown = self._announce(text, site, route, refusal)
+        shown = self.announce(text, site, route, refusal)
         if self._board is not None:
             self._board.meet(self.seq, shown)
             if route != _NO_ROUTE:
@@ -186,12 +220,13 @@ class Communicator:
             raise Refusal(refusal)
         self.messages += 1
 
-    def _announce(self, text: str, site: str, route: Route = _NO_ROUTE, refusal: str | None = None) -> str:
+    def announce(self, text: str, site: str, route: Route = _NO_ROUTE, refusal: str | None = None) -> str:
+        """Write the next call of this rank on the board; the text that the others see."""
         self.seq += 1
         self._wire.seq = self.seq
         shown = refusal or (f"{text} at {site}" if site else text)
         if self._board is not None:
-            number = REFUSED if refusal else signature(text)
+            number = REFUSED if refusal else signature("" if self.check == "off" else text)
             self._board.enter(self.seq, number, shown, route)
         return shown
 

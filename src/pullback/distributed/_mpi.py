@@ -26,12 +26,13 @@ from pullback.core.threads import set_num_threads
 from pullback.distributed._board import FINISHED, RAISED, ROWS, Board, Waiting, board_bytes
 from pullback.distributed._communicator import Communicator
 from pullback.distributed._errors import CollectiveMismatch, DistributedError
-from pullback.distributed._moves import Array, Shape, ordered_sum
+from pullback.distributed._moves import Array, Shape, blocks_along, ordered_sum, split_sizes
 from pullback.distributed._wires import reduced
 
 CHUNK_ELEMENTS = 2**30
+SMALL = 64 * 1024  # bytes over all ranks, up to which blocks that are added in order are sent to everybody
 _REDUCED_BY_MPI = "bBhHiIlLqQfdgFDG"
-_FIRST_POINT_TAG = 16  # smaller ones belong to collectives
+_FIRST_POINT_TAG = 128  # smaller ones belong to collectives
 _open: list[Process] = []
 """Every communicator of this process, the world first."""
 
@@ -136,7 +137,7 @@ class Process(Communicator):
         super().__init__(comm.rank, comm.size, name, MPIWire(comm, settings, board), board)
         self._local = local
         self._node: Process | None = None
-        self._is_checked = settings.check != "off"
+        self.check = settings.check
         _open.append(self)
 
     @property
@@ -180,7 +181,9 @@ class Process(Communicator):
 
     def _translated(self, error: Any, text: str) -> DistributedError:
         mpi = self.settings.mpi
-        is_misfit = error.Get_error_class() in (mpi.ERR_TRUNCATE, mpi.ERR_COUNT, mpi.ERR_TYPE)
+        is_misfit = error.Get_error_class() in (
+            mpi.ERR_TRUNCATE, mpi.ERR_COUNT, mpi.ERR_TYPE, mpi.ERR_IN_STATUS,
+        )  # fmt: skip
         kind = CollectiveMismatch if is_misfit else DistributedError
         return kind(
             f"MPI reports {error.Get_error_string()} in collective {self.seq} {text} of {self.name}",
@@ -273,6 +276,48 @@ class FarBoard(Board):
 # The wire.
 
 
+class Exchange:
+    """Messages that were started. Their memory is kept as long as they may be under way."""
+
+    def __init__(self, wire: MPIWire, sends: Sequence[Any], wanted: Sequence[Any]) -> None:
+        mpi, comm = wire.settings.mpi, wire.comm
+        mine = {channel: block for dest, block, channel in sends if dest == wire.rank}
+        self._found: list[Array] = []
+        self._requests: list[Any] = []
+        self._expected: list[tuple[int, Any, int]] = []
+        self._sent: list[Array] = []
+        for source, shape, dtype, channel in wanted:
+            room = np.empty(shape, dtype)
+            self._found.append(room)
+            if source == wire.rank:
+                if mine[channel].shape != room.shape:
+                    raise CollectiveMismatch(f"a block of shape {list(mine[channel].shape)} came, not {list(shape)}")
+                room[...] = mine[channel]
+                continue
+            for piece in wire.chunks(room):
+                self._expected.append((len(self._requests), piece, source))
+                self._requests.append(comm.Irecv(piece, source, channel))
+        for dest, block, channel in sends:
+            if dest != wire.rank:
+                whole = np.ascontiguousarray(block)
+                self._sent.append(whole)
+                self._requests += [comm.Isend(piece, dest, channel) for piece in wire.chunks(whole)]
+        self._statuses = [mpi.Status() for _ in self._requests]
+        self._test = mpi.Request.Testall
+
+    def is_done(self) -> bool:
+        """Has everything come, and is everything sent?"""
+        return bool(self._test(self._requests, self._statuses))
+
+    def result(self) -> list[Array]:
+        """What came, in the order in which it was wanted."""
+        for position, piece, source in self._expected:
+            count = self._statuses[position].Get_count(piece[2])
+            if count != piece[1]:
+                raise CollectiveMismatch(f"{count} elements came from rank {source}, where {piece[1]} were expected")
+        return self._found
+
+
 class MPIWire:
     """Blocks between processes. Elements are moved as bytes, but for sums, which MPI forms itself."""
 
@@ -283,7 +328,7 @@ class MPIWire:
         self.chunk_elements = CHUNK_ELEMENTS
         self._sent: list[tuple[Any, Array]] = []
 
-    def _chunks(self, x: Array) -> Iterator[Any]:
+    def chunks(self, x: Array) -> Iterator[Any]:
         """Pieces of a contiguous array, as buffers of MPI."""
         flat = x.reshape(-1)
         kind = self.settings.element(x.itemsize)
@@ -294,6 +339,11 @@ class MPIWire:
     def all_reduce(self, x: Array, op: Any, ordered: bool) -> Array:
         """One block from all."""
         is_foreign = not isinstance(op, str)
+        if op == "sum" and x.nbytes * self.size > SMALL and (ordered or x.dtype.char not in _REDUCED_BY_MPI):
+            # As many bytes as a ring: every rank adds up one block, in the order of ranks.
+            sizes = split_sizes(x.size, self.size)
+            blocks = self.all_to_all(blocks_along(x.reshape(-1), sizes, 0), [(sizes[self.rank],)] * self.size)
+            return np.concatenate(self.all_gather(ordered_sum(blocks), [(n,) for n in sizes])).reshape(x.shape)
         if not is_foreign and (op != "sum" or ordered or x.dtype.char not in _REDUCED_BY_MPI):
             return reduced(self.all_gather(x, [x.shape] * self.size), op)
         out = np.empty(x.shape, x.dtype)
@@ -319,7 +369,7 @@ class MPIWire:
     def broadcast(self, x: Array, root: int) -> Array:
         """The block of the root."""
         out = np.array(x, order="C") if self.rank == root else np.empty(x.shape, x.dtype)
-        for piece in self._chunks(out):
+        for piece in self.chunks(out):
             self.comm.Bcast(piece, root)
         return out
 
@@ -356,32 +406,13 @@ class MPIWire:
 
     def exchange(self, sends: Sequence[Any], wanted: Sequence[Any]) -> list[Array]:
         """`sends` are (rank, block, channel), `wanted` are (rank, shape, dtype, channel)."""
-        mine = {channel: block for dest, block, channel in sends if dest == self.rank}
-        found: list[Array] = []
-        requests: list[Any] = []
-        expected: list[tuple[int, Any, int]] = []
-        for source, shape, dtype, channel in wanted:
-            room = np.empty(shape, dtype)
-            found.append(room)
-            if source == self.rank:
-                if mine[channel].shape != room.shape:
-                    raise CollectiveMismatch(f"a block of shape {list(mine[channel].shape)} came, not {list(shape)}")
-                room[...] = mine[channel]
-                continue
-            for piece in self._chunks(room):
-                expected.append((len(requests), piece, source))
-                requests.append(self.comm.Irecv(piece, source, channel))
-        for dest, block, channel in sends:
-            if dest != self.rank:
-                whole = np.ascontiguousarray(block)
-                requests += [self.comm.Isend(piece, dest, channel) for piece in self._chunks(whole)]
-        statuses = [self.settings.mpi.Status() for _ in requests]
-        self._wait(lambda: self.settings.mpi.Request.Testall(requests, statuses))
-        for position, piece, source in expected:
-            count = statuses[position].Get_count(piece[2])
-            if count != piece[1]:
-                raise CollectiveMismatch(f"{count} elements came from rank {source}, where {piece[1]} were expected")
-        return found
+        begun = self.begin(sends, wanted)
+        self._wait(begun.is_done)
+        return begun.result()
+
+    def begin(self, sends: Sequence[Any], wanted: Sequence[Any]) -> Exchange:
+        """An exchange that goes on by itself."""
+        return Exchange(self, sends, wanted)
 
     def _wait(self, is_done: Any) -> None:
         if self.board is None:
@@ -407,7 +438,7 @@ class MPIWire:
         header = _header(whole.shape, whole.dtype)
         number = self._tag(tag)
         self._sent.append((self.comm.Isend(header, dest, number), header))
-        self._sent += [(self.comm.Isend(piece, dest, number), whole) for piece in self._chunks(whole)]
+        self._sent += [(self.comm.Isend(piece, dest, number), whole) for piece in self.chunks(whole)]
 
     def receive(self, shape: Shape, dtype: Any, source: int, tag: tuple[int, str], text: str) -> Array:
         """The next message of one rank."""
@@ -418,7 +449,7 @@ class MPIWire:
         if header.tolist() != _header(shape, np.dtype(dtype)).tolist():
             came = f"{chr(header[0])}{header[2 : 2 + header[1]].tolist()}"
             raise CollectiveMismatch(f"{text}: {came} came, and {np.dtype(dtype).char}{list(shape)} was expected")
-        requests = [self.comm.Irecv(piece, source, number) for piece in self._chunks(room)]
+        requests = [self.comm.Irecv(piece, source, number) for piece in self.chunks(room)]
         self._wait_for(lambda: self.settings.mpi.Request.Testall(requests), text, source)
         return room
 

@@ -131,7 +131,7 @@ def is_initialized() -> bool:
 def rank() -> int:
     """The number of this rank in the world."""
     comm = world()
-    comm.check_usable("rank")
+    comm.check_process("rank")
     return comm.rank
 
 

@@ -47,10 +47,6 @@ class ThreadWire(SwapWire):
             row = self.group.posted.setdefault(seq, [_MISSING] * self.size)
             row[self.rank] = _copied(part)
 
-    def swap(self) -> list[Any]:
-        """Wait for the parts of all ranks."""
-        return self.collect(self.seq)
-
     def is_ready(self, seq: int) -> bool:
         """Has every rank given its part?"""
         row = self.group.posted.get(seq)
@@ -130,12 +126,13 @@ def _family(comm: Any) -> list[Any]:
 
 
 def simulate(
-    f: Callable[..., Any], ranks: int, *args: Any, timeout: float = 300.0, compile_timeout: float = 1800.0
-) -> list[Any]:
+    f: Callable[..., Any], ranks: int, *args: Any, timeout: float = 300.0, compile_timeout: float = 1800.0,
+    check: str = "sequence",
+) -> list[Any]:  # fmt: skip
     """Call `f(*args)` on so many ranks, which are threads of this process; the results, by rank.
 
     Inside, `pb.distributed.world()` is the communicator of the rank. If ranks raise, the first error that is not the
-    echo of another is raised here.
+    echo of another is raised here. Timeouts and `check` are those of `init`.
 
     >>> def f():
     ...     x = pb.tensor(float(pb.distributed.rank()), requires_grad=True)
@@ -150,6 +147,8 @@ def simulate(
     results: list[Any] = [None] * group.size
     errors: list[BaseException | None] = [None] * group.size
     worlds: list[Thread] = [Thread(group, rank, "world") for rank in range(group.size)]
+    for each in worlds:
+        each.check = check
 
     def run(rank: int) -> None:
         world = worlds[rank]

@@ -61,24 +61,29 @@ def _name(rank: int) -> str:
 
 
 class SwapWire:
-    """Blocks between ranks of one process. `post` gives this rank's part, `swap` all parts."""
+    """Blocks between ranks of one process. `post` gives this rank's part, `collect` has all parts."""
 
     rank = 0
     size = 1
     seq = 0  # of the collective that is running
+    chunk_elements = 2**30  # threads send whole blocks
 
     def post(self, seq: int, part: Any) -> None:
         """Give this rank's part; it may be changed afterwards."""
         self._kept = _copied(part)
 
-    def swap(self) -> list[Any]:
+    def is_ready(self, seq: int) -> bool:
+        """Has every rank given its part?"""
+        return True
+
+    def collect(self, seq: int) -> list[Any]:
         """What every rank gave; not to be changed."""
         return [self._kept]
 
     def parts(self, part: Any) -> list[Any]:
         """Give a part, and see those of all."""
         self.post(self.seq, part)
-        return self.swap()
+        return self.collect(self.seq)
 
     def all_reduce(self, x: Array, op: Any, ordered: bool) -> Array:
         """One block from all."""
