@@ -18,6 +18,8 @@ from pullback.distributed import _start
 from pullback.distributed._errors import DistributedError
 from pullback.distributed.cost import calibrate
 
+__all__ = ["main", "report"]
+
 _LEVELS = ("single", "funneled", "serialized", "multiple")
 
 

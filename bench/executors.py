@@ -45,7 +45,7 @@ def main(options: Options) -> None:
     """Measure, and print the ratios."""
     import pullback as pb
 
-    report = Report("distributed")
+    report = Report("executors")
     rows = []
     x = pb.tensor(np.linspace(0.0, 1.0, 16))
     gradient = pb.func.jacfwd(row, chunk_size=1)
