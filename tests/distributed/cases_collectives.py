@@ -329,6 +329,30 @@ def case_029_halo_on_two_axes():
     check_against(stacked, lambda x: dist.halo_exchange(x, (2, 2), (0, 1), mesh=grid, mesh_axis=("x", "y")), x)
 
 
+def case_029_halo_in_two_halves():
+    grid = dist.mesh((2, 2), ("x", "y"))
+    where = {"mesh": grid, "mesh_axis": ("x", "y"), "boundary": "edge"}
+
+    def halves(x):
+        begun = dist.halo_start(x, (1, 2), (0, 1), **where)
+        inside = (x * x).sum()  # computed meanwhile
+        return dist.halo_wait(begun) * inside
+
+    def whole(x):
+        return dist.halo_exchange(x, (1, 2), (0, 1), **where) * (x * x).sum()
+
+    x = np.random.default_rng(dist.rank()).normal(size=(3, 3))
+    found = []
+    for f in (halves, whole):
+        leaf = pb.tensor(x, requires_grad=True)
+        y = f(leaf)
+        (y**2).sum().backward()
+        _, moved = pb.func.jvp(f, (pb.tensor(x),), (pb.tensor(x * 2),))
+        found.append((y.detach().numpy(), leaf.grad.numpy(), moved.numpy(), pb.compile(f)(pb.tensor(x)).numpy()))
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
 def case_030_halo_of_a_short_block():
     grid = dist.mesh(4, "x", comm=dist.world())
     x = np.ones(1 if dist.rank() == 2 else 3)

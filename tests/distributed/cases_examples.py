@@ -6,6 +6,7 @@ from pathlib import Path
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RANKS = 4
 ALSO_RANKS = (1, 2)
+INITIALISES = True  # they call `init()` themselves
 ON_THREADS = (2,)  # some ten thousand messages, which threads are slow at
 
 

@@ -21,8 +21,6 @@ from pullback.distributed._collectives import (
     broadcast,
     broadcast_,
     gather,
-    halo_exchange,
-    halo_fill_,
     recv,
     reduce,
     reduce_scatter,
@@ -45,6 +43,7 @@ from pullback.distributed._errors import (
     RemoteRankError,
 )
 from pullback.distributed._faults import agree, together
+from pullback.distributed._halo_calls import halo_exchange, halo_fill_, halo_start, halo_wait
 from pullback.distributed._log import profile
 from pullback.distributed._mesh import mesh
 from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
@@ -94,6 +93,8 @@ __all__ = [
     "gradcheck",
     "halo_exchange",
     "halo_fill_",
+    "halo_start",
+    "halo_wait",
     "init",
     "is_initialized",
     "jacobian",

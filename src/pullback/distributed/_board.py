@@ -61,8 +61,11 @@ class Board:
         cut = size * _RANK.itemsize
         self.ranks = whole[:cut].view(_RANK)
         self.rows = whole[cut : cut + ROWS * size * _ENTRY.itemsize].view(_ENTRY).reshape(ROWS, size)
-        self._seqs = self.rows["seq"]
-        self._signatures = self.rows["signature"]
+        self._seqs, self._signatures = self.rows["seq"], self.rows["signature"]
+        # What this rank writes, one view each: a store into it is cheaper than one into a record.
+        self._my_seqs, self._my_signatures = self._seqs[:, rank], self._signatures[:, rank]
+        self._my_texts, self._my_routes = self.rows["text"][:, rank], self.rows["route"][:, rank]
+        self._since, self._last = self.ranks["since"], self.ranks["seq"]
         self.rank, self.size, self.name = rank, size, name
         self.waiting = waiting
         self.own_processes = own_processes
@@ -80,40 +83,33 @@ class Board:
 
     def enter(self, seq: int, signature: Any, text: str, route: tuple[int, int, int]) -> None:
         """This rank is at this place of the sequence, with this call."""
-        row = self.rows[seq % ROWS]
-        entry = row[self.rank]
-        entry["text"] = _bytes(text, _TEXT)
-        entry["route"] = route
-        entry["signature"] = signature
-        mine = self.ranks[self.rank]
-        mine["since"] = time.monotonic()
-        entry["seq"] = seq  # last: who sees this sees the rest
-        mine["seq"] = seq
+        slot = seq % ROWS
+        self._my_texts[slot] = text.encode("utf-8", "replace")
+        self._my_routes[slot] = route
+        self._my_signatures[slot] = signature
+        self._since[self.rank] = time.monotonic()
+        self._my_seqs[slot] = seq  # last: who sees this sees the rest
+        self._last[self.rank] = seq
 
     # Waiting ----------------------------------------------------------------------------------------------------------
 
     def meet(self, seq: int, text: str) -> None:
         """Wait until every rank is at this place with the same call; raise if one is there with another."""
-        slot = seq % ROWS
-        seqs, signatures = self._seqs[slot], self._signatures[slot]
-
-        def is_complete() -> bool:
-            here = seqs >= seq
-            same = signatures == signatures[self.rank]
-            if not (same | ~here).all():
-                self._raise_mismatch(seq, text)
-            return bool(here.all())
-
-        self.wait(is_complete, seq, text)
+        if not self.has_met(seq, text):
+            self.wait(lambda: self.has_met(seq, text), seq, text)
 
     def has_met(self, seq: int, text: str) -> bool:
         """Is every rank there? Does not wait."""
         slot = seq % ROWS
-        seqs, signatures = self._seqs[slot], self._signatures[slot]
-        here = seqs >= seq
-        if not ((signatures == signatures[self.rank]) | ~here).all():
-            self._raise_mismatch(seq, text)
-        return bool(here.all())
+        seqs, signatures = self._seqs[slot].tolist(), self._signatures[slot].tolist()
+        mine = signatures[self.rank]
+        is_complete = True
+        for there, said in zip(seqs, signatures, strict=True):
+            if there < seq:
+                is_complete = False
+            elif said != mine:
+                self._raise_mismatch(seq, text)
+        return is_complete
 
     def wait(self, is_done: Callable[[], bool], seq: int, text: str, peer: int | None = None) -> None:
         """Come back when `is_done()`. While waiting, signals are handled, and the others are looked at."""

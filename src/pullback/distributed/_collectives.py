@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator as _operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +13,6 @@ from pullback.core.pytree import flatten, unflatten
 from pullback.core.state import current, open_levels
 from pullback.distributed._communicator import Communicator
 from pullback.distributed._errors import DistributedError
-from pullback.distributed._halo import ENDS, HaloExchange
 from pullback.distributed._mesh import Mesh, group_of
 from pullback.distributed._moves import (
     AllGather,
@@ -41,7 +41,7 @@ _FOLDS = {fold.__name__.removeprefix("a"): fold for fold in (amax, amin, prod)}
 # Arguments.
 
 
-def _tensor(x: Any, who: str, booleans: bool = False) -> Tensor:
+def operand(x: Any, who: str, booleans: bool = False) -> Tensor:
     """An operand: a tensor, or an array in the byte order of this machine."""
     if isinstance(x, np.ndarray) and not x.dtype.isnative:
         x = x.astype(x.dtype.newbyteorder("="))
@@ -67,8 +67,8 @@ def _packed(tree: Any, who: str, function: Callable[[Any], Any], booleans: bool 
     """An elementwise collective of a tree: one message per dtype, in the order of leaves."""
     leaves, structure = flatten(tree)
     if len(leaves) == 1 and leaves[0] is tree:
-        return function(_tensor(tree, who, booleans))
-    tensors = [_tensor(leaf, who, booleans) for leaf in leaves]
+        return function(operand(tree, who, booleans))
+    tensors = [operand(leaf, who, booleans) for leaf in leaves]
     groups: dict[Any, list[int]] = {}
     for position, tensor in enumerate(tensors):
         groups.setdefault(tensor.dtype, []).append(position)
@@ -83,7 +83,8 @@ def _packed(tree: Any, who: str, function: Callable[[Any], Any], booleans: bool 
     return unflatten(structure, results)
 
 
-def _axis(axis: int, ndim: int, who: str) -> int:
+def axis_of(axis: int, ndim: int, who: str) -> int:
+    """The number of an axis from the front."""
     number = _operator.index(axis)
     if not ndim:
         raise ValueError(f"{who}: a tensor without axes has no axis {axis}")
@@ -133,6 +134,8 @@ def all_reduce(
     tensor([1., 2.])
     """
     group = group_of(comm, mesh, axis)
+    if op == "sum" and type(x) is Tensor and x.dtype.kind in _KINDS:  # the common call
+        return call(_sum_of(group, replicated, deterministic), x, requires_grad)
     op = _op_name(op)
 
     def one(tensor: Tensor) -> Any:
@@ -141,10 +144,15 @@ def all_reduce(
     return _packed(x, "all_reduce", one, booleans=op in ("any", "all", "max", "min") or not isinstance(op, str))
 
 
+@functools.lru_cache(256)
+def _sum_of(comm: Communicator, replicated: bool, ordered: bool) -> Move:
+    return AllReduce(comm, replicated=replicated, ordered=ordered)
+
+
 def _reduced(x: Tensor, op: Any, comm: Communicator, replicated: bool, ordered: bool, needs_grad: Any) -> Any:
     label = f"all_reduce({op})" if isinstance(op, str) else ""
     if op == "sum":
-        return call(AllReduce(comm, replicated=replicated, ordered=ordered), x, needs_grad)
+        return call(_sum_of(comm, replicated, ordered), x, needs_grad)
     if op == "mean":
         x = x if x.dtype.kind in "fc" else x.astype(np.float64)
         return call(AllReduce(comm, label="mean", replicated=replicated, ordered=ordered), x, needs_grad) / comm.size
@@ -261,8 +269,8 @@ def all_gather(
     group = group_of(comm, mesh, mesh_axis)
 
     def one(leaf: Any) -> Any:
-        tensor = _tensor(leaf, "all_gather", booleans=True)
-        at = _axis(axis, tensor.ndim + stack, "all_gather")
+        tensor = operand(leaf, "all_gather", booleans=True)
+        at = axis_of(axis, tensor.ndim + stack, "all_gather")
         lengths = None if stack else _lengths(tensor, at, sizes, uneven, group, "all_gather")
         return call(AllGather(group, axis=at, stack=stack, sizes=lengths), tensor, requires_grad)
 
@@ -299,10 +307,10 @@ def reduce_scatter(
         raise ValueError(f'reduce_scatter: op is "sum" or "mean", got {op!r}')
 
     def one(leaf: Any) -> Any:
-        tensor = _tensor(leaf, "reduce_scatter")
+        tensor = operand(leaf, "reduce_scatter")
         if op == "mean" and tensor.dtype.kind not in "fc":
             tensor = tensor.astype(np.float64)
-        at = _axis(axis, tensor.ndim, "reduce_scatter")
+        at = axis_of(axis, tensor.ndim, "reduce_scatter")
         lengths = _sizes(sizes, tensor.shape[at], group, "reduce_scatter")
         label = "" if op == "sum" else "reduce_scatter(mean)"
         found = call(ReduceScatter(group, axis=at, sizes=lengths, label=label), tensor, requires_grad)
@@ -324,8 +332,8 @@ def gather(
     top = _peer(root, group, "gather")
 
     def one(leaf: Any) -> Any:
-        tensor = _tensor(leaf, "gather", booleans=True)
-        at = _axis(axis, tensor.ndim, "gather")
+        tensor = operand(leaf, "gather", booleans=True)
+        at = axis_of(axis, tensor.ndim, "gather")
         lengths = _lengths(tensor, at, sizes, uneven, group, "gather")
         return call(Gather(group, root=top, axis=at, sizes=lengths), tensor, requires_grad)
 
@@ -345,8 +353,8 @@ def scatter(
     top = _peer(root, group, "scatter")
 
     def one(leaf: Any) -> Any:
-        tensor = _tensor(leaf, "scatter", booleans=True)
-        at = _axis(axis, tensor.ndim, "scatter")
+        tensor = operand(leaf, "scatter", booleans=True)
+        at = axis_of(axis, tensor.ndim, "scatter")
         lengths = _sizes(sizes, tensor.shape[at], group, "scatter")
         return call(Scatter(group, root=top, axis=at, sizes=lengths), tensor, requires_grad)
 
@@ -368,8 +376,8 @@ def all_to_all(
     group = group_of(comm, mesh, mesh_axis)
 
     def one(leaf: Any) -> Any:
-        tensor = _tensor(leaf, "all_to_all", booleans=True)
-        split, concat_at = (_axis(a, tensor.ndim, "all_to_all") for a in (split_axis, concat_axis))
+        tensor = operand(leaf, "all_to_all", booleans=True)
+        split, concat_at = (axis_of(a, tensor.ndim, "all_to_all") for a in (split_axis, concat_axis))
         rows = _matrix(sizes, tensor.shape[split], group)
         if split == concat_at:
             return call(AllToAll(group, split_axis=split, concat_axis=split, split=rows), tensor, requires_grad)
@@ -446,7 +454,7 @@ def send(x: Any, dest: int, tag: int = 0, *, comm: Any = None, mesh: Mesh | None
     The backward pass is reached through the token: tie the loss to it, `loss = pb.distributed.tie(loss, token)`.
     """
     group = group_of(comm, mesh, axis)
-    return call(Send(group, dest=_peer(dest, group, "send"), tag=_tag(tag)), _tensor(x, "send", booleans=True))
+    return call(Send(group, dest=_peer(dest, group, "send"), tag=_tag(tag)), operand(x, "send", booleans=True))
 
 
 def recv(
@@ -498,60 +506,11 @@ def tie(loss: Any, *tensors: Any) -> Tensor:
     return total
 
 
-# Halo.
-
-
-def halo_exchange(
-    x: Any, width: Any, axis: Any = 0, *, mesh: Any = None, mesh_axis: Any = None, boundary: Any = "periodic",
-    fill: complex = 0, comm: Any = None, requires_grad: bool | None = None,
-) -> Any:  # fmt: skip
-    """`x` with rows of the neighbours around it, along one or several axes.
-
-    `width` is an int or `(low, high)`, or one of them per axis if `axis` and `mesh_axis` are tuples. At the ends of
-    the mesh, `boundary` wraps around ("periodic"), adds nothing ("open"), adds `fill` ("constant") or repeats the end
-    ("edge"); a pair gives the two ends their own.
-
-    >>> grid = pb.distributed.mesh(1, "x")
-    >>> pb.distributed.halo_exchange(pb.tensor([1.0, 2.0, 3.0]), 1, mesh=grid)
-    tensor([3., 1., 2., 3., 1.])
-    """
-    tensor = _tensor(x, "halo_exchange", booleans=True)
-    for move in _halo_moves(tensor.ndim, width, axis, mesh, mesh_axis, boundary, fill, comm):
-        tensor = call(move, tensor, requires_grad)
-    return tensor
-
-
-def _halo_moves(
-    ndim: int, width: Any, axis: Any, mesh: Any, mesh_axis: Any, boundary: Any, fill: complex, comm: Any
-) -> list[Move]:
-    axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
-    several = isinstance(axis, (tuple, list))
-    names = list(mesh_axis) if isinstance(mesh_axis, (tuple, list)) else [mesh_axis] * len(axes)
-    widths = list(width) if several and isinstance(width, (tuple, list)) else [width] * len(axes)
-    if len(axes) != len(names) or len(axes) != len(widths):
-        raise ValueError(f"halo_exchange: {len(axes)} axes, {len(names)} axes of the mesh and {len(widths)} widths")
-    low_end, high_end = (boundary, boundary) if isinstance(boundary, str) else boundary
-    for end in (low_end, high_end):
-        if end not in ENDS:
-            raise ValueError(f"halo_exchange: a boundary is one of {ENDS}, got {end!r}")
-    if (low_end == "periodic") != (high_end == "periodic"):
-        raise ValueError("halo_exchange: if one end wraps around, the other one does")
-    made: list[Move] = []
-    for each, name, rows in zip(axes, names, widths, strict=True):
-        low, high = (rows, rows) if isinstance(rows, int) else (int(n) for n in rows)
-        if low < 0 or high < 0:
-            raise ValueError(f"halo_exchange: a width is at least 0, got {rows}")
-        group = group_of(comm, mesh, name)
-        if low or high:
-            at = _axis(each, ndim, "halo_exchange")
-            made.append(HaloExchange(group, axis=at, low=low, high=high, ends=(low_end, high_end), fill=complex(fill)))
-    return made
-
-
 # In place.
 
 
-def _written(x: Tensor, value: Callable[[], Any], who: str) -> Tensor:
+def written(x: Tensor, value: Callable[[], Any], who: str) -> Tensor:
+    """`x` with other values, which are computed by communicating."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{who}: expected a Tensor, got {type(x).__name__}")
     if current().grad:
@@ -561,30 +520,9 @@ def _written(x: Tensor, value: Callable[[], Any], who: str) -> Tensor:
 
 def all_reduce_(x: Tensor, op: Any = "sum", **options: Any) -> Tensor:
     """`all_reduce`, written to `x`."""
-    return _written(x, lambda: all_reduce(x, op, **options), "all_reduce_")
+    return written(x, lambda: all_reduce(x, op, **options), "all_reduce_")
 
 
 def broadcast_(x: Tensor, root: int = 0, **options: Any) -> Tensor:
     """`broadcast`, written to `x`."""
-    return _written(x, lambda: broadcast(x, root, **options), "broadcast_")
-
-
-def halo_fill_(
-    x: Tensor, width: Any, axis: Any = 0, *, mesh: Any = None, mesh_axis: Any = None, boundary: Any = "periodic",
-    fill: complex = 0, comm: Any = None,
-) -> Tensor:  # fmt: skip
-    """Write the rows of the neighbours to the outer rows of `x`, which has room for them."""
-
-    def filled() -> Any:
-        moves = _halo_moves(x.ndim, width, axis, mesh, mesh_axis, boundary, fill, comm)
-        inner: Any = x
-        for move in moves:
-            low, high = move.added  # type: ignore[attr-defined]
-            at = move.axis  # type: ignore[attr-defined]
-            inner = inner[(*(slice(None),) * at, slice(low, inner.shape[at] - high))]
-        for move in moves:
-            inner = call(move, inner)
-        return inner
-
-    return _written(x, filled, "halo_fill_")
-
+    return written(x, lambda: broadcast(x, root, **options), "broadcast_")

@@ -22,7 +22,7 @@ import numpy as np
 from pullback.core.state import inside_worker
 from pullback.distributed._board import BROKEN, REFUSED, ROWS, Board
 from pullback.distributed._errors import CommunicatorBroken, DistributedError, Refusal
-from pullback.distributed._log import note
+from pullback.distributed._log import is_noted, note
 from pullback.distributed._moves import AllGather, Array, Move, signature
 from pullback.distributed._wires import SwapWire, check_routes
 
@@ -117,10 +117,23 @@ class Communicator:
                 self._check_replicated(move, x)
             return move.run(self._wire, x)
         block = x if x.flags.c_contiguous else np.ascontiguousarray(x).reshape(x.shape)
-        refusal = move.refusal(block.shape) if hasattr(move, "refusal") else None
         text = move.describe(block.shape, block.dtype)
-        with self._turn(text, move.site, move.route(block), refusal, block.nbytes):
+        if is_noted():
+            with note(self, text, move.site, block.nbytes):
+                return self._performed(move, block, text)
+        return self._performed(move, block, text)
+
+    def _performed(self, move: Move, block: Array, text: str) -> Array:
+        self._take_turn(text)
+        try:
+            self.enter(text, move.site, move.route(block), move.refusal(block.shape))
             return move.run(self._wire, block)
+        except Refusal:
+            raise
+        except BaseException as error:
+            raise self.break_off(error, text) from error.__cause__
+        finally:
+            self._lock.release()
 
     def _check_replicated(self, move: Move, x: Array) -> None:
         """Raise if a value that counts once differs between ranks."""
@@ -145,8 +158,7 @@ class Communicator:
             with note(self, move.name, move.site, block.nbytes):
                 return move.run(self._wire, block)
         except BaseException as error:
-            self.break_off(error)
-            raise
+            raise self.break_off(error, move.name) from error.__cause__
 
     def barrier(self) -> None:
         """Return when all ranks are here."""
@@ -182,12 +194,10 @@ class Communicator:
                 f"{what}: {self.name} is broken since {type(self._broken).__name__}: {first}", rank=self.rank
             ) from self._broken
 
-    @contextmanager
-    def _turn(
-        self, text: str, site: str = "", route: Route = _NO_ROUTE, refusal: str | None = None, nbytes: int = 0
-    ) -> Iterator[None]:
-        """This rank's place in the next collective: entered when all ranks are there with the same one."""
-        self.check_usable(text.partition(" ")[0])
+    def _take_turn(self, text: str) -> None:
+        """Raise unless this thread may make the next collective; others may not until the lock is released."""
+        if self._pid != os.getpid() or self._broken is not None:
+            self.check_usable(text.partition(" ")[0])
         _check_outside(text)
         self._check_thread()
         if not self._lock.acquire(blocking=False):
@@ -195,15 +205,17 @@ class Communicator:
                 f"{text}: another thread communicates by {self.name} just now\n"
                 "  fix  give each thread a communicator of its own: comm.dup()"
             )
+
+    @contextmanager
+    def _turn(self, text: str) -> Iterator[None]:
+        """This rank's place in the next collective: entered when all ranks are there with the same one."""
+        self._take_turn(text)
         try:
-            with note(self, text, site, nbytes):
-                self.enter(text, site, route, refusal)
+            with note(self, text, "", 0):
+                self.enter(text, "", _NO_ROUTE, None)
                 yield
-        except Refusal:
-            raise
         except BaseException as error:
-            self.break_off(error)
-            raise
+            raise self.break_off(error, text) from error.__cause__
         finally:
             self._lock.release()
 
@@ -236,12 +248,17 @@ class Communicator:
     def _check_thread(self) -> None:
         """Raise if this thread may not communicate here."""
 
-    def break_off(self, error: BaseException) -> None:
-        """Nobody can rely on this communicator any more."""
+    def break_off(self, error: BaseException, text: str) -> BaseException:
+        """Nobody can rely on this communicator any more. The error, as users shall see it."""
+        error = self._translated(error, text)
         if self._broken is None:
             self._broken = error
             if self._board is not None:
                 self._board.say(BROKEN, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        return error
+
+    def _translated(self, error: BaseException, text: str) -> BaseException:
+        return error
 
     def __repr__(self) -> str:
         return f"<Communicator {self.name}: rank {self.rank} of {self.size}>"

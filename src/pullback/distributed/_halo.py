@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,10 +82,11 @@ class HaloExchange(_Neighbours):
         at = self.lead + self.axis
         return replaced(shape, at, shape[at] + sum(self.added))
 
-    def run(self, wire: Any, x: Array) -> Array:
-        """Send the outer rows, and put those that came around the block."""
-        at, below, above, low = self.lead + self.axis, self.below, self.above, self.added[0]
-        sends, wanted = [], []
+    def messages(self, x: Array) -> tuple[list[Any], list[Any]]:
+        """What is sent, and what is wanted."""
+        at, below, above = self.lead + self.axis, self.below, self.above
+        sends: list[Any] = []
+        wanted: list[Any] = []
         if above is not None and self.low:
             sends.append((above, _rows(x, at, x.shape[at] - self.low, None), 0))
         if below is not None and self.high:
@@ -94,7 +95,16 @@ class HaloExchange(_Neighbours):
             wanted.append((below, replaced(x.shape, at, self.low), x.dtype, 0))
         if above is not None and self.high:
             wanted.append((above, replaced(x.shape, at, self.high), x.dtype, 1))
-        found = iter(wire.exchange(sends, wanted))
+        return sends, wanted
+
+    def run(self, wire: Any, x: Array) -> Array:
+        """Send the outer rows, and put those that came around the block."""
+        return self.around(x, wire.exchange(*self.messages(x)))
+
+    def around(self, x: Array, came: list[Array]) -> Array:
+        """The block with the rows that came around it."""
+        at, below, above, low = self.lead + self.axis, self.below, self.above, self.added[0]
+        found = iter(came)
         out = np.empty(self.shape(x.shape), x.dtype)
         _rows(out, at, low, low + x.shape[at])[...] = x
         for rows, neighbour, end, edge in (
@@ -116,6 +126,20 @@ class HaloExchange(_Neighbours):
     def transposed(self, shape: Shape) -> Move:
         """Rows go back to where they came from, and are added there."""
         return self._turned(HaloFold, axis=self.axis, low=self.low, high=self.high, ends=self.ends)
+
+
+@dataclass(frozen=True)
+class HaloWait(HaloExchange):
+    """The second half of an exchange that was started: it waits for the rows, and puts them around the block."""
+
+    begun: Any = field(default=None, compare=False)
+
+    name: ClassVar[str] = "halo_wait"
+    is_local: ClassVar[bool] = True  # it was announced when it was started
+
+    def run(self, wire: Any, x: Array) -> Array:
+        """Wait for the rows."""
+        return self.around(x, self.begun.wait())
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,14 @@ def profile() -> Iterator[Profile]:
 _nothing = contextlib.nullcontext()
 
 
+def is_noted() -> bool:
+    """Does anybody want to know of collectives?"""
+    return _is_reporting or bool(_profiles)
+
+
 def note(comm: Any, text: str, site: str, nbytes: int) -> Any:
     """A block around one collective, if anybody wants to know of it."""
-    if not _profiles and not _is_reporting:
+    if not is_noted():
         return _nothing
     return _noted(comm, text, site, nbytes)
 

@@ -78,6 +78,10 @@ class Move:
         """Whom this rank sends to, whom it receives from, and how many elements it sends; -1 if that is no matter."""
         return (-1, -1, -1)
 
+    def refusal(self, shape: Shape) -> str | None:
+        """Why this rank's block cannot take part, which all ranks are told."""
+        return None
+
     def agreed(self, shape: Shape) -> str:
         """What must be equal on all ranks, of an operand of this shape."""
         return _dims(shape)
@@ -99,10 +103,16 @@ class Move:
 
     def describe(self, shape: Shape, dtype: Any) -> str:
         """The call, as error messages and records show it: the part that ranks compare."""
-        return _described(self, shape, dtype)
+        texts = self.__dict__.get("_texts")
+        if texts is None:
+            texts = {}
+            object.__setattr__(self, "_texts", texts)
+        found: str | None = texts.get((shape, dtype))
+        if found is None:
+            found = texts[shape, dtype] = _described(self, shape, dtype)
+        return found
 
 
-@functools.lru_cache(4096)
 def _described(move: Move, shape: Shape, dtype: Any) -> str:
     details = move.details()
     words = [(move.label or move.name) + (f"({details})" if details else ""), f"{dtype}{move.agreed(shape)}"]

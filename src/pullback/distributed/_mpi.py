@@ -16,7 +16,6 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from importlib import import_module, util
 from typing import Any
 
@@ -171,24 +170,20 @@ class Process(Communicator):
                 "  fix  communicate there, or use an MPI with MPI_THREAD_MULTIPLE"
             )
 
-    @contextmanager
-    def _turn(self, text: str, *rest: Any, **options: Any) -> Iterator[None]:
-        with super()._turn(text, *rest, **options):
-            try:
-                yield
-            except self.settings.mpi.Exception as error:
-                raise self._translated(error, text) from error
-
-    def _translated(self, error: Any, text: str) -> DistributedError:
+    def _translated(self, error: Any, text: str) -> BaseException:
         mpi = self.settings.mpi
+        if not isinstance(error, mpi.Exception):
+            return error
         is_misfit = error.Get_error_class() in (
             mpi.ERR_TRUNCATE, mpi.ERR_COUNT, mpi.ERR_TYPE, mpi.ERR_IN_STATUS,
         )  # fmt: skip
         kind = CollectiveMismatch if is_misfit else DistributedError
-        return kind(
+        made = kind(
             f"MPI reports {error.Get_error_string()} in collective {self.seq} {text} of {self.name}",
             collective=text.partition(" ")[0], seq=self.seq, rank=self.rank,
         )  # fmt: skip
+        made.__cause__ = error
+        return made
 
     def say_everywhere(self, state: int, text: str) -> None:
         """Tell the other ranks, in all communicators that are not broken."""
@@ -407,14 +402,15 @@ class MPIWire:
     def exchange(self, sends: Sequence[Any], wanted: Sequence[Any]) -> list[Array]:
         """`sends` are (rank, block, channel), `wanted` are (rank, shape, dtype, channel)."""
         begun = self.begin(sends, wanted)
-        self._wait(begun.is_done)
+        self.wait(begun.is_done)
         return begun.result()
 
     def begin(self, sends: Sequence[Any], wanted: Sequence[Any]) -> Exchange:
         """An exchange that goes on by itself."""
         return Exchange(self, sends, wanted)
 
-    def _wait(self, is_done: Any) -> None:
+    def wait(self, is_done: Any) -> None:
+        """Come back when it is done."""
         if self.board is None:
             while not is_done():
                 time.sleep(0)
@@ -455,7 +451,7 @@ class MPIWire:
 
     def _wait_for(self, is_done: Any, text: str, source: int) -> None:
         if self.board is None:
-            self._wait(is_done)
+            self.wait(is_done)
         else:
             self.board.wait(is_done, self.seq, text, peer=source)
 

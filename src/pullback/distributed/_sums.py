@@ -15,7 +15,7 @@ import numpy as np
 from pullback.distributed._communicator import MOST_PENDING, Communicator
 from pullback.distributed._moves import Array, blocks_along, ordered_sum, split_sizes
 from pullback.distributed._mpi import SMALL
-from pullback.distributed._wires import SwapWire
+from pullback.distributed._wires import SwapWire, taken
 
 
 class Running:
@@ -92,8 +92,7 @@ class Running:
             while not self.test():
                 pass
         except BaseException as error:
-            comm.break_off(error)
-            raise
+            raise comm.break_off(error, self._text) from error.__cause__
         assert self._result is not None
         return self._result
 
@@ -106,6 +105,34 @@ def start_sum(comm: Communicator, x: Array, text: str) -> Running:
 def start_gather(comm: Communicator, x: Array, text: str) -> Running:
     """Start to collect the vectors of all ranks, as rows."""
     return Running(comm, f"{text} {x.dtype}[{x.size}]", x, np.stack)
+
+
+class Begun:
+    """Messages between neighbours that were started. `wait` returns what came."""
+
+    def __init__(self, comm: Communicator, text: str, site: str, sends: list[Any], wanted: list[Any]) -> None:
+        self._comm = comm
+        comm.check_usable(text.partition(" ")[0])
+        self._text = comm.announce(text, site)
+        self._seq, self._wanted = comm.seq, wanted
+        wire = comm._wire
+        self._exchange = None if isinstance(wire, SwapWire) else wire.begin(sends, wanted)
+        if self._exchange is None:
+            wire.post(self._seq, [(dest, channel, block) for dest, block, channel in sends])
+
+    def wait(self) -> list[Array]:
+        """The blocks that came, in the order in which they were wanted."""
+        comm: Any = self._comm
+        wire = comm._wire
+        try:
+            if comm._board is not None:
+                comm._board.meet(self._seq, self._text)
+            if self._exchange is None:
+                return taken(wire.collect(self._seq), wire.rank, self._wanted)
+            wire.wait(self._exchange.is_done)
+            return self._exchange.result()
+        except BaseException as error:
+            raise comm.break_off(error, self._text) from error.__cause__
 
 
 def tree_sum(parts: list[Any]) -> Any:

@@ -119,12 +119,16 @@ class SwapWire:
 
     def exchange(self, sends: Sequence[Any], wanted: Sequence[Any]) -> list[Array]:
         """`sends` are (rank, block, channel), `wanted` are (rank, shape, dtype, channel)."""
-        parts = self.parts([(dest, channel, block) for dest, block, channel in sends])
-        found = []
-        for source, shape, _, channel in wanted:
-            block = next(b for dest, c, b in parts[source] if dest == self.rank and c == channel)
-            found += _checked([block], [shape])
-        return found
+        return taken(self.parts([(dest, channel, block) for dest, block, channel in sends]), self.rank, wanted)
+
+
+def taken(parts: Sequence[Any], rank: int, wanted: Sequence[Any]) -> list[Array]:
+    """The blocks that are wanted, of what all ranks send."""
+    found = []
+    for source, shape, _, channel in wanted:
+        block = next(b for dest, c, b in parts[source] if dest == rank and c == channel)
+        found += _checked([block], [shape])
+    return found
 
 
 def _copied(part: Any) -> Any:
