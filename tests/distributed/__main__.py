@@ -70,12 +70,12 @@ def run_file(name, scratch, word):
         for case in names_in(module):
             if word not in case:
                 continue
-            began, error = time.perf_counter(), ""
+            began, error, remark = time.perf_counter(), "", None
             try:
-                getattr(module, case)()
+                remark = getattr(module, case)()  # what a reader of the output should know
             except Exception:
                 error = traceback.format_exc()
-            record = {"case": case, "error": error, "seconds": time.perf_counter() - began}
+            record = {"case": case, "error": error, "seconds": time.perf_counter() - began, "remark": remark}
             print(json.dumps(record), file=lines, flush=True)
             if error:
                 raise SystemExit(1)  # the ranks are in different places now
@@ -116,7 +116,8 @@ def check_cases(library, only_ranks, word):
                 if missing and not problem:
                     problem = f"ranks {missing} said nothing; the launch ended with {code}\n{output[-3000:]}"
                 seconds = max((x["seconds"] for found in said.values() for x in found), default=0.0)
-                yield f"{case} on {ranks} ranks", problem, seconds
+                remarks = {x["remark"]: None for found in said.values() for x in found if x["remark"]}
+                yield "\n          ".join([f"{case} on {ranks} ranks", *remarks]), problem, seconds
 
 
 def check_faults(library, only_ranks, word):
