@@ -13,6 +13,7 @@ import pullback as pb
 from tests.distributed import far_work as far
 
 RANKS = 1
+ON_THREADS = ()  # they need dask, mpi4py and cloudpickle
 X = np.linspace(0.5, 2.0, 7)
 
 
@@ -93,8 +94,6 @@ def _executors_of_loky():
 
 if util.find_spec("loky") is not None:  # which `make distributed` does not install
     case_112_executors_of_loky = _executors_of_loky
-
-PROCESSES = tuple(name for name in dir() if name.startswith("case_"))
 
 if __name__ == "__main__":
     from mpi4py.futures import MPIPoolExecutor
