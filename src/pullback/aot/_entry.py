@@ -247,7 +247,11 @@ class Entry:
             led = refused_inputs(captured.meta)
             self.reaches = [is_led or at_all for is_led, at_all in zip(led, self.reaches, strict=True)]
         keeps = self.is_training and options.higher_order == "retrace"
-        self.draw_sources = sources_of(self.graph) if keeps else ()
+        # What a call is told on this path, and the same as the graph says it: `_tree/paths.py`.
+        events = captured.events
+        self.labels = tuple([event.label for event in events]) if events else None
+        self.outcomes = bytes([event.outcome for event in events])
+        self.draw_sources = sources_of(self.graph) if keeps or events else ()
         self.tangent_specs = tuple([spec_for(each.shape, each.dtype) for each in tangents])
         self.first_alone = tuple([number == 0 for number in range(len(tangents))])
 

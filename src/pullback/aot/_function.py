@@ -14,7 +14,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -29,17 +29,27 @@ from pullback.aot._dynamic import DynamicTable
 from pullback.aot._entry import Entry
 from pullback.aot._guards import call_key, difference, leaf_key
 from pullback.aot._inside import Inside
+from pullback.aot._methods import BoundMethods, Method
 from pullback.aot._numbers.program import RAISES, Program, fixed_numbers, is_number
 from pullback.aot._numbers.stand_in import value_of
 from pullback.aot._trace.capture import Capture, Options
-from pullback.aot._trace.leaves import flatten_arguments, is_leaf_type
+from pullback.aot._trace.leaves import flatten_arguments
+from pullback.aot._tree.live import Abandoned
+from pullback.aot._tree.paths import Tree, open_places, taken, too_many
 from pullback.aot._wrapper import HasWrappers, is_wrapped
 from pullback.core.frames import warn
-from pullback.core.pytree import flatten, how_to_register
+from pullback.core.pytree import how_to_register
 from pullback.core.records import replace
 from pullback.core.reports import paused, reported
 from pullback.core.state import Modes, current, open_levels, put_in_force
-from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, SideEffectError, TraceError
+from pullback.errors import (
+    AOTError,
+    ConcretizationError,
+    DynamicShapeError,
+    RecompileLimitError,
+    SideEffectError,
+    TraceError,
+)
 from pullback.graph.pipeline import is_told
 from pullback.payloads.traced import TracedArray
 from pullback.payloads.wrappers import is_array
@@ -54,12 +64,14 @@ R = TypeVar("R")
 
 def capture(
     function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True,
-    numbers: bool = False,
+    numbers: bool = False, is_open_at: Callable[[Any], bool] | None = None,
 ) -> Capture:  # fmt: skip
     """`_trace.capture.capture`, for calls with and without wrappers."""
     if not has_wrappers(leaves):
         try:
-            return _trace.capture.capture(function, leaves, in_tree, options, backward=backward, numbers=numbers)
+            return _trace.capture.capture(
+                function, leaves, in_tree, options, backward=backward, numbers=numbers, is_open_at=is_open_at
+            )
         except HasWrappers:
             pass  # the function makes them by itself
     captured: Capture = _later.capture_wrapped(function, leaves, in_tree, options, backward=backward)
@@ -91,63 +103,6 @@ def is_capturable(leaf: Any) -> bool:
     if not isinstance(leaf, Tensor) or is_array(leaf._data):
         return True
     return is_wrapped(leaf)
-
-
-# Compiled methods: one compiled function for every object that a compiled method was called on.
-#
-# An object that is no container of arrays cannot be an argument of a graph. Its tensors are captured instead, by a
-# function that is bound to it, weakly: the compiled function belongs to the object, and goes when it goes.
-
-class Method:
-    """A function with its first argument given, which is not kept alive by it."""
-
-    def __init__(self, function: Callable[..., Any], instance: Any) -> None:
-        functools.update_wrapper(self, function, updated=())
-        self.function = function
-        self._instance = weakref.ref(instance)
-        with suppress(TypeError, ValueError):  # written in C, and nobody knows
-            _, *parameters = inspect.signature(function).parameters.values()
-            self.__signature__ = inspect.Signature(parameters)
-
-    @property
-    def __self__(self) -> Any:
-        return self._instance()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of the function for this object."""
-        instance = self._instance()
-        if instance is None:
-            raise ReferenceError(f"the object of {self.__name__} is gone")  # type: ignore[attr-defined]
-        return self.function(instance, *args, **kwargs)
-
-    def seen_by(self, see: Callable[..., Any]) -> Any:
-        """The same with the function and the object as a trace sees them."""
-        return MethodType(see(self.function), see(self.__self__, text="self"))
-
-
-class BoundMethods:
-    """The compiled functions of one compiled method, by object."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Any], Any]] = {}
-
-    def of(self, function: Callable[..., Any], instance: Any, compiled: Callable[[Method], Any]) -> Any:
-        """The compiled function of an object; None if the object is better given as an argument."""
-        known = self._known.get(id(instance))
-        if known is not None and known[0]() is instance:
-            return known[1]
-        if is_leaf_type(instance) or not flatten(instance)[1].is_leaf():
-            return None
-        key = id(instance)
-        try:
-            reference = weakref.ref(instance, lambda _: self._known.pop(key, None))
-        except TypeError:
-            return None
-        found = compiled(Method(function, instance))
-        with suppress(TypeError, ValueError):
-            found.__signature__ = inspect.signature(function)  # of which a bound method leaves out the first
-        self._known[key] = (reference, found)
-        return found
 
 
 PROCESS_LIMIT = 256
@@ -249,6 +204,7 @@ class CompiledFunction(Inside, Generic[P, R]):
 
     def _forget(self) -> None:
         self._entries: dict[Any, list[Any]] = {}
+        self._trees: dict[Any, Tree] = {}  # by key: where there are paths
         self._calls: tuple[Any, ...] = ()  # fast paths to be tried
         # All of them, by the number of positional arguments and the names of the others in the order of the call.
         self._ways: dict[tuple[Any, ...], FastPaths] = {(): FastPaths()}
@@ -297,9 +253,55 @@ class CompiledFunction(Inside, Generic[P, R]):
             entry = self._compile(key, leaves, structure)
         elif type(entry) is not _Eager:
             self._hits += 1
-        if type(entry) is not _Eager and len(entry.attempts) < _MOST_ATTEMPTS:
+        if type(entry) is _Eager:
+            return self.function(*args, **kwargs)
+        if type(entry) is Entry and entry.labels is not None:
+            return self._on_a_path(entry, key, leaves, structure, args, kwargs)
+        if len(entry.attempts) < _MOST_ATTEMPTS:
             self._shorten(entry, args, kwargs, leaves)
-        return self.function(*args, **kwargs) if type(entry) is _Eager else run(entry, leaves)
+        return run(entry, leaves)
+
+    def _on_a_path(
+        self, entry: Entry, key: Any, leaves: list[Any], structure: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call of a function that asks for values: on a path that is known, on one that is traced now, or none."""
+        tree = self._trees.setdefault(key, Tree())
+        found = taken(entry, self._entries.get(key, ()), leaves)
+        if found is None:
+            tree.exits += 1
+            new = self._new_path(tree, key, leaves, structure)
+            found = None if new is None else taken(new, (), leaves)
+        if found is None:
+            return self.function(*args, **kwargs)
+        entry, result = found
+        tree.stayed()
+        self._put_first(key, entry)
+        return result
+
+    def _put_first(self, key: Any, entry: Entry) -> None:
+        """Try this one first in the next call."""
+        entries = self._entries.get(key, ())
+        if entries and entries[0] is not entry:
+            with self._lock:
+                entries = self._entries.get(key, ())
+                if any(each is entry for each in entries):
+                    self._entries[key] = [entry, *(each for each in entries if each is not entry)]
+
+    def _new_path(self, tree: Tree, key: Any, leaves: list[Any], structure: Any) -> Entry | None:
+        """An entry for the path of this call, of which none is known; None if there will be none."""
+        if not tree.may_trace():
+            return None
+        with self._lock, self._in_trace(key), paused():
+            tree.spend()
+            entry = self._new_entry(leaves, structure)
+            if type(entry) is not Entry:
+                return None
+            entries = self._entries.get(key, [])
+            for _ in range(too_many(entries)):  # those that were not taken for longest
+                last = next(k for k in reversed(range(len(entries))) if getattr(entries[k], "labels", None) is not None)
+                entries = [*entries[:last], *entries[last + 1 :]]
+            self._entries[key] = [entry, *entries]
+            return entry
 
     def _watched(self, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that somebody watches: it begins, goes its usual way, and ends."""
@@ -383,6 +385,8 @@ class CompiledFunction(Inside, Generic[P, R]):
             entry = self._found(key, leaves)  # another thread may have been faster
             if entry is not None:
                 return entry
+            if key in self._trees and not self._trees[key].may_trace():
+                return EAGER
             captured = None if has_wrappers(leaves) else self._sizes.found(leaves, structure)
             if captured is not None:
                 return self._kept(key, self._entry_of(captured))
@@ -396,6 +400,7 @@ class CompiledFunction(Inside, Generic[P, R]):
                 entry = self._new_entry(leaves, structure)
             if entry is ONCE:
                 self._misses -= 1
+                self._trees.setdefault(key, Tree()).spend()
                 return EAGER
             self._last_key = key
             return self._kept(key, entry)
@@ -405,7 +410,9 @@ class CompiledFunction(Inside, Generic[P, R]):
         entries = self._entries.pop(key, [])
         self._entries = {**self._entries, key: [*entries, entry]}  # others may be looking through the old one
         while len(self._entries) > _MOST_KEYS:
-            self._entries.pop(next(iter(self._entries)))
+            oldest = next(iter(self._entries))
+            self._entries.pop(oldest)
+            self._trees.pop(oldest, None)
         return entry
 
     @contextmanager
@@ -426,6 +433,8 @@ class CompiledFunction(Inside, Generic[P, R]):
     def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
         try:
             return self._entry_of(self._capture(leaves, structure))
+        except Abandoned:
+            return ONCE
         except SideEffectError as error:
             # A function may fill a cache in its first call, and do nothing of the kind later.
             if self.fallback == "raise" or self.options.strict:
@@ -460,10 +469,21 @@ class CompiledFunction(Inside, Generic[P, R]):
         return entry
 
     def _capture(self, leaves: list[Any], structure: Any) -> Capture:
-        captured = None if has_wrappers(leaves) else self._sizes.capture(leaves, structure)
+        captured = None
+        is_open_at = None
+        if self.options.live:
+            known = [each for entries in self._entries.values() for each in entries if type(each) is Entry]
+            is_open_at = open_places(known).__contains__
+        try:
+            captured = None if has_wrappers(leaves) else self._sizes.capture(leaves, structure)
+        except (ConcretizationError, DynamicShapeError):
+            if is_open_at is None:
+                raise
         if captured is None:
             with reported(f"capture of {self._name}"):
-                captured = capture(self.function, leaves, structure, self.options, numbers=True)
+                captured = capture(
+                    self.function, leaves, structure, self.options, numbers=True, is_open_at=is_open_at
+                )
         captured.in_tree = structure
         return captured
 
@@ -553,7 +573,7 @@ def compiled_gradients(
 ) -> CompiledFunction:
     """The gradients of a capture as a compiled function, for derivatives of them. Where they cannot be captured, they
     are computed all the same."""
-    own = replace(options, static_inputs=(), joint_pass=None, strict=False, dynamic=False)
+    own = replace(options, static_inputs=(), joint_pass=None, strict=False, dynamic=False, live=False)
     return CompiledFunction(function, compilers, own, fallback="eager")
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pullback.autograd import grad
-from pullback.core.frames import warn
+from pullback.core.frames import is_own, warn
 from pullback.core.spec import describe
 from pullback.core.state import current, open_levels
 from pullback.errors import AutogradError, DetachedScalarWarning
@@ -176,8 +176,16 @@ def _opaque(tensor: Tensor) -> Array:
 
 def item(tensor: Tensor, *index: Any) -> Any:
     """The only element as a Python number, or the element at `index`."""
+    if not index and tensor.size == 1 and (number := _number_of_trace(tensor, sys._getframe(1))) is not None:
+        return number
     payload = payload_of(tensor, "a Python number")
     return payload.item(*index) if index else _only_element(tensor, payload, "item()").item()
+
+
+def _number_of_trace(tensor: Tensor, caller: FrameType) -> Any:
+    """What the user's code gets in a trace that computes with numbers taken out of tensors; None elsewhere."""
+    taken = getattr(here(tensor)._data, "taken", None)
+    return None if taken is None or is_own(caller.f_code.co_filename) else taken()
 
 
 def tolist(tensor: Tensor) -> Any:

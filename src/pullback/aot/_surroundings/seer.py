@@ -74,8 +74,12 @@ class Seer:
     """What one trace shows to the function that it runs. `lift` gives the stand-in of a tensor, or of an array that is
     an argument, and `look_at` is told of other arrays."""
 
-    def __init__(self, lift: Callable[[Any], Any], look_at: Callable[[Any], None], has_numbers: bool = False) -> None:
+    def __init__(
+        self, lift: Callable[[Any], Any], look_at: Callable[[Any], None], has_numbers: bool = False,
+        built_ins: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self._has_numbers = has_numbers  # there are stand-ins for numbers among the arguments
+        self._built_ins = built_ins or {}  # what some names of Python's own mean in the function
         self._lift = lift
         self._look_at = look_at
         self._places: dict[Any, Place] = {}
@@ -158,7 +162,7 @@ class Seer:
                 self.see(value.func, text), *[self.see(item, f"{text}.args[{k}]") for k, item in enumerate(value.args)],
                 **arguments,
             )  # fmt: skip
-        if self._has_numbers and is_of_math(value):
+        if (self._has_numbers or self._built_ins) and is_of_math(value):
             return MathView(value, self.see) if isinstance(value, ModuleType) else math_function(value)
         if isinstance(value, ModuleType):
             if value is time or value is os:
@@ -293,7 +297,8 @@ class Seer:
 
     def _look_at_function(self, function: FunctionType, text: str) -> Any:
         names = function.__globals__
-        if self._has_numbers and not is_library(names.get("__name__")) and names_type(function.__code__):
+        has_stand_ins = self._has_numbers or self._built_ins
+        if has_stand_ins and not is_library(names.get("__name__")) and names_type(function.__code__):
             raise Repeat(None, "the function asks for the type() of something")
         if id(names) in self._copies:
             return function  # was made by the traced function
@@ -374,7 +379,7 @@ class Seer:
     def _space(self, names: dict[str, Any]) -> Space:
         if id(names) not in self._spaces:
             see = functools.partial(self._see_name, names)
-            space = self._spaces[id(names)] = Space(names, see, self._see_import, {}, {})
+            space = self._spaces[id(names)] = Space(names, see, self._see_import, self._built_ins, {})
             self._copies.add(id(space.copy))
             self.watch(lambda: _left_behind(space), lambda: space.store_assigned(self.outside))
         return self._spaces[id(names)]

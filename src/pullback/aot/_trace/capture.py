@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from pullback.aot._guards import leaf_key
 from pullback.aot._metadata import (
     OWN,
@@ -45,6 +47,8 @@ from pullback.aot._trace.left_behind import (
     host_randomness,
 )
 from pullback.aot._trace.trace import Primal, Trace, WrittenAlias
+from pullback.aot._tree.live import Abandoned, Event, Live
+from pullback.aot._tree.taken import Taker, views
 from pullback.aot._wrapper import check_plain, is_wrapped
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.records import Record, field, replace
@@ -53,6 +57,7 @@ from pullback.declare.op import registry
 from pullback.errors import AliasError, AOTError, AutogradError, SideEffectError, TraceError
 from pullback.graph.descriptors import (
     CapturedAOTInput,
+    DummyAOTOutput,
     GradAOTOutput,
     InputMutationAOTOutput,
     IntermediateBaseAOTOutput,
@@ -88,6 +93,7 @@ class Options(Record, frozen=True):
     joint_pass: Callable[[Graph], Graph] | None = None
     static: tuple[int | str, ...] = ()  # arguments, by position or name, of which captures are for the very numbers
     side_effects: str = "trace"  # of the function on Python objects: they happen while tracing, or are refused
+    live: bool = False  # answer those who ask for values, with those of the call: aot/_tree
     reroll: bool = True  # make loops of what Python loops left in the graph: graph/reroll
 
     def __post_init__(self) -> None:
@@ -149,6 +155,8 @@ class Capture(Record):
     texts: dict[int, str] = field(default_factory=dict)  # by id: what captured tensors are called
     numbers: Program = field(default_factory=Program)  # what is done with numbers before the graph runs
     unused_numbers: tuple[int, ...] = ()  # slots of numbers on which nothing depends
+    taken: dict[int, bool] = field(default_factory=dict)  # results that are numbers: is this one of NumPy's?
+    events: tuple[Event, ...] = ()  # what the function was told of values; their outcomes are the first output
 
     def payload_of(self, position: int, values: Sequence[Any]) -> Any:
         """The payload of a result, made of the values that the graph returns; None for plain results."""
@@ -157,19 +165,24 @@ class Capture(Record):
 
 def capture(
     function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True,
-    watcher: Any = None, numbers: bool = False,
+    watcher: Any = None, numbers: bool = False, is_open_at: Callable[[Any], bool] | None = None,
 ) -> Capture:  # fmt: skip
     """Run `function` once on stand-ins for its arguments. It is run again for each group of overlapping arguments of
     which it writes one, where a backward pass that fails has effects (`dry_runs.py`), and where it cannot do with
     stand-ins for numbers. A `watcher` is told what the function asks about sizes that vary. The capture is for these
-    very numbers unless `numbers` is true."""
+    very numbers unless `numbers` is true. Values that the function asks for are computed if `is_open_at` is given,
+    which says of a place whether too many different ones were found there."""
     check_leaves(unflatten(in_tree, leaves), leaves, "args")
     merged: tuple[tuple[int, ...], ...] = ()
     trials = Trials()
+    takes_numbers = True  # are there stand-ins for what it takes out of tensors?
     attempts = Attempts(leaves, static_slots(function, in_tree, len(leaves), options.static) if numbers else None)
     while True:
         trace = Trace(options.captures, merged)
         trace.watcher = watcher
+        if is_open_at is not None:
+            trace.live = Live(trace, trace.real_inputs, is_open_at)
+            trace.live.taker = Taker(trace.live, trace) if takes_numbers else None
         attempts.begin(trace)
         try:
             found = run_traced(trace, function, leaves, in_tree, options, Maker, trials if backward else None)
@@ -181,7 +194,12 @@ def capture(
         except BeginAgain:
             pass
         except (Repeat, Exception) as error:
+            if trace.live is not None and takes_numbers and not isinstance(error, AOTError):
+                takes_numbers, trials = False, Trials()
+                continue
             if not attempts.goes_on_after(error):
+                if trace.live is not None and trace.live.events and not isinstance(error, AOTError):
+                    raise Abandoned from error
                 raise
             trials = Trials()
         finally:
@@ -195,7 +213,8 @@ def run_traced(
     """Run the function in this trace; `make` turns what it leaves into a capture, with gradients if there are `trials`
     to find out where they come from."""
     has_numbers = trace.host is not None and bool(trace.host.given)
-    seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers)
+    is_taking = trace.live is not None and trace.live.taker is not None
+    seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, views() if is_taking else None)
     try:
         return _run_seeing(seer, trace, function, leaves, in_tree, options, make, trials)
     except BaseException as error:
@@ -238,11 +257,17 @@ def _run_seeing(
         outs, out_tree = flatten(result)
         check_leaves(result, outs, "output")
         outs = [trace.lifted(leaf) if isinstance(leaf, Tensor) else seer.back(leaf) for leaf in outs]
+        taken = {k: leaf for k, leaf in enumerate(outs) if is_stand_in(leaf) and leaf._host.is_live}
+        outs = [leaf.as_tensor() if k in taken else leaf for k, leaf in enumerate(outs)]
         returned = {k: name_of(leaf) for k, leaf in enumerate(outs) if is_stand_in(leaf)}
         outs = [value_of(leaf) for leaf in outs]
         check_gradients(trace, outs)
+        outcomes = None if trace.live is None else trace.live.outcomes()
+        if outcomes is not None:  # which are compared before anything is written
+            options = replace(options, keep_input_mutations=False)
         trace.settle(outs)
         maker = _made(make, trace, outs, options)
+        maker.outcomes = outcomes
         maker.meta.grad_enabled_mutation = grad_after if grad_after is not grad_before else None
         captured = maker.finish(out_tree, trials)
         seer.check(options.side_effects == "refuse")
@@ -262,6 +287,8 @@ def _run_seeing(
             captured.overwrites = list(trace.overwrites)
         captured.texts = {id(x): seer.texts[id(x)] for x in captured.meta.captures if id(x) in seer.texts}
         captured.in_tree = in_tree
+        captured.taken = {k: isinstance(leaf._value, np.generic) for k, leaf in taken.items()}
+        captured.events = () if outcomes is None else tuple(trace.live.events)
         if host is not None:
             captured.numbers = host.closed()
             used = host.used.union(*(slots for _, slots in returned.values()))
@@ -320,6 +347,7 @@ class Maker:
         )
         self.outputs = Outputs(trace, outs)
         self.stand_ins = {id(primal.tensor) for primal in (*trace.members.values(), *trace.primals)}
+        self.outcomes: Value | None = None  # what the function was told of values
         self.borrowed: list[int] = []  # outputs that are copies of values computed for somebody else
         self.returned: set[int] = set()  # values that are outputs, by id
         self.handed_out: dict[int, int] = {}  # memory that the caller will see: by root value, the storage it is for
@@ -404,6 +432,8 @@ class Maker:
     def _finals(self) -> list[tuple[Value | None, Any]]:
         """What the forward part returns."""
         finals: list[tuple[Value | None, Any]] = []
+        if self.outcomes is not None:
+            finals.append((self.outcomes, DummyAOTOutput(0)))
         for primal in self.trace.primals:
             info = self.infos[id(primal)]
             if info.is_returned:
@@ -425,6 +455,8 @@ class Maker:
 
     def _kept(self) -> Iterator[Any]:
         """The storages of what the forward part returns, in the same order."""
+        if self.outcomes is not None:
+            yield None
         for primal in self.trace.primals:
             if self.infos[id(primal)].is_returned:
                 yield primal.tensor._data.storage

@@ -94,6 +94,14 @@ class Recorder:
             self._frames = dict.fromkeys(passed, place)
         return place
 
+    def answered(self, array: Any, into: str) -> Any:
+        """The values of an array that are about to become `into`; None if there are none."""
+        return None
+
+    def taken(self, array: Any) -> Any:
+        """The only element of an array as a number that is another one in every call; None if there is no such."""
+        return None
+
     def before_write(self, storage: Any) -> None:
         """A storage is about to be written."""
 

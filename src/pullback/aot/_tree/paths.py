@@ -1,0 +1,88 @@
+"""`Tree`: the paths that calls of one kind take through a function, and which of them a call takes.
+
+A path is an entry with events (`live.py`). Its graph computes what the events are in a call. If one of them is not what
+it was, the call leaves the path: an *exit*. Nothing has happened by then, because a path writes nothing before it is
+known to be the right one, and generators are put back. What is known of the call so far chooses another path, and if
+there is none, the function is traced with the values of this call.
+
+Traces are spent like money: a function gets some to begin with, and earns more by calls that stay on their path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pullback.aot._call.runtime import Exit, run
+from pullback.aot._tree.live import Place
+
+_TRACES = 24.0  # to begin with, and at most
+_EARNED = 1 / 64  # of a trace, by a call that stays on its path
+_MOST_PATHS = 32
+_MOST_VALUES = 8  # different ones at one place, of which there are paths
+
+
+class Tree:
+    """What is known of the paths of one kind of calls."""
+
+    def __init__(self) -> None:
+        self._credit = _TRACES
+        self.exits = 0  # calls that left all paths
+        self.calls = 0  # those that stayed on one
+
+    def may_trace(self) -> bool:
+        """Is there another trace to spend?"""
+        return self._credit >= 1
+
+    def spend(self) -> None:
+        """A trace was made."""
+        self._credit -= 1
+
+    def stayed(self) -> None:
+        """A call has found its path."""
+        self.calls += 1
+        self._credit = min(self._credit + _EARNED, _TRACES)
+
+
+def taken(entry: Any, others: Iterable[Any], leaves: list[Any]) -> Any:
+    """The entry of the path that a call takes and its result, beginning with `entry`; None if there is no such path."""
+    tried: list[tuple[Any, int]] = []  # paths that are not the one, and the first event that was another
+    while True:
+        result = run(entry, leaves)
+        if type(result) is not Exit:
+            return entry, result
+        if result.position is None:
+            return None
+        tried.append((entry, result.position))
+        entry = next((each for each in others if _is_possible(each, tried) and each.misfit(leaves) is None), None)
+        if entry is None:
+            return None
+
+
+def _is_possible(entry: Any, tried: list[tuple[Any, int]]) -> bool:
+    """Can a call take this path that has left these? Up to where it left them it is told the same."""
+    mine = getattr(entry, "labels", None)
+    if mine is None:
+        return False
+    for other, position in tried:
+        theirs = other.labels
+        if entry is other or len(mine) <= position or mine[:position] != theirs[:position]:
+            return False
+        if mine[position] == theirs[position]:
+            return False
+    return True
+
+
+def open_places(entries: Iterable[Any]) -> set[Place | None]:
+    """The places where functions looked at so many different values that no more paths are made for others."""
+    seen: dict[Place | None, set[Any]] = {}
+    for entry in entries:
+        for event, label in zip(entry.capture.events, entry.labels or (), strict=False):
+            if type(label) is not bool:
+                seen.setdefault(event.place, set()).add(label)
+    return {place for place, labels in seen.items() if len(labels) >= _MOST_VALUES}
+
+
+def too_many(entries: list[Any]) -> int:
+    """How many paths have to go before there may be another one."""
+    return max(0, sum(getattr(entry, "labels", None) is not None for entry in entries) + 1 - _MOST_PATHS)
