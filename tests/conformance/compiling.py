@@ -36,8 +36,11 @@ def outcome(call: Any, make: Any, seed: int = 0) -> dict[str, Any]:
     roots += [each.sum() for each in given if isinstance(each, pb.Tensor) and each.requires_grad and not each.is_leaf]
     leaves = [each for each in given if isinstance(each, pb.Tensor) and each.is_leaf and each.requires_grad]
     if roots and leaves:
-        grads = pb.autograd.grad(sum(roots[1:], roots[0]), leaves, allow_unused=True)
-        seen["grads"] = [None if each is None else each.numpy() for each in grads]
+        try:
+            grads = pb.autograd.grad(sum(roots[1:], roots[0]), leaves, allow_unused=True)
+            seen["grads"] = [None if each is None else each.numpy() for each in grads]
+        except pb.AutogradError as error:
+            seen["grads"] = error.code
     seen["args"] = [_looks(each) for each in given]
     return seen
 
@@ -58,6 +61,8 @@ def check_same(found: dict[str, Any], expected: dict[str, Any], what: Any = "") 
     """Raise if two outcomes differ in more than rounding."""
     assert found.keys() == expected.keys(), (what, found, expected)
     for name in found:
+        if name == "grads" and expected[name] == "VERSION":
+            continue  # a compiled call may have kept a copy of what was overwritten
         _check(found[name], expected[name], (what, name, found, expected))
 
 

@@ -275,6 +275,8 @@ class CompiledFunction(Inside, Generic[P, R]):
             return self.function(*args, **kwargs)
         entry, result = found
         tree.stayed()
+        if len(entry.attempts) < _MOST_ATTEMPTS and tree.is_short(entry):
+            self._shorten(entry, args, kwargs, leaves)
         self._put_first(key, entry)
         return result
 

@@ -17,7 +17,7 @@ from pullback.aot._call.results import Results
 from pullback.aot._entry import Entry
 from pullback.aot._metadata import InputAliasInfo, MutationType
 from pullback.aot._trace.capture import GraphInput
-from pullback.aot._trace.higher import States, states_of
+from pullback.aot._trace.higher import States, put_back, states_of
 from pullback.aot._trace.leaves import base_of_group, memory_of, strided_view
 from pullback.core.pytree import unflatten
 from pullback.core.state import change_grad, changed, current
@@ -68,8 +68,7 @@ def _on_path(entry: Entry, given: list[Any], draws: States | None) -> Any:
         position = next(k for k, (now, then) in enumerate(zip(outcomes, entry.outcomes, strict=True)) if now != then)
     except Exception:
         pass  # eager code raises as well, where somebody may catch it
-    for source, state in draws or ():
-        source.bit_generator.state = state
+    put_back(draws or [])
     return Exit(position)
 
 

@@ -128,6 +128,12 @@ def states_of(sources: Iterable[Any]) -> States:
     return [(source, source.bit_generator.state) for source in chosen]
 
 
+def put_back(states: States) -> None:
+    """Bring the streams of generators to where they were."""
+    for source, state in states:
+        source.bit_generator.state = state
+
+
 @contextmanager
 def drawing_again(states: States) -> Iterator[None]:
     """The block draws from these generators what was drawn when they were in these states; then they go on."""

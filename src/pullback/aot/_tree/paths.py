@@ -19,6 +19,7 @@ from pullback.aot._tree.live import Place
 _TRACES = 24.0  # to begin with, and at most
 _EARNED = 1 / 64  # of a trace, by a call that stays on its path
 _MOST_PATHS = 32
+_SHORT = 3  # paths that have fast paths
 _MOST_VALUES = 8  # different ones at one place, of which there are paths
 
 
@@ -27,8 +28,15 @@ class Tree:
 
     def __init__(self) -> None:
         self._credit = _TRACES
+        self._short: list[Any] = []
         self.exits = 0  # calls that left all paths
         self.calls = 0  # those that stayed on one
+
+    def is_short(self, entry: Any) -> bool:
+        """Is this one of the paths that may be tried by a fast path? Each that is not the right one costs its time."""
+        if entry not in self._short and len(self._short) < _SHORT:
+            self._short.append(entry)
+        return entry in self._short
 
     def may_trace(self) -> bool:
         """Is there another trace to spend?"""
