@@ -53,10 +53,11 @@ class Writer:
         self.tensors, self.numbers = kept, numbers  # what an arm makes, others may not have
 
     def statement(self, depth: int, in_loop: bool) -> None:
-        kind = self.draw.choices(
-            ["new", "again", "number", "write", "part", "if", "while", "for", "return", "break", "draw", "raise", "list"],
-            [5, 5, 3, 3, 2, 5 if depth < 4 else 0, 1 if depth < 3 else 0, 1 if depth < 3 else 0, 1, 2 * in_loop, 1, 0.5, 1],
-        )[0]  # fmt: skip
+        weights = {
+            "new": 5, "again": 5, "number": 3, "write": 3, "part": 2, "if": 5 * (depth < 4), "while": depth < 3,
+            "for": depth < 3, "return": 1, "break": 2 * in_loop, "draw": 1, "raise": 0.5, "list": 1,
+        }  # fmt: skip
+        kind = self.draw.choices(list(weights), list(weights.values()))[0]
         if kind == "new":
             name, text = self.name("t"), self.expression()
             self.put(depth, f"{name} = {text}")
@@ -79,7 +80,8 @@ class Writer:
             self.put(depth, self.draw.choice(["z.add_(1)", "z[0] = 2.0", f"z[1:] = {self.tensor()}[:2]", "z *= 0.5"]))
             self.tensors.append("z") if depth == 1 and "z" not in self.tensors else None
         elif kind == "part":
-            self.put(depth, self.draw.choice(["w.add_(1)", f"w[1] = {self.number()}", f"w.mul_({self.tensor()}.detach())"]))
+            writes = "w.add_(1)", f"w[1] = {self.number()}", f"w.mul_({self.tensor()}.detach())"
+            self.put(depth, self.draw.choice(writes))
         elif kind == "if":
             self.put(depth, f"if {self.condition()}:")
             self.block(depth + 1, self.draw.randint(1, 3), in_loop)

@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -266,19 +267,36 @@ class CompiledFunction(Inside, Generic[P, R]):
     ) -> Any:
         """A call of a function that asks for values: on a path that is known, on one that is traced now, or none."""
         tree = self._trees.setdefault(key, Tree())
+        if self.fallback == "eager" and tree.runs_eagerly():
+            return tree.timed_eagerly(self.function, args, kwargs)
+        start = perf_counter()
         found = taken(entry, self._entries.get(key, ()), leaves)
+        is_known = found is not None
         if found is None:
             tree.exits += 1
             new = self._new_path(tree, key, leaves, structure)
             found = None if new is None else taken(new, (), leaves)
+            is_known = new is None
         if found is None:
-            return self.function(*args, **kwargs)
+            result = tree.timed_eagerly(self.function, args, kwargs)
+            if is_known and tree.timed(perf_counter() - start):
+                self._drop_fast_paths(tree)
+            return result
         entry, result = found
         tree.stayed()
+        if is_known and tree.timed(perf_counter() - start):
+            self._drop_fast_paths(tree)
         if len(entry.attempts) < _MOST_ATTEMPTS and tree.is_short(entry):
             self._shorten(entry, args, kwargs, leaves)
         self._put_first(key, entry)
         return result
+
+    def _drop_fast_paths(self, tree: Tree) -> None:
+        """Compiled calls take longer: do not try for nothing, unless fast paths serve most calls."""
+        with self._lock:
+            if self._hits < 2 * tree.calls:
+                self._ways = {(): FastPaths()}
+                self._calls = ()
 
     def _put_first(self, key: Any, entry: Entry) -> None:
         """Try this one first in the next call."""

@@ -5,12 +5,15 @@ it was, the call leaves the path: an *exit*. Nothing has happened by then, becau
 known to be the right one, and generators are put back. What is known of the call so far chooses another path, and if
 there is none, the function is traced with the values of this call.
 
-Traces are spent like money: a function gets some to begin with, and earns more by calls that stay on their path.
+Traces are spent like money: a function gets some to begin with, and earns more by calls that stay on their path. Calls
+are timed, also some that run the function itself; where compiled ones take longer, the function runs as it is for a
+while, and for twice as long if that does not change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from time import perf_counter
 from typing import Any
 
 from pullback.aot._call.runtime import Exit, run
@@ -19,6 +22,12 @@ from pullback.aot._tree.live import Place
 _TRACES = 24.0  # to begin with, and at most
 _EARNED = 1 / 64  # of a trace, by a call that stays on its path
 _MOST_PATHS = 32
+_CALLS = 32  # after so many it is asked whether compiled calls pay
+_AGAIN = 4  # the same for a function that was slower before
+_MOST_TRIES = 4  # paths that one call tries
+_SAMPLES = 3  # calls of the function itself that are wanted for that
+_KEPT = 8
+_REST = 64
 _SHORT = 3  # paths that have fast paths
 _MOST_VALUES = 8  # different ones at one place, of which there are paths
 
@@ -29,6 +38,10 @@ class Tree:
     def __init__(self) -> None:
         self._credit = _TRACES
         self._short: list[Any] = []
+        self._eager: list[float] = []  # seconds of calls of the function itself
+        self._window: list[float] = []  # and of compiled ones, since it was last asked which is better
+        self._rest = 0  # calls for which the function runs as it is
+        self._rests = 0  # how often that was so
         self.exits = 0  # calls that left all paths
         self.calls = 0  # those that stayed on one
 
@@ -46,10 +59,59 @@ class Tree:
         """A trace was made."""
         self._credit -= 1
 
+    # Which is faster?
+
+    @property
+    def is_slower(self) -> bool:
+        """Does the function run as it is, because compiled calls take longer?"""
+        return self._rest > 0
+
+    def times(self) -> tuple[float | None, float | None]:
+        """Seconds of calls of the function itself and of compiled ones, as far as they are known."""
+        return _mean(self._eager), _mean(self._window)
+
+    def runs_eagerly(self) -> bool:
+        """Should this call run the function itself: because that is faster, or to see how long it takes?"""
+        if self._rest:
+            self._rest -= 1
+            return True
+        return len(self._window) == self._calls_wanted and len(self._eager) < _SAMPLES
+
+    @property
+    def _calls_wanted(self) -> int:
+        return _AGAIN if self._rests else _CALLS
+
+    def timed_eagerly(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of the function itself, and how long it took is noted."""
+        start = perf_counter()
+        result = function(*args, **kwargs)
+        self._eager = [*self._eager[1 - _KEPT :], perf_counter() - start]
+        return result
+
+    def timed(self, seconds: float) -> bool:
+        """A compiled call, with all that it tried, took so long. Is the function itself better from now on?"""
+        if len(self._window) < self._calls_wanted:
+            self._window.append(seconds)
+        if len(self._window) < self._calls_wanted or len(self._eager) < _SAMPLES:
+            return False
+        eager, compiled = self.times()
+        self._window = []
+        if compiled <= eager:  # type: ignore[operator]
+            self._rests = 0
+            return False
+        self._rest = _REST << min(self._rests, 10)
+        self._rests += 1
+        self._eager = []  # to be measured again afterwards
+        return True
+
     def stayed(self) -> None:
         """A call has found its path."""
         self.calls += 1
         self._credit = min(self._credit + _EARNED, _TRACES)
+
+
+def _mean(seconds: list[float]) -> float | None:
+    return sum(seconds) / len(seconds) if seconds else None
 
 
 def taken(entry: Any, others: Iterable[Any], leaves: list[Any]) -> Any:
@@ -59,7 +121,7 @@ def taken(entry: Any, others: Iterable[Any], leaves: list[Any]) -> Any:
         result = run(entry, leaves)
         if type(result) is not Exit:
             return entry, result
-        if result.position is None:
+        if result.position is None or len(tried) == _MOST_TRIES - 1:
             return None
         tried.append((entry, result.position))
         entry = next((each for each in others if _is_possible(each, tried) and each.misfit(leaves) is None), None)
