@@ -50,7 +50,8 @@ the kernel gives memory that nobody else has, in row-major order if that of the 
 the `operands`, as ufuncs choose it; of the `first` operand, also where that repeats elements; what is `kept` of it by a
 reduction; as a parameter `order` says; or what the `kernel` chooses, which has to be asked.
 
-`dynamic` is the number of operands with which the shape of the result depends on their values.
+`dynamic` is the number of operands with which the shape of the result depends on their values, and `counted` the name
+of the operator that does the same for a given `count` of elements of the first operand that are not 0.
 
 `complex` says how native code computes with complex numbers as two real arrays: `each` by itself, which is derived of
 what is linear and moves or adds up elements, or sums of operands with signs; the `whole` numbers, since parameters
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
         fresh: bool
         layout: Layout
         dynamic: int
+        counted: str
         complex: Complex
         expand: Callable[..., Any]
 
@@ -232,7 +234,7 @@ def _complex(op: Op) -> Complex | None:
 _DERIVED: dict[str, Callable[[Op], Any]] = {
     "flow": _flow, "recompute": _recompute, "flops": lambda op: None, "scalar": _scalar, "price": _price,
     "commutes": _commutes, "exact": lambda op: None, "folds": lambda op: None,
-    "fresh": lambda op: False, "layout": _layout, "dynamic": lambda op: None, "complex": _complex,
-    "expand": lambda op: None,
+    "fresh": lambda op: False, "layout": _layout, "dynamic": lambda op: None, "counted": lambda op: None,
+    "complex": _complex, "expand": lambda op: None,
 }  # fmt: skip
 FACTS = frozenset(_DERIVED)

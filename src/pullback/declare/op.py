@@ -338,6 +338,7 @@ class Op:
     fresh = Fact[bool]()
     layout = Fact[Layout]()
     dynamic = Fact[int | None]()
+    counted = Fact[str | None]()
     complex = Fact[Complex | None]()
     flops = Fact[Callable[..., float] | None]()
 

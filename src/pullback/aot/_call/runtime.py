@@ -19,6 +19,7 @@ from pullback.aot._metadata import InputAliasInfo, MutationType
 from pullback.aot._trace.capture import GraphInput
 from pullback.aot._trace.higher import States, put_back, states_of
 from pullback.aot._trace.leaves import base_of_group, memory_of, strided_view
+from pullback.aot._tree.effects import perform
 from pullback.core.pytree import unflatten
 from pullback.core.state import change_grad, changed, current
 from pullback.eager.inplace import check_writable
@@ -139,7 +140,11 @@ class Epilogue:
             made[position] = made[position]._data[()] if is_scalar else made[position]._data.item()
         if meta.grad_enabled_mutation is not None:
             change_grad(meta.grad_enabled_mutation)
-        return unflatten(entry.capture.out_tree, made)
+        result = unflatten(entry.capture.out_tree, made)
+        if entry.capture.has_effects:
+            result, effects = result
+            perform(effects)
+        return result
 
     def _input(self, number: int) -> Any:
         """The caller's object in a slot; captures are numbered behind the arguments."""

@@ -156,6 +156,7 @@ class Capture(Record):
     numbers: Program = field(default_factory=Program)  # what is done with numbers before the graph runs
     unused_numbers: tuple[int, ...] = ()  # slots of numbers on which nothing depends
     taken: dict[int, bool] = field(default_factory=dict)  # results that are numbers: is this one of NumPy's?
+    has_effects: bool = False  # the result is one, with what is printed: aot/_tree/effects.py
     events: tuple[Event, ...] = ()  # what the function was told of values; their outcomes are the first output
 
     def payload_of(self, position: int, values: Sequence[Any]) -> Any:
@@ -214,7 +215,9 @@ def run_traced(
     to find out where they come from."""
     has_numbers = trace.host is not None and bool(trace.host.given)
     is_taking = trace.live is not None and trace.live.taker is not None
-    seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, views() if is_taking else None)
+    own_names = {} if trace.live is None else {"print": trace.live.effects.print}
+    own_names.update(views() if is_taking else {})
+    seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
     try:
         return _run_seeing(seer, trace, function, leaves, in_tree, options, make, trials)
     except BaseException as error:
@@ -254,6 +257,9 @@ def _run_seeing(
             seer.finish()
         check_modes(before)
         check_host_randomness(drawn, options.side_effects == "refuse")
+        effects = [] if trace.live is None else trace.live.effects.given
+        if effects:
+            result = (result, effects)
         outs, out_tree = flatten(result)
         check_leaves(result, outs, "output")
         outs = [trace.lifted(leaf) if isinstance(leaf, Tensor) else seer.back(leaf) for leaf in outs]
@@ -287,6 +293,7 @@ def _run_seeing(
             captured.overwrites = list(trace.overwrites)
         captured.texts = {id(x): seer.texts[id(x)] for x in captured.meta.captures if id(x) in seer.texts}
         captured.in_tree = in_tree
+        captured.has_effects = bool(effects)
         captured.taken = {k: isinstance(leaf._value, np.generic) for k, leaf in taken.items()}
         captured.events = () if outcomes is None else tuple(trace.live.events)
         if host is not None:

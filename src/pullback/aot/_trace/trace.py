@@ -157,6 +157,12 @@ class Trace(Recorder):
             return None
         return self.live.taken(array)
 
+    def with_lengths(self, op: Op, operands: Any, params: dict[str, Any]) -> tuple[Op, dict[str, Any]]:
+        if self.live is None or not self.is_open or current().trace is not self:
+            return op, params
+        found = self.live.with_lengths(op, operands, params)
+        return (op, params) if found is None else found
+
     def tensor_of(self, array: Any) -> Tensor:
         """A tensor on an array of this trace that no tensor has; always the same."""
         if id(array) not in self._tensors:

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._trace.higher import is_repeatable
+from pullback.aot._tree.effects import Effects
 from pullback.core.frames import user_place
 from pullback.core.records import Record
-from pullback.declare.op import registry
+from pullback.declare.op import Op, registry
 from pullback.errors import ConcretizationError
 from pullback.graph.interpret import run_node
 from pullback.graph.ir import BACKWARD, FORWARD, Node, Value, type_of
@@ -65,6 +66,7 @@ class Live:
         self._states: dict[int, tuple[Any, Any]] = {}  # of generators, before anything was drawn
         self.events: list[Event] = []
         self._conditions: list[Value] = []  # of the events
+        self.effects = Effects(trace)
         self.taker: Any = None  # makes numbers of what is taken out of tensors
 
     def answered(self, array: TracedArray, into: str) -> np.ndarray[Any, Any] | None:
@@ -98,6 +100,17 @@ class Live:
         if own.dtype != wide:
             own = _made("_astype", own, dtype=wide)
         return self.taker.number(own, found.item(), "a number of a tensor")
+
+    def with_lengths(self, op: Op, operands: Any, params: dict[str, Any]) -> tuple[Op, dict[str, Any]] | None:
+        """An operator that finds as many elements as values say, as one that finds as many as in this call: how many
+        there are is an event. None if that cannot be known."""
+        if op.counted is None or self._trace.tag is BACKWARD:
+            return None
+        counted = _made("count_nonzero", operands[0], axis=tuple(range(operands[0].ndim)), keepdims=False)
+        found = self.value_of(counted.value)
+        if found is None or not self.fixed(counted, found, "a length"):
+            return None
+        return registry[op.counted], {**params, "count": int(found)}
 
     def decided(self, condition: TracedArray, what: str) -> bool:
         """Is a truth value of the graph true? The path is for calls in which it is what it is now."""

@@ -476,7 +476,7 @@ def last_writers_samples(make: Maker) -> Iterator[Sample]:
 # Positions of nonzero elements.
 
 
-@primitive(name="_nonzero", any_number_of_outputs=True, dynamic=1)
+@primitive(name="_nonzero", any_number_of_outputs=True, dynamic=1, counted="_first_nonzero")
 def positions(x):
     """The positions of the elements that are not 0, one array per axis."""
     return x.nonzero()
@@ -491,6 +491,31 @@ def positions_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((3, 4)),), {}, "numbers")
     yield Sample((make((3,), np.complex128),), {}, "complex")
     yield Sample((make((0, 2)),), {}, "empty")
+
+
+@primitive(name="_first_nonzero", any_number_of_outputs=True)
+def first_positions(x, *, count):
+    """The positions of the first `count` elements that are not 0, one array per axis; if there are less, that of the
+    first element follows. For graphs, in which lengths are known: whoever records it sees to it that it is right."""
+    found = x.nonzero()
+    if len(found[0]) == count:
+        return found
+    kept = min(count, len(found[0]))
+    return tuple([np.append(part[:kept], np.zeros(count - kept, np.int64)) for part in found])
+
+
+first_positions.not_differentiable("returns positions")
+
+
+@first_positions.spec
+def first_positions_spec(x, *, count):
+    return tuple([spec_for((count,), np.dtype(np.int64))] * len(x.shape))
+
+
+@first_positions.samples
+def first_positions_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make.booleans((3, 4)),), {"count": 2}, "mask")
+    yield Sample((np.array([0.0, 1.0, 2.0]),), {"count": 3}, "less")
 
 
 # Truth arrays that need not be searched.

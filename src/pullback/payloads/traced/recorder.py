@@ -102,6 +102,10 @@ class Recorder:
         """The only element of an array as a number that is another one in every call; None if there is no such."""
         return None
 
+    def with_lengths(self, op: Op, operands: Any, params: dict[str, Any]) -> tuple[Op, dict[str, Any]]:
+        """An operator whose result has as many elements as values say, as one whose result has a known length."""
+        return op, params
+
     def before_write(self, storage: Any) -> None:
         """A storage is about to be written."""
 
