@@ -55,7 +55,8 @@ class Writer:
     def statement(self, depth: int, in_loop: bool) -> None:
         weights = {
             "new": 5, "again": 5, "number": 3, "write": 3, "part": 2, "if": 5 * (depth < 4), "while": depth < 3,
-            "for": depth < 3, "return": 1, "break": 2 * in_loop, "draw": 1, "raise": 0.5, "list": 1,
+            "for": depth < 3, "pure": 2 * (depth < 3), "return": 1, "break": 2 * in_loop, "draw": 1, "raise": 0.5,
+            "list": 1,
         }  # fmt: skip
         kind = self.draw.choices(list(weights), list(weights.values()))[0]
         if kind == "new":
@@ -98,6 +99,8 @@ class Writer:
             self.put(depth + 1, f"if c{depth} > 5: break")
             self.put(depth + 1, f"{name} = {name} * 0.4")
             self.block(depth + 1, self.draw.randint(0, 2), True)
+        elif kind == "pure":
+            self.pure_loop(depth)
         elif kind == "for":
             name = self.name("v")
             self.put(depth, f"{name} = {self.expression()}")
@@ -123,6 +126,49 @@ class Writer:
             self.put(depth, f"rows = [{self.tensor()}, {self.tensor()} * 2]")
             self.put(depth, f"{name} = sum(rows[1:], rows[0])")
             self.tensors.append(name)
+
+    def pure_loop(self, depth: int) -> None:
+        """A loop that ends by itself, and of which nothing is counted: it can become one of the graph."""
+        name, other, more, err = self.name("u"), self.name("t"), self.name("t"), self.name("n")
+        self.put(depth, f"{name} = pb.tanh({self.expression()}) * {self.draw.choice([1, 5, 300])}")
+        self.put(depth, f"{other} = {name}" if self.draw.random() < 0.3 else f"{other} = {self.expression()}")
+        if self.draw.random() < 0.5:
+            self.put(depth, f"{more} = {self.tensor()} * 2")
+        update = self.draw.choice([
+            f"{name} = {name} * 0.4", f"{name} = {name} * 0.5 + pb.tanh({self.tensor()}) * 0.01",
+            f"{other} = {name}; {name} = {name} * 0.6 + {other} * 0.1",
+            f"{name} = pb.sin({name}) * 0.5 + {name}.detach() * 0.3", f"{name} = {name} / (2 + ({self.number()}) ** 2)",
+        ])  # fmt: skip
+        size = f"float(abs({name}).max().detach())"
+        kind = self.draw.choice(["while", "true", "for", "number", "same arm"])
+        if kind == "while":
+            self.put(depth, f"while (abs({name}) > 1).any():")
+            self.put(depth + 1, update)
+        elif kind == "true":
+            self.put(depth, "while True:")
+            self.put(depth + 1, update)
+            self.put(depth + 1, f"if not abs({name}).sum() > 3: break")
+        elif kind == "for":
+            self.put(depth, f"for k in range({self.draw.choice([5, 9, 50])}):")
+            self.put(depth + 1, update)
+            self.put(depth + 1, f"{err} = {size}")
+            self.put(depth + 1, f"if {err} < 1: break")
+            self.put(depth + 1, f"{name} = {name} * 0.9")
+            if self.draw.random() < 0.5:
+                self.put(depth, "else:")
+                self.put(depth + 1, f"{name} = {name} + 1")
+            self.numbers += [err, "k"] if depth == 1 else []
+        elif kind == "number":
+            self.put(depth, f"{err} = {size}")
+            self.put(depth, f"while {err} > 1:")
+            self.put(depth + 1, update)
+            self.put(depth + 1, f"{err} = {size} * 0.99")
+            self.numbers.append(err)
+        else:
+            self.put(depth, f"while (abs({name}) > 1).any():")
+            self.put(depth + 1, f"if {self.tensor()}.sum() > {self.number()}: {name} = {name} * 0.7")
+            self.put(depth + 1, update)
+        self.tensors.append(name)
 
     def results(self) -> str:
         return self.draw.choice([

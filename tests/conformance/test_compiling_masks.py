@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import warnings
 
@@ -29,7 +30,7 @@ def assigned(x):
 
 def by_bins(x):
     edges = [-4.0, 0.0, 1.0, 5.0]
-    return pb.stack([x[(x >= low) & (x < high)].sum() for low, high in zip(edges, edges[1:], strict=False)])
+    return pb.stack([x[(x >= low) & (x < high)].sum() for low, high in itertools.pairwise(edges)])
 
 
 FUNCTIONS = {

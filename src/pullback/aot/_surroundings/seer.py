@@ -451,6 +451,14 @@ class Seer:
         value = _contents(cell)
         return cell if value is cell else CellType(self.outward(value) if callable(value) else self.outside(value))
 
+    def is_twin(self, names: dict[str, Any]) -> bool:
+        """Are these the names that functions which are traced see?"""
+        return id(names) in self._copies
+
+    def is_untouched(self) -> bool:
+        """Has the function left nothing behind so far?"""
+        return not self._generators and all(left() is None for left, _ in (*self._effects, *self._mirrors.effects()))
+
     def finish(self) -> None:
         """Give objects that were made by the function their own classes."""
         self._mirrors.finish()

@@ -48,6 +48,7 @@ from pullback.aot._trace.left_behind import (
 )
 from pullback.aot._trace.trace import Primal, Trace, WrittenAlias
 from pullback.aot._tree.live import Abandoned, Event, Live
+from pullback.aot._tree.loops import Lost
 from pullback.aot._tree.taken import Taker, views
 from pullback.aot._wrapper import check_plain, is_wrapped
 from pullback.core.pytree import flatten, unflatten
@@ -79,6 +80,9 @@ _ALLOWED = {
     "captures": ("lift", "error", "constant"), "higher_order": ("retrace", "error"),
     "side_effects": ("trace", "refuse"),
 }  # fmt: skip
+
+
+_MOST_LOOPS = 8  # of one path
 
 
 class Options(Record, frozen=True):
@@ -176,6 +180,9 @@ def capture(
     check_leaves(unflatten(in_tree, leaves), leaves, "args")
     merged: tuple[tuple[int, ...], ...] = ()
     trials = Trials()
+    loops: dict[int, Any] = {}  # that were found, by event
+    straight: Capture | None = None  # the capture without the last of them
+    is_lost = False  # what was found was none
     takes_numbers = True  # are there stand-ins for what it takes out of tensors?
     attempts = Attempts(leaves, static_slots(function, in_tree, len(leaves), options.static) if numbers else None)
     while True:
@@ -184,17 +191,28 @@ def capture(
         if is_open_at is not None:
             trace.live = Live(trace, trace.real_inputs, is_open_at)
             trace.live.taker = Taker(trace.live, trace) if takes_numbers else None
+            trace.live.loops = dict(loops)
         attempts.begin(trace)
         try:
             found = run_traced(trace, function, leaves, in_tree, options, Maker, trials if backward else None)
             if attempts.are_for(found):
-                return found
+                loop = None if trace.live is None or is_lost else trace.live.found_loop(max(loops, default=-1) + 1)
+                if loop is None or len(loops) == _MOST_LOOPS:
+                    return found
+                straight, loops, trials = found, {**loops, loop.event: loop}, Trials()  # once more, with a loop
+                continue
             trials = Trials()
+        except Lost:
+            is_lost = True
+            if straight is not None:
+                return straight
         except WrittenAlias as written:
             merged, trials = (*merged, written.group), Trials()
         except BeginAgain:
             pass
         except (Repeat, Exception) as error:
+            if straight is not None:
+                return straight
             if trace.live is not None and takes_numbers and not isinstance(error, AOTError):
                 takes_numbers, trials = False, Trials()
                 continue
@@ -216,7 +234,7 @@ def run_traced(
     has_numbers = trace.host is not None and bool(trace.host.given)
     is_taking = trace.live is not None and trace.live.taker is not None
     own_names = {} if trace.live is None else {"print": trace.live.effects.print}
-    own_names.update(views() if is_taking else {})
+    own_names.update({**views(), "range": trace.live.counters.range} if is_taking else {})
     seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
     try:
         return _run_seeing(seer, trace, function, leaves, in_tree, options, make, trials)

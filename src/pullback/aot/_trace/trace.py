@@ -163,6 +163,10 @@ class Trace(Recorder):
         found = self.live.with_lengths(op, operands, params)
         return (op, params) if found is None else found
 
+    def stands_for(self, tensor: Any) -> bool:
+        """Does this tensor stand for one from outside?"""
+        return isinstance(tensor, Tensor) and self._stands_for(tensor) is not None
+
     def tensor_of(self, array: Any) -> Tensor:
         """A tensor on an array of this trace that no tensor has; always the same."""
         if id(array) not in self._tensors:

@@ -24,6 +24,7 @@ import numpy as np
 
 from pullback.aot._trace.higher import is_repeatable
 from pullback.aot._tree.effects import Effects
+from pullback.aot._tree.loops import Counters, Loop, Visit, found_loop, make, visit
 from pullback.core.frames import user_place
 from pullback.core.records import Record
 from pullback.declare.op import Op, registry
@@ -65,7 +66,10 @@ class Live:
         self._drawn = 0  # nodes up to which everything was drawn
         self._states: dict[int, tuple[Any, Any]] = {}  # of generators, before anything was drawn
         self.events: list[Event] = []
-        self._conditions: list[Value] = []  # of the events
+        self.conditions: list[Value] = []  # of the events
+        self.visits: list[Visit | None] = []  # where the program stood then, if that decided a jump
+        self.counters = Counters()
+        self.loops: dict[int, Loop] = {}  # to be made, by event
         self.effects = Effects(trace)
         self.taker: Any = None  # makes numbers of what is taken out of tensors
 
@@ -78,7 +82,7 @@ class Live:
             return None
         if into == "a truth value":
             if found.size == 1:
-                self.decided(truth_of(array), into)
+                return np.full(found.shape, self.decided(truth_of(array), into))
         elif not self.fixed(array, found, into):
             return None
         answer: np.ndarray[Any, Any] = found.copy()
@@ -112,15 +116,22 @@ class Live:
             return None
         return registry[op.counted], {**params, "count": int(found)}
 
-    def decided(self, condition: TracedArray, what: str) -> bool:
-        """Is a truth value of the graph true? The path is for calls in which it is what it is now."""
+    def decided(self, condition: TracedArray, what: str, rolls: bool = True) -> bool:
+        """Is a truth value of the graph true? The path is for calls in which it is what it is now. If a loop begins
+        here, what is it behind the loop?"""
+        loop = self.loops.pop(len(self.events), None) if rolls else None
+        if loop is not None:
+            return make(loop, self._trace, self, self.counters, condition)
         outcome = bool(self.value_of(condition.value))
-        self._note(condition, outcome, outcome, user_place(), what)
+        seen = visit(self._trace, self.counters) if rolls and self.taker is not None else None
+        self._note(condition, outcome, outcome, user_place(), what, seen)
         return outcome
 
-    def _note(self, condition: TracedArray, outcome: bool, label: Any, place: Place | None, what: str) -> None:
+    def _note(self, condition: TracedArray, outcome: bool, label: Any, place: Place | None, what: str,
+              seen: Visit | None = None) -> None:  # fmt: skip
+        self.visits.append(seen)
         self.events.append(Event(outcome, label, place, what))
-        self._conditions.append(condition.value)
+        self.conditions.append(condition.value)
 
     def fixed(self, array: TracedArray, values: np.ndarray[Any, Any], what: str) -> bool:
         """Let the path be for calls in which an array has these values. Is that possible?"""
@@ -185,8 +196,14 @@ class Live:
             generator.bit_generator.state = state
         self._states.clear()
         self._known.clear()
+        self.visits.clear()
+        self.counters.close()
 
     # The end of the trace.
+
+    def found_loop(self, first: int) -> Loop | None:
+        """A loop among the events, from number `first` on."""
+        return found_loop(self._trace, self.visits, first, self)
 
     def outcomes(self) -> Value | None:
         """One value of the graph for the outcomes of all events; None if there were none."""
@@ -201,7 +218,7 @@ class Live:
                     fix="call the operator outside of the compiled function, or use pb.where or pb.cond",
                 )
         kind = type_of(np.empty(len(self.events), bool))
-        return self._trace.graph.add(registry["_stack"], self._conditions, {"axis": 0}, [kind], FORWARD).result
+        return self._trace.graph.add(registry["_stack"], self.conditions, {"axis": 0}, [kind], FORWARD).result
 
 
 def truth_of(array: TracedArray) -> TracedArray:
