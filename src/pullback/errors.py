@@ -177,15 +177,19 @@ def _rebuild_aot(cls: type[AOTError], what: str, location: str, why: str, fix: s
     return cls(what, location=location, why=why, fix=fix)
 
 
+class NotCompiledError(AOTError):
+    """A function, or a part of it, can only run in Python. `location` is the line that says so."""
+
+
 class CaptureError(AOTError):
     """The function uses a tensor that is not among its arguments, and `captures="error"` forbids that."""
 
 
-class ConcretizationError(AOTError):
+class ConcretizationError(NotCompiledError):
     """The function asks for a value while it is traced, when there are only shapes and types."""
 
 
-class DynamicShapeError(AOTError):
+class DynamicShapeError(NotCompiledError):
     """The shape of a result depends on values.
 
     `instead`, if it is there, makes of the captured function the one that is to run without being compiled.
@@ -214,7 +218,7 @@ class FunctionalizationError(AOTError):
     """A write cannot be expressed as a new value."""
 
 
-class TraceError(AOTError):
+class TraceError(NotCompiledError):
     """Something else happened that a trace cannot follow."""
 
 

@@ -51,6 +51,7 @@ def table(data: dict[str, Any], verbose: bool = False) -> list[str]:
         *_of_numbers(data["numbers"]),
         *_kept(data["kept_over_writes"]),
         *_numpy(data.get("left_to_numpy")),
+        *_of_paths(data.get("paths"), data.get("reasons", [])),
         f"notes    {'; '.join(data['notes']) or 'none'}",
     ])
 
@@ -60,6 +61,19 @@ def _numpy(left: list[dict[str, Any]] | None) -> list[str]:
     if left is None:
         return []
     return _aligned("numpy", [(x["graph"], str(x["count"]), x["operator"].lstrip("_"), x["reason"]) for x in left])
+
+
+def _of_paths(paths: dict[str, Any] | None, reasons: list[dict[str, Any]]) -> list[str]:
+    """What a call is told of values, and why calls run in Python; no lines if there is nothing of the kind."""
+    lines: list[str] = []
+    if paths is not None and paths["events"]:
+        known = f"{paths['paths']} known, {paths['loops']} loops, {paths['calls']} calls, {paths['exits']} exits"
+        rows = [(f"line {x['line']}", x["what"], str(x["outcome"]), f"seen {', '.join(x['seen']) or 'nothing'}")
+                for x in paths["events"][:_MOST_EVENTS]]  # fmt: skip
+        lines += [f"paths    {known}", *_aligned("", rows)]
+    if reasons:
+        lines += _aligned("reasons", [(x["reason"], x["location"], x["text"].splitlines()[0]) for x in reasons])
+    return lines
 
 
 def _of_numbers(numbers: list[dict[str, Any]]) -> list[str]:
@@ -186,6 +200,7 @@ _WIDEST = 110
 
 
 SCHEMA_VERSION = 1
+_MOST_EVENTS = 12  # that a table shows
 
 
 class Explanation:
@@ -193,7 +208,7 @@ class Explanation:
 
     def __init__(
         self, entry: Entry, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-        notes: list[str],
+        notes: list[str], paths: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.entry = entry
         names = _names(function, args, kwargs)
@@ -207,6 +222,7 @@ class Explanation:
             "numbers": _numbers(entry, names, flatten_arguments(args, kwargs)[0]),
             "kept_over_writes": _kept_over_writes(entry),
             "guards": _guards(entry),
+            **(paths or {}),
             "notes": [*notes, *_groups(entry)],
         }  # fmt: skip
 

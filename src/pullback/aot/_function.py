@@ -10,12 +10,12 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import os
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -35,8 +35,10 @@ from pullback.aot._numbers.program import RAISES, Program, fixed_numbers, is_num
 from pullback.aot._numbers.stand_in import value_of
 from pullback.aot._trace.capture import Capture, Options
 from pullback.aot._trace.leaves import flatten_arguments
+from pullback.aot._tree.calls import MOST_ATTEMPTS, OnPaths
 from pullback.aot._tree.live import Abandoned
-from pullback.aot._tree.paths import Tree, open_places, taken, too_many
+from pullback.aot._tree.paths import Tree, describe_paths, open_places
+from pullback.aot._tree.reasons import GivenUp, given_up
 from pullback.aot._wrapper import HasWrappers, is_wrapped
 from pullback.core.frames import warn
 from pullback.core.pytree import how_to_register
@@ -109,8 +111,6 @@ def is_capturable(leaf: Any) -> bool:
 PROCESS_LIMIT = 256
 """How many captures all functions together may have, not counting the first of each."""
 
-_MOST_ATTEMPTS = 3  # to find a fast path for calls of one capture, which may differ in what is no part of their key
-
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
@@ -146,7 +146,7 @@ def _made_again(function: Callable[..., Any], compilers: Compilers, options: Opt
     return CompiledFunction(function, compilers, options, **how)
 
 
-class CompiledFunction(Inside, Generic[P, R]):
+class CompiledFunction(OnPaths, Inside, Generic[P, R]):
     """A function that is captured when it is called with a new kind of arguments, and otherwise runs compiled."""
 
     __slots__ = ("_calls", "_hits")  # read at every call, and found sooner here than in a dictionary
@@ -167,6 +167,7 @@ class CompiledFunction(Inside, Generic[P, R]):
         self.recompile_limit = recompile_limit
         self._name = getattr(function, "__name__", type(function).__name__)
         self._lock = threading.RLock()
+        self._is_off = os.environ.get("PULLBACK_COMPILE") == "0"  # it runs as it is
         self._tracing: set[tuple[int, Any]] = set()  # by thread and key: where a trace of this function is running
         self._methods = BoundMethods()
         self._forget()
@@ -213,6 +214,7 @@ class CompiledFunction(Inside, Generic[P, R]):
         self._misses = 0
         self._last_key: Any = None
         self._reasons: list[str] = []
+        self._given_up: list[GivenUp] = []  # why calls run in Python
         self._warned = False
         self._failures = 0  # how often tracing has raised something that is no error of ours
         self._effects = 0  # how often the function had side effects when it was traced
@@ -244,6 +246,8 @@ class CompiledFunction(Inside, Generic[P, R]):
             return self._watched(modes, args, kwargs)
         if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
             return self._as_a_part(args, kwargs)
+        if self._is_off:
+            return self.function(*args, **kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
         is_unusual = any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves)
         if is_unusual and not all(map(is_capturable, leaves)):
@@ -258,70 +262,9 @@ class CompiledFunction(Inside, Generic[P, R]):
             return self.function(*args, **kwargs)
         if type(entry) is Entry and entry.labels is not None:
             return self._on_a_path(entry, key, leaves, structure, args, kwargs)
-        if len(entry.attempts) < _MOST_ATTEMPTS:
+        if len(entry.attempts) < MOST_ATTEMPTS:
             self._shorten(entry, args, kwargs, leaves)
         return run(entry, leaves)
-
-    def _on_a_path(
-        self, entry: Entry, key: Any, leaves: list[Any], structure: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """A call of a function that asks for values: on a path that is known, on one that is traced now, or none."""
-        tree = self._trees.setdefault(key, Tree())
-        if self.fallback == "eager" and tree.runs_eagerly():
-            return tree.timed_eagerly(self.function, args, kwargs)
-        start = perf_counter()
-        found = taken(entry, self._entries.get(key, ()), leaves)
-        is_known = found is not None
-        if found is None:
-            tree.exits += 1
-            new = self._new_path(tree, key, leaves, structure)
-            found = None if new is None else taken(new, (), leaves)
-            is_known = new is None
-        if found is None:
-            result = tree.timed_eagerly(self.function, args, kwargs)
-            if is_known and tree.timed(perf_counter() - start):
-                self._drop_fast_paths(tree)
-            return result
-        entry, result = found
-        tree.stayed()
-        if is_known and tree.timed(perf_counter() - start):
-            self._drop_fast_paths(tree)
-        if len(entry.attempts) < _MOST_ATTEMPTS and tree.is_short(entry):
-            self._shorten(entry, args, kwargs, leaves)
-        self._put_first(key, entry)
-        return result
-
-    def _drop_fast_paths(self, tree: Tree) -> None:
-        """Compiled calls take longer: do not try for nothing, unless fast paths serve most calls."""
-        with self._lock:
-            if self._hits < 2 * tree.calls:
-                self._ways = {(): FastPaths()}
-                self._calls = ()
-
-    def _put_first(self, key: Any, entry: Entry) -> None:
-        """Try this one first in the next call."""
-        entries = self._entries.get(key, ())
-        if entries and entries[0] is not entry:
-            with self._lock:
-                entries = self._entries.get(key, ())
-                if any(each is entry for each in entries):
-                    self._entries[key] = [entry, *(each for each in entries if each is not entry)]
-
-    def _new_path(self, tree: Tree, key: Any, leaves: list[Any], structure: Any) -> Entry | None:
-        """An entry for the path of this call, of which none is known; None if there will be none."""
-        if not tree.may_trace():
-            return None
-        with self._lock, self._in_trace(key), paused():
-            tree.spend()
-            entry = self._new_entry(leaves, structure)
-            if type(entry) is not Entry:
-                return None
-            entries = self._entries.get(key, [])
-            for _ in range(too_many(entries)):  # those that were not taken for longest
-                last = next(k for k in reversed(range(len(entries))) if getattr(entries[k], "labels", None) is not None)
-                entries = [*entries[:last], *entries[last + 1 :]]
-            self._entries[key] = [entry, *entries]
-            return entry
 
     def _watched(self, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that somebody watches: it begins, goes its usual way, and ends."""
@@ -462,12 +405,12 @@ class CompiledFunction(Inside, Generic[P, R]):
             self._effects += 1
             if self._effects < _MOST_EFFECTS:
                 return ONCE
-            warn(f"{self._name} runs without being compiled: {error}")
+            self._give_up(error, str(error))
             return _Eager(error.numbers)
         except AOTError as error:
             if self.fallback == "raise" or self.options.strict:
                 raise
-            warn(f"{self._name} runs without being compiled: {error}")
+            self._give_up(error, str(error))
             if isinstance(error, DynamicShapeError) and error.instead is not None:
                 self.function = error.instead(self.function)
             return _Eager(error.numbers)
@@ -479,8 +422,15 @@ class CompiledFunction(Inside, Generic[P, R]):
             self._failures += 1
             if self._failures < _MOST_FAILURES:
                 return ONCE
-            warn(f"{self._name} runs without being compiled: tracing it raises {error!r}")
+            self._give_up(error, f"tracing it raises {error!r}")
             return _Eager(fixed_numbers(leaves, "tracing raises"))
+
+    def _give_up(self, error: BaseException, words: str) -> None:
+        """Calls run in Python, for this reason, which is told."""
+        found = given_up(error)
+        if found not in self._given_up:
+            self._given_up.append(found)
+        warn(f"{self._name} runs without being compiled: {words}")
 
     def _entry_of(self, captured: Capture) -> Any:
         entry = entry_for(captured, self.compilers, self.options, self.function)
@@ -545,10 +495,17 @@ class CompiledFunction(Inside, Generic[P, R]):
         """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
         self._check_fits(args, kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
-        entry = entry_for(self._capture(leaves, structure), self.compilers.looking(), self.options, self.function)
+        try:
+            captured = self._capture(leaves, structure)
+        except Abandoned as abandoned:  # the call raises
+            raise abandoned.__cause__ or abandoned from None
+        entry = entry_for(captured, self.compilers.looking(), self.options, self.function)
         error = entry.deferred_error
         notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
-        return aot.Explanation(entry, self.function, args, kwargs, notes)
+        key = call_key(leaves, structure)
+        known = [each for each in self._entries.get(key, ()) if type(each) is Entry]
+        described = describe_paths(entry, known, self._trees.get(key), self._given_up)
+        return aot.Explanation(entry, self.function, args, kwargs, notes, described)
 
     def _check_fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse arguments that the function does not take, before it is traced with them."""

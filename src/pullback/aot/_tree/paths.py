@@ -18,6 +18,7 @@ from typing import Any
 
 from pullback.aot._call.runtime import Exit, run
 from pullback.aot._tree.live import Place
+from pullback.aot._tree.reasons import GivenUp, Reason
 
 _TRACES = 24.0  # to begin with, and at most
 _EARNED = 1 / 64  # of a trace, by a call that stays on its path
@@ -151,6 +152,36 @@ def open_places(entries: Iterable[Any]) -> set[Place | None]:
             if type(label) is not bool:
                 seen.setdefault(event.place, set()).add(label)
     return {place for place, labels in seen.items() if len(labels) >= _MOST_VALUES}
+
+
+def describe_paths(entry: Any, entries: list[Any], tree: Tree | None, reasons: Iterable[GivenUp]) -> dict[str, Any]:
+    """For `explain`: what the path of a call is told, what others were told there, and why calls run in Python."""
+    others = [each for each in entries if each.labels is not None]
+    events = []
+    for number, event in enumerate(entry.capture.events):
+        before = entry.labels[:number]
+        seen = [each.labels[number] for each in others if len(each.labels) > number and each.labels[:number] == before]
+        place = event.place or ("", 0, "")
+        events.append({
+            "file": place[0], "line": place[1], "function": place[2], "what": event.what, "outcome": event.outcome,
+            "seen": sorted({repr(each) if type(each) is bool else "another value" for each in seen}),
+        })  # fmt: skip
+    eager, compiled = (None, None) if tree is None else tree.times()
+    found = [{"reason": each.reason.value, "location": each.location, "text": each.text} for each in reasons]
+    if tree is not None and tree.is_slower:
+        found.append({"reason": Reason.SLOWER.value, "location": "", "text": "compiled calls took longer"})
+    return {
+        "paths": {
+            "events": events, "paths": len(others), "loops": _loops_in(entry.graph),
+            "calls": 0 if tree is None else tree.calls, "exits": 0 if tree is None else tree.exits,
+            "eager_seconds": eager, "compiled_seconds": compiled,
+        },
+        "reasons": found,
+    }  # fmt: skip
+
+
+def _loops_in(graph: Any) -> int:
+    return sum(node.op in ("scan", "while_loop") for node in graph.nodes)
 
 
 def too_many(entries: list[Any]) -> int:
