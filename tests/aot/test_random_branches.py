@@ -10,6 +10,19 @@ from tests.aot.random_branches import program
 from tests.conformance.compiling import check_same, leaf, outcome
 
 
+def given(seed, values, s):
+    """Arguments: leaves, results of something, views, or tensors without a gradient."""
+    x, y, w = leaf(values[0]), leaf(values[1]), pb.tensor(values[2])
+    kind = seed % 5
+    if kind == 1:
+        x, y = x * 1, leaf(np.outer(values[1], [1.0, 2.0]))[:, 0]
+    elif kind == 2:
+        x, w = x.detach(), pb.tensor(np.outer([1.0, 0.5], values[2]))[0]
+    elif kind == 3:
+        w = w * y
+    return x, y, w, s
+
+
 def compare(seed, calls=8, **options):
     text = program(seed)
     names = {"__name__": f"random_branches_{seed}"}
@@ -21,7 +34,7 @@ def compare(seed, calls=8, **options):
     for number in range(calls):
         values = kinds[number % len(kinds)] if draws.random() < 0.5 else draws.normal(size=(3, 3))
         s = float(draws.choice([0.5, 1.25, -1.0]))
-        make = lambda v=values, s=s: (leaf(v[0]), leaf(v[1]), pb.tensor(v[2]), s)
+        make = lambda v=values, s=s: given(seed, v, s)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             expected, found = outcome(function, make, number), outcome(compiled, make, number)

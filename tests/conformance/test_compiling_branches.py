@@ -230,7 +230,7 @@ def test_112_a_branch_on_a_draw_leaves_the_generators_as_eager_code_does():
             return x * first
         return x * first + pb.random.uniform(size=(2,))
 
-    check_calls(f, [lambda: (leaf([1.0, 2.0]),)] * 8, 2)
+    assert check_calls(f, [lambda: (leaf([1.0, 2.0]),)] * 8, 2).cache_info().currsize == 2
 
 
 def test_113_a_branch_on_the_value_of_a_captured_tensor():

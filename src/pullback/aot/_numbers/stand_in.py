@@ -447,6 +447,8 @@ def math_function(function: Any) -> Callable[..., Any]:
     return called
 
 
-def names_type(code: CodeType) -> bool:
+def names_type(code: CodeType | None) -> bool:
     """Does code ask for the type() of things, where stand-ins would be found out?"""
+    if code is None:
+        return False
     return "type" in code.co_names or any(isinstance(part, CodeType) and names_type(part) for part in code.co_consts)

@@ -21,7 +21,7 @@ from pullback.aot._metadata import (
 )
 from pullback.aot._numbers.attempts import Attempts, static_slots
 from pullback.aot._numbers.program import Program, Repeat
-from pullback.aot._numbers.stand_in import is_stand_in, name_of, value_of
+from pullback.aot._numbers.stand_in import is_stand_in, name_of, names_type, value_of
 from pullback.aot._surroundings.places import Place
 from pullback.aot._surroundings.seer import Seer
 from pullback.aot._trace.analysis import Outputs, input_info
@@ -43,6 +43,7 @@ from pullback.aot._trace.left_behind import (
     check_gradients,
     check_host_randomness,
     check_modes,
+    check_seen,
     guarded_modes,
     host_randomness,
 )
@@ -55,7 +56,7 @@ from pullback.core.pytree import flatten, unflatten
 from pullback.core.records import Record, field, replace
 from pullback.core.state import change_grad, current
 from pullback.declare.op import registry
-from pullback.errors import AliasError, AOTError, AutogradError, SideEffectError, TraceError
+from pullback.errors import AliasError, AOTError, AutogradError, TraceError
 from pullback.graph.descriptors import (
     CapturedAOTInput,
     DummyAOTOutput,
@@ -80,7 +81,6 @@ _ALLOWED = {
     "captures": ("lift", "error", "constant"), "higher_order": ("retrace", "error"),
     "side_effects": ("trace", "refuse"),
 }  # fmt: skip
-
 
 _MOST_LOOPS = 8  # of one path
 
@@ -183,7 +183,8 @@ def capture(
     loops: dict[int, Any] = {}  # that were found, by event
     straight: Capture | None = None  # the capture without the last of them
     is_lost = False  # what was found was none
-    takes_numbers = True  # are there stand-ins for what it takes out of tensors?
+    # Are there stand-ins for what it takes out of tensors?
+    takes_numbers = not names_type(getattr(function, "__code__", None))
     attempts = Attempts(leaves, static_slots(function, in_tree, len(leaves), options.static) if numbers else None)
     while True:
         trace = Trace(options.captures, merged)
@@ -296,7 +297,7 @@ def _run_seeing(
         captured = maker.finish(out_tree, trials)
         seer.check(options.side_effects == "refuse")
         if options.side_effects == "refuse":
-            _check_seen(trace, seer)
+            check_seen(trace, seer)
         captured.places = [
             *seer.places, *(Place("tensor", x, None, leaf_key(x), seer.texts[id(x)]) for x in trace.unused)
         ]  # fmt: skip
@@ -321,23 +322,6 @@ def _run_seeing(
             captured.unused_numbers = tuple(slot for slot in host.given if slot not in used)
         captured.literals = {slot: leaf for slot, leaf in enumerate(leaves) if not is_input(leaf)}
         return captured
-
-
-def _check_seen(trace: Trace, seer: Seer) -> None:
-    """Raise if the function uses a tensor of which nobody knows where it comes from, or looks at what is not known."""
-    if trace.looked_for is not None:
-        raise SideEffectError(
-            f"the function looks at {trace.looked_for}",
-            why="it is another one in every call, and a compiled call does not run the function",
-            fix="look at it outside of what is compiled",
-        )
-    for primal in trace.captured:
-        if id(primal.original) not in seer.texts:
-            raise TraceError(
-                f"the function uses a tensor {primal.tensor._spec!r} that comes from code which is not traced",
-                why="it is not known where it was found, and whether another call would find it there",
-                fix="pass it as an argument, or keep it in a variable, a list, a dict or an attribute",
-            )
 
 
 def _made(make: type[Maker], trace: Trace, outs: list[Any], options: Options) -> Maker:

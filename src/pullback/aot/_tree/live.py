@@ -27,6 +27,7 @@ from pullback.aot._tree.effects import Effects
 from pullback.aot._tree.loops import Counters, Loop, Visit, found_loop, make, visit
 from pullback.core.frames import user_place
 from pullback.core.records import Record
+from pullback.core.state import NORMAL, current, put_in_force
 from pullback.declare.op import Op, registry
 from pullback.errors import ConcretizationError
 from pullback.graph.interpret import run_node
@@ -151,12 +152,17 @@ class Live:
             for node in nodes[self._drawn :]:
                 if node.effect is not None and not is_repeatable(node):
                     return None
-            with np.errstate(all="ignore"):
-                for node in nodes[self._drawn :]:
-                    if node.effect == "random":  # in the order of the program, whoever is asked first
-                        self._compute(node.results[0])
-                self._drawn = len(nodes)
-                self._compute(wanted)
+            modes = current()
+            put_in_force(NORMAL)  # where nothing is traced
+            try:
+                with np.errstate(all="ignore"):
+                    for node in nodes[self._drawn :]:
+                        if node.effect == "random":  # in the order of the program, whoever is asked first
+                            self._compute(node.results[0])
+                    self._drawn = len(nodes)
+                    self._compute(wanted)
+            finally:
+                put_in_force(modes)
         return self._known[wanted]
 
     def _compute(self, wanted: Value) -> None:
