@@ -42,11 +42,11 @@ def compare(seed, calls=8, **options):
     return compiled
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(24))
 def test_random_functions(seed):
-    compare(seed, backend="numpy")
+    compare(seed, 6, backend="numpy")
 
 
-@pytest.mark.parametrize("seed", range(1000, 1010))
+@pytest.mark.parametrize("seed", range(1000, 1004))
 def test_random_functions_in_native_code(seed):
     compare(seed)

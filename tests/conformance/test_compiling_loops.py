@@ -301,3 +301,19 @@ def test_137_to_139_checkpoints_draws_and_long_loops():
             given = pb.tensor([value, 0.0])
             assert compiled(given).tolist() == pytest.approx(long(given).tolist(), rel=1e-9)
     assert compiled.cache_info().currsize <= 3
+
+
+def test_133_transforms_inside_and_hooks():
+    one = pb.tensor([1.0, 2.0])
+    values = [lambda v=v: (pb.tensor([v, 2.0]),) for v in (2.0, 1e4)]
+    for function in (lambda a: pb.func.jvp(newton, (a,), (one,)), pb.func.grad(lambda a: newton(a).sum())):
+        check_calls(function, values, 2, backend="numpy")
+
+    def hooked(a):
+        x = a * 1
+        while (abs(x) > 1).any():
+            x = x * 0.5
+            x.register_hook(lambda g: g * 1.5)
+        return x
+
+    check_calls(hooked, NUMBERS[:2], 2, backend="numpy")

@@ -34,6 +34,7 @@ from pullback.graph.graph import Graph
 from pullback.graph.ir import Node, Value
 from pullback.payloads.traced import TracedArray
 from pullback.tape.history import requires_grad
+from pullback.tape.node import Node as HistoryNode
 from pullback.tensors.tensor import Tensor, wrap
 
 _VISITS = 4  # of a place, at least
@@ -332,6 +333,8 @@ def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Lo
         unique.append(name) if same is None else others.update({name: same})
     if any(trace.stands_for(start.roles[name][0]) for name in unique):
         return None
+    if trace.retaining or _has_hooks([last.roles[name][0] for name in unique]):
+        return None  # which a graph does not have
     bodies = []
     for step in range(2):
         one, other = visits[numbers[step]], visits[numbers[step + 1]]
@@ -349,6 +352,21 @@ def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Lo
         numbers[0], start.frame.f_code, start.place[1], stay, unique, others, *bodies[1], told[0], ends,
         len(numbers) - 1, is_counted,
     )  # fmt: skip
+
+
+def _has_hooks(values: list[Any]) -> bool:
+    """Is somebody told of a gradient in the histories of these?"""
+    waiting = [x._node for x in values if isinstance(x, Tensor) and isinstance(x._node, HistoryNode)]
+    met: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in met:
+            continue
+        met.add(id(node))
+        if node.rare is not None:
+            return True
+        waiting += [each for each in node.next or () if isinstance(each, HistoryNode)]
+    return False
 
 
 def _body(
