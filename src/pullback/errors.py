@@ -42,8 +42,8 @@ __all__ = [
     "AOTError", "AliasError", "AutogradError", "CaptureError", "CheckpointError", "ConcretizationError",
     "ConstantMutationError", "DetachedScalarWarning", "DetachedWarning", "DoubleBackwardError", "DynamicShapeError",
     "FunctionalizationError", "GradcheckError", "GuardError", "HigherOrderError", "ImplicitAccuracyWarning",
-    "InternalError", "LeakedTracerError", "PartitionError", "PerformanceWarning", "RecompileLimitError",
-    "SideEffectError", "TraceError", "TraceWarning", "UnsupportedTypeError",
+    "InternalError", "LeakedTracerError", "NotCompiledError", "PartitionError", "PerformanceWarning",
+    "RecompileLimitError", "SideEffectError", "TraceError", "TraceWarning", "UnsupportedTypeError",
 ]  # fmt: skip
 
 

@@ -515,7 +515,10 @@ def first_positions_spec(x, *, count):
 @first_positions.samples
 def first_positions_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make.booleans((3, 4)),), {"count": 2}, "mask")
+    yield Sample((make((3, 4)),), {"count": 5}, "numbers")
     yield Sample((np.array([0.0, 1.0, 2.0]),), {"count": 3}, "less")
+    yield Sample((make((3,), np.complex128),), {"count": 3}, "complex")
+    yield Sample((make((0, 2)),), {"count": 0}, "empty")
 
 
 # Truth arrays that need not be searched.
