@@ -65,7 +65,9 @@ class Program:
         found = self._forms.get((kind, is_native))
         if found is None:
             backend = "auto" if is_native else "numpy"
-            found = pb.compile(make(self.twin), backend=backend, fallback="raise", recompile_limit=1 << 30)
+            found = pb.compile(
+                make(self.twin), backend=backend, fallback="raise", recompile_limit=1 << 30, live=False
+            )  # what asks for values runs as it is
             self._forms[kind, is_native] = found
         return found
 
