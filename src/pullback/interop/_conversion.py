@@ -113,10 +113,19 @@ def scipy_function(frame: FrameType | None) -> str:
         if package == "scipy":
             if frame.f_code.co_name in frame.f_globals:  # a function that a module defines, and no wrapper around it
                 found = f"{module.partition('._')[0]}.{frame.f_code.co_name}"
+            else:
+                found = _owner(frame.f_locals.get("self")) or found
         elif package not in ("pullback", "numpy") or found:
             break
         frame = frame.f_back
     return found
+
+
+def _owner(value: Any) -> str:
+    """The public name of a class of SciPy's, or of a distribution, one of whose methods runs; "" for others."""
+    module = type(value).__module__.partition("._")[0]
+    names = dir(sys.modules[module]) if module.startswith("scipy.") else []
+    return next((f"{module}.{n}" for n in (type(value).__name__, getattr(value, "name", "")) if n and n in names), "")
 
 
 def _lost_in_scipy(name: str) -> AutogradError:

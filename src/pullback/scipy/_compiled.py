@@ -2,9 +2,10 @@
 
 A callback is a new function in every call of a program that closes over its parameters, so what is compiled is a twin
 of it: the same code with variables of its own, into which tensors are copied before a solve. Tensors are inputs of the
-compiled code. Whatever else the callback looks at, numbers, arrays, attributes, is guarded as `pb.compile` guards it,
-and a change of it is another capture. What cannot be captured, because it branches on values, prints or leaves
-something behind, runs as it is.
+compiled code, and so are arrays and numbers that functions of this package close over, as `args` and data: nobody
+guards the closures of a library. Whatever else the callback looks at, numbers, arrays, attributes, is guarded as
+`pb.compile` guards it, and a change of it is another capture. What cannot be captured, because it branches on values,
+prints or leaves something behind, runs as it is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
+from pullback.aot._surroundings.seer import is_library
 from pullback.core.mirrors import twin_of
 from pullback.core.state import NORMAL, current, next_stamp, open_levels, put_in_force
 from pullback.func._implicit.lift import Lifted, array_of, is_plain
@@ -31,6 +33,7 @@ _MOST_CAPTURES = 4  # of a callback that looks at something new again and again
 _MOST_PROGRAMS = 64  # in one thread
 
 _CONSTANT = (bool, int, float, complex, str, bytes, type(None), type, ModuleType, np.ndarray, np.generic)
+_HASHED = (bool, int, complex, str, bytes, type(None))
 _EFFECTS = frozenset(("print", "input", "breakpoint"))
 
 
@@ -132,7 +135,7 @@ class Fast:
                 parts = pb.autograd.grad(out, wanted, made_here(np.asarray(cotangent)), allow_unused=True)
                 found = [None if part is None else part._data for part in parts]
             if form._misses != misses:
-                is_right = kind != "value" or _agree(found, make(program.twin)(*given))
+                is_right = cotangent is not None or _agree(found, make(self._eager())(*given))
                 program.is_hopeless = not is_right or form._misses > _MOST_CAPTURES
                 return found if is_right else None
             return found
@@ -142,6 +145,11 @@ class Fast:
         finally:
             program.is_busy = False
             put_in_force(before)
+
+    def _eager(self) -> Any:
+        """The callback as it is, with the values that it is solved for."""
+        lifted = Lifted(self._function, "", self._names)
+        return lambda *args: lifted(self._values, *args)
 
     def _fill(self, program: Program) -> None:
         """Let the twin see what the callback sees."""
@@ -165,28 +173,31 @@ class _Fitting:
         self.stands: dict[int, Tensor] = {}
         self._twins: dict[int, Any] = {}
 
-    def of(self, value: Any, old: Any) -> Any:
-        """What stands for `value`: `old`, brought up to date, if that is of the same structure."""
+    def of(self, value: Any, old: Any, is_ours: bool = False) -> Any:
+        """What stands for `value`: `old`, brought up to date, if that is of the same structure. `is_ours` says that
+        a function of this package closes over it."""
         if isinstance(value, Tensor):
             return self._tensor(value, old)
+        if is_ours and is_input(value):
+            return self._constant(np.asarray(value), old)
         if isinstance(value, FunctionType):
             return self._function(value, old)
         if type(value) in (tuple, list):
             known = old if type(old) is type(value) and len(old) == len(value) else [None] * len(value)
-            parts = [self.of(part, own) for part, own in zip(value, known, strict=True)]
+            parts = [self.of(part, own, is_ours) for part, own in zip(value, known, strict=True)]
             if type(old) is type(value) and len(old) == len(parts) and all(map(_is, parts, old)):
                 return old
             return value if all(map(_is, parts, value)) else type(value)(parts)
         if type(value) is dict:
             known = old if type(old) is dict else {}
-            made = {key: self.of(part, known.get(key)) for key, part in value.items()}
+            made = {key: self.of(part, known.get(key), is_ours) for key, part in value.items()}
             if made.keys() == known.keys() and all(made[key] is known[key] for key in made):
                 return old
             return value if all(made[key] is value[key] for key in made) else made
         if isinstance(value, functools.partial):
             known = old if isinstance(old, functools.partial) else functools.partial(_is)
-            function, args = self.of(value.func, known.func), self.of(value.args, known.args)
-            named = self.of(value.keywords, known.keywords)
+            function, args = self.of(value.func, known.func), self.of(value.args, known.args, is_ours)
+            named = self.of(value.keywords, known.keywords, is_ours)
             is_same = function is known.func and args is known.args and named is known.keywords
             return old if is_same else functools.partial(function, *args, **named)
         if not isinstance(value, _CONSTANT) and type(value).__module__.partition(".")[0] == "pullback":
@@ -211,6 +222,13 @@ class _Fitting:
         self.stands[id(tensor)] = old
         return old
 
+    def _constant(self, data: Any, old: Any) -> Tensor:
+        """A tensor for an array or a number, which nobody differentiates."""
+        if not isinstance(old, Tensor) or old._data.shape != data.shape or old._data.dtype != data.dtype:
+            return made_here(data.copy())
+        np.copyto(old._data, data)
+        return old
+
     def _function(self, function: FunctionType, old: Any) -> Any:
         if id(function) in self._twins:
             return self._twins[id(function)]
@@ -220,13 +238,24 @@ class _Fitting:
         if twin is None or twin.__globals__ is not function.__globals__ or twin is function:
             twin = twin_of(function, function.__globals__, [CellType() for _ in function.__closure__ or ()])
         self._twins[id(function)] = twin
+        is_ours = _is_ours(function)
         for cell, given in zip(twin.__closure__ or (), function.__closure__ or (), strict=True):
-            cell.cell_contents = self.of(_contents(given), _contents(cell, None))
+            cell.cell_contents = self.of(_contents(given), _contents(cell, None), is_ours)
         if function.__defaults__:
-            twin.__defaults__ = self.of(function.__defaults__, twin.__defaults__)
+            twin.__defaults__ = self.of(function.__defaults__, twin.__defaults__, is_ours)
         if function.__kwdefaults__:
-            twin.__kwdefaults__ = self.of(function.__kwdefaults__, twin.__kwdefaults__)
+            twin.__kwdefaults__ = self.of(function.__kwdefaults__, twin.__kwdefaults__, is_ours)
         return twin
+
+
+def _is_ours(function: FunctionType) -> bool:
+    """Is this a function of a package that a capture takes to be constant, with its closure?"""
+    return is_library(function.__globals__.get("__name__"))
+
+
+def is_input(value: Any) -> bool:
+    """Is this an array or a real number that compiled code can be given?"""
+    return isinstance(value, float) or (isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc")
 
 
 def _agree(found: Any, eager: Any) -> bool:
@@ -262,24 +291,32 @@ def _program_of(function: Any) -> Program:
     return found
 
 
-def _structure(value: Any, known: set[int]) -> Any:
+def _structure(value: Any, known: set[int], is_ours: bool = False) -> Any:
+    """What programs must have in common. `is_ours` as above: what nobody guards there is a part of it."""
     if isinstance(value, Tensor):
         return "tensor", value.shape, value.dtype
+    if is_ours and is_input(value):
+        return "input", np.shape(value), np.asarray(value).dtype
     if isinstance(value, FunctionType):
         if id(value) in known:
             return "function"
         known.add(id(value))
         if not _EFFECTS.isdisjoint(value.__code__.co_names):
             raise _Unfit
-        inner = [_structure(_contents(cell), known) for cell in value.__closure__ or ()]
-        return value.__code__, id(value.__globals__), *inner, _structure(value.__defaults__, known)
+        own = _is_ours(value)
+        inner = [_structure(_contents(cell), known, own) for cell in value.__closure__ or ()]
+        defaults = _structure((value.__defaults__, value.__kwdefaults__), known, own)
+        return value.__code__, id(value.__globals__), *inner, defaults
     if type(value) in (tuple, list):
-        return type(value), *[_structure(part, known) for part in value]
+        return type(value), *[_structure(part, known, is_ours) for part in value]
     if type(value) is dict:
-        return dict, *[(key, _structure(part, known)) for key, part in value.items()]
+        return dict, *[(key, _structure(part, known, is_ours)) for key, part in value.items()]
     if isinstance(value, functools.partial):
-        return functools.partial, *[_structure(part, known) for part in (value.func, value.args, value.keywords)]
-    return type(value)
+        parts = ((value.func, False), (value.args, is_ours), (value.keywords, is_ours))
+        return functools.partial, *[_structure(part, known, own) for part, own in parts]
+    if not is_ours:
+        return type(value)
+    return (type(value), value) if isinstance(value, _HASHED) else (type(value), id(value))
 
 
 def floating(x: Any) -> Any:

@@ -38,13 +38,13 @@ def adapt(
     arguments, methods and objects of classes, `functools.partial`, tables of functions; NumPy under any name (`from
     numpy import sin`, `import numpy.linalg as la`, an import in the function); and the functions of `math`, `float`,
     `complex`, `round`, `x.item()` and `x.tolist()`, which stay differentiable. `modules` names more modules and
-    packages to see into. Functions of SciPy that Pullback has too, as `scipy.linalg.expm` or `stats.norm.logpdf`, keep
-    gradients.
+    packages to see into. Functions of SciPy that Pullback has too, as `scipy.linalg.expm`, `stats.norm.logpdf` or
+    `optimize.minimize`, keep gradients.
 
     **Not seen** are other modules, compiled code, and classes with `__slots__`, a metaclass, `__new__` or
     `__init_subclass__`. They run as they are. Where a tensor with a gradient would become an array there, the error has
     code `ADAPT_UNSEEN` and says what to name; other uses are refused or, for `float(x)` and `math`, warned about as
-    outside of `adapt`. A function handed to SciPy, as to `quad` or `brentq`, must return constants: `ADAPT_CALLBACK`.
+    outside of `adapt`. A function of SciPy's that has no derivative here is given constants only: `SCIPY_NO_RULE`.
     `int(x)` and comparisons give plain values, as everywhere.
 
     **Arrays** among the arguments, in globals and in attributes of objects are seen as tensors on the same memory.
@@ -81,8 +81,8 @@ def _module_names(modules: Iterable[ModuleType | str]) -> Iterator[str]:
         name = module.__name__ if isinstance(module, ModuleType) else module
         if not isinstance(name, str):
             raise TypeError(f"adapt: modules= takes modules or their names, got {module!r}")
-        if name.partition(".")[0] in ("numpy", "pullback"):
-            raise ValueError(f"adapt: {name} is not a module to see into: its functions take tensors already")
+        if name.partition(".")[0] in ("numpy", "pullback", "scipy"):
+            raise ValueError(f"adapt: {name} is not a module to see into: its functions take tensors, or Pullback has them")
         yield name
 
 

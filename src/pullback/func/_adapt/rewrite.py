@@ -121,7 +121,7 @@ class Mirrors:
         """`value` through the mirror of its class; `value` itself if there is none."""
         cls = type(value)
         mirror = self._see(cls) if hasattr(value, "__dict__") else cls
-        if mirror is cls:
+        if mirror is cls or not isinstance(mirror, type):
             return value
         view = object.__new__(mirror)
         object.__setattr__(view, "__dict__", value.__dict__)
@@ -337,7 +337,7 @@ class Rewriter:
         if is_numpy(function):
             return numpy_value(function)
         if is_scipy(names.get("__name__")):
-            return through_scipy(function, MARK)
+            return through_scipy(function)
         # What a decorator of another module made: its own names stay, the function in its closure is seen.
         return self._rewrite(function, names) if self._encloses_visible(function) else function
 

@@ -7,6 +7,7 @@ ended with; where its own error estimate says that this is not enough, SciPy int
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,8 +23,9 @@ from pullback.func._implicit.lift import alone, array_of, example_of, is_plain, 
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
+from pullback.scipy._arrays import is_differentiated
 from pullback.scipy._compiled import Fast, value_of
-from pullback.scipy._surface import Call, declare, joined, numbers, scipy_module
+from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers, scipy_module
 from pullback.scipy.optimize._problem import bound_to, start
 from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, made_here
@@ -345,8 +347,33 @@ def quad(call: Call) -> Any:
         if not call["full_output"]:
             return value, error
         return value, error, {"real": tuple(parts[0][1][1:]), "imag": tuple(parts[1][1][1:])}
+    if is_differentiated(call["points"]):
+        return _between_points(call)
     value, further = _quad(call, function)
     return (value, *further) if call["full_output"] else (value, further[0])
+
+
+def _between_points(call: Call) -> Any:
+    """The integral as the sum of those between points that move. They end just before and begin just behind a point,
+    so that a jump of the integrand there moves the integral with it."""
+    if call["full_output"] or call["weight"] is not None:
+        raise no_rule(Rule(call.name, "X", reason="with full_output or weight points are constants"), "points")
+    points = joined(call["points"]).reshape(-1)
+    order = np.argsort(numbers(points), kind="stable")
+    ends: list[Any] = [call["a"]]
+    for k in order:
+        gap = 1e-13 * (1 + abs(float(numbers(points)[k])))
+        ends += [points[k] - gap, points[k] + gap]
+    ends.append(call["b"])
+    value: Any = 0.0
+    error = 0.0
+    for low, high in zip(ends[::2], ends[1::2], strict=True):
+        part = Call(call.name, call.plain, call.bound, call.diff)
+        part.bound = inspect.BoundArguments(call.bound.signature, {**call.bound.arguments, "a": low, "b": high})
+        part.put("points", None)
+        own, further = _quad(part, bound_to(call["func"], call["args"]))
+        value, error = value + own, error + further[0]
+    return value, error
 
 
 def _real(x: Any) -> Any:
