@@ -162,7 +162,7 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> Arr
 
     Whole numbers and truth values have no derivative to lose, so `np.int64(x)` and `np.asarray(x, int)` are allowed.
     """
-    if dtype is None and "scipy.sparse" in sys.modules and sys._getframe(1).f_code.co_name == "_matmul_dispatch":
+    if dtype is None and "scipy.sparse" in sys.modules and _is_left_to_the_tensor(tensor, sys._getframe(1)):
         return _opaque(tensor)
     is_whole = dtype is not None and np.dtype(dtype).kind in "biu" and not _stores_an_item(sys._getframe(1))
     if not copy:
@@ -174,6 +174,22 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> Arr
             raise ValueError(f"a tensor of dtype {payload.dtype} cannot become {np.dtype(dtype)} without a copy")
         return payload.astype(dtype)
     return payload.copy() if copy else payload
+
+
+_OPERATORS = frozenset(f"__{name}__" for name in ("mul", "rmul", "add", "radd", "sub", "rsub", "truediv"))
+
+
+def _is_left_to_the_tensor(tensor: Tensor, frame: FrameType | None) -> bool:
+    """Does a sparse matrix of SciPy's ask, in an operator that has another side? Arrays it computes with itself."""
+    if frame is not None and frame.f_code.co_name == "_matmul_dispatch":
+        return True
+    if type(here(tensor)._data) is np.ndarray and not is_attached(tensor):
+        return False
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse"):
+        if frame.f_code.co_name in _OPERATORS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _opaque(tensor: Tensor) -> Array:

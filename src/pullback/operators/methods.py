@@ -46,7 +46,7 @@ _REFLECTED = (
     "add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "divmod", "matmul", "and", "or", "xor", "lshift",
     "rshift",
 )  # fmt: skip
-_OF_SPARSE = ("matmul", "multiply")
+_OF_SPARSE = ("matmul", "multiply", "add", "subtract", "divide")
 _TABLES = ("members", "inplace_methods")  # what a module may list by itself
 
 

@@ -82,7 +82,7 @@ def _module_names(modules: Iterable[ModuleType | str]) -> Iterator[str]:
         if not isinstance(name, str):
             raise TypeError(f"adapt: modules= takes modules or their names, got {module!r}")
         if name.partition(".")[0] in ("numpy", "pullback", "scipy"):
-            raise ValueError(f"adapt: {name} is not a module to see into: its functions take tensors, or Pullback has them")
+            raise ValueError(f"adapt: {name} is not a module to see into: its functions take tensors already")
         yield name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from pullback.func._sparse.coloring import (
     star_coloring,
 )
 from pullback.func._vmap import vmap
+from pullback.operators import functions
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad
 from pullback.tape.transform.recording import check_outputs
@@ -47,6 +49,7 @@ def sparse_jacobian(
     check: bool | None = None,
     chunk_size: int | None = None,
     progress: Progress = None,
+    differentiable: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian as a sparse matrix of SciPy, computed from few directional derivatives.
 
@@ -60,7 +63,8 @@ def sparse_jacobian(
     square blocks of size b along the diagonal. Then `check`, on by default, compares with one random direction and
     raises ValueError if an entry is missing. `format` is "csr" or "coo"; `chunk_size` limits how many directions are
     computed at once, and `progress` says how many are done (see `jacrev`). The matrix is a constant: SciPy's matrices
-    carry no gradients.
+    carry no gradients. With `differentiable=True` it is a `SparseTensor` of `pb.scipy.sparse`, whose values have
+    derivatives; it is computed by columns.
 
     >>> pb.func.sparse_jacobian(lambda x: x[1:] * x[:-1])(pb.tensor([1.0, 2.0, 3.0])).toarray()
     array([[2., 1., 0.],
@@ -86,6 +90,8 @@ def sparse_jacobian(
             pattern = jacobian_sparsity(of_these, *chosen, argnums=tuple(range(len(chosen))))
         if pattern.shape[1] != products.num_inputs:
             raise ValueError(f"{who}: sparsity has {pattern.shape[1]} columns for {products.num_inputs} inputs")
+        if differentiable:
+            return _differentiable(products, pattern, format)
         result = _compressed(products, pattern, mode)
         if check if check is not None else given:
             _check_complete(who, products, result)
@@ -162,14 +168,20 @@ class _Products:
 
     def forward(self, directions: Any) -> Any:
         """The Jacobian times each row of a matrix."""
+        return self._rows(self._pushed(directions))
 
+    def columns(self, directions: Any) -> Tensor:
+        """The same as a tensor with derivatives."""
+        return functions["concat"]([part.reshape(part.shape[0], -1) for part in self._pushed(directions)], axis=1)
+
+    def _pushed(self, directions: Any) -> Any:
         def column(*tangents: Tensor) -> Any:
             outputs, slopes = jvp(self.function, self.point, unflatten(self.structure, tangents))
             _check_real(self.who, flatten(outputs)[0], "outputs")
             return tuple(flatten(slopes)[0])
 
         mapped = vmap(column, chunk_size=self.chunk_size, progress=self.progress)
-        return self._rows(mapped(*_parts(directions, self.inputs)))
+        return mapped(*_parts(directions, self.inputs))
 
     def backward(self, directions: Any) -> Any:
         """Each row of a matrix times the Jacobian."""
@@ -241,6 +253,16 @@ def _compressed(products: _Products, pattern: Any, mode: str) -> Any:
             raise ValueError(f"{products.who}: sparsity has {pattern.shape[0]} rows for {found.shape[1]} outputs")
         data[~by_row] = found[columns[at_column[~by_row]], at_row[~by_row]]
     return type(pattern)((data, at_column, pattern.indptr), shape=pattern.shape)
+
+
+def _differentiable(products: _Products, pattern: Any, format: str) -> Any:
+    """The matrix with a tensor of values, made in a package above this one."""
+    colors = color_columns(pattern)
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    found = products.columns(_seeds(colors))
+    values = found[colors[pattern.indices], rows]
+    sparse = import_module(f"{__name__.partition('.')[0]}.scipy.sparse")
+    return getattr(sparse, f"{format}_array")((values, (rows, pattern.indices)), shape=pattern.shape)
 
 
 def _check_width(who: str, pattern: Any, rows: int, width: int, expected: int) -> None:

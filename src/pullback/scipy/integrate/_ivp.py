@@ -329,7 +329,44 @@ class _Problem:
         )  # fmt: skip
         trajectory = Trajectory(mesh, begin, end, y0, values)
         _finish(call, result, trajectory, self.whole, self.several, args, begin, end, times)
+        if result.status < 0 and isinstance(result.y, Tensor):
+            result["y"] = _Unreached.apply(result.y, end, str(result.message))
         return result
+
+
+class _Unreached(Function):
+    """States of a solution that ended before its last time: by that time they have no derivative."""
+
+    generate_vmap_rule = "loop"
+
+    @staticmethod
+    def forward(y: Tensor, end: Tensor, message: str) -> Tensor:
+        return y.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.message = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        if ctx.needs_input_grad[1]:
+            raise _not_reached(ctx.message)
+        return gradient, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, y_dot: Any, end_dot: Any, _: Any) -> Any:
+        if end_dot is not None:
+            raise _not_reached(ctx.message)
+        return y_dot
+
+
+def _not_reached(message: str) -> AutogradError:
+    return AutogradError(
+        "SCIPY_NOT_CONVERGED",
+        f"integrate.solve_ivp did not reach its last time, and a derivative by that is asked for: {message}",
+        why="the states that were reached do not depend on it, and those that were meant do not exist",
+        fix="end earlier, or differentiate the rows that there are by other things",
+    )
 
 
 def plainly(lifted: Lifted, values: Sequence[Tensor], t: Any, y: Any) -> Array:
