@@ -36,7 +36,7 @@ def sparse_product(name: str, left: Any, right: Any) -> Any:
 
 
 def _elementwise(name: str, left: Any, right: Any) -> Any:
-    """Sums are dense. Products have the pattern of the matrix, so they are the sparse tensors of `pb.scipy.sparse`, which
+    """Sums are dense. Products have the pattern of the matrix: they are the sparse tensors of `pb.scipy.sparse`, which
     lies above this package and is looked up when somebody multiplies."""
     if name in ("add", "subtract"):
         dense = [each if isinstance(each, Tensor) else each.toarray() for each in (left, right)]

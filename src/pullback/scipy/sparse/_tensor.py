@@ -35,7 +35,7 @@ class Pattern:
         return scipy_module("sparse").csr_array((data, self.columns, starts), shape=self.shape)
 
     def numbered(self) -> Any:
-        """SciPy's matrix with the position of each value, counted from 1, in its place: where it goes, the value goes."""
+        """SciPy's matrix with the position of each value, from 1 on, in its place. Where it goes, the value goes."""
         return self.matrix(np.arange(1.0, len(self.rows) + 1))
 
     def transposed(self) -> tuple[Pattern, Array]:
