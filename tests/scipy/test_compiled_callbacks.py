@@ -153,7 +153,7 @@ def test_the_compiled_sweep_over_the_steps_is_the_eager_one(method, monkeypatch)
 
     arguments = [pb.tensor(each) for each in ([2.0, 0.5], [1.0, 0.0], 0.1, 4.0)]
     fast = grad(last, argnums=(0, 1, 2, 3))(*arguments)
-    assert any(kind.startswith("sweep") for program in programs() for kind, _ in program._forms)
+    assert any("sweep" in str(kind) for program in programs() for kind, _ in program._forms)
     assert not any(program.is_hopeless for program in programs())
     slow = grad(lambda *args: last(*args, diff=pb.scipy.Diff(compile=False)), argnums=(0, 1, 2, 3))(*arguments)
     for one, other in zip(fast, slow, strict=True):
@@ -166,7 +166,7 @@ def test_gradients_of_integrals_by_compiled_nodes():
 
     p = pb.tensor([1.3, 2.0])
     fast = grad(lambda p: integral(p, pb.scipy.Diff()))(p).numpy()
-    assert any(kind.startswith("nodes") for program in programs() for kind, _ in program._forms)
+    assert any("nodes" in str(kind) for program in programs() for kind, _ in program._forms)
     slow = grad(lambda p: integral(p, pb.scipy.Diff(compile=False)))(p).numpy()
     np.testing.assert_allclose(fast, slow, rtol=1e-9)
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from pullback import aot
 from pullback.aot import _later, _trace
+from pullback.aot._call.direct import direct
 from pullback.aot._call.fast_call import MISS, FastPaths, fast_call, has_fast_paths
 from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._compilers import Compilers
@@ -300,6 +301,17 @@ class CompiledFunction(Inside, Generic[P, R]):
         if type(entry) is not _Eager and len(entry.attempts) < _MOST_ATTEMPTS:
             self._shorten(entry, args, kwargs, leaves)
         return self.function(*args, **kwargs) if type(entry) is _Eager else run(entry, leaves)
+
+    def direct(self, *args: Tensor) -> Callable[..., tuple[Any, ...] | None] | None:
+        """The capture that these arguments fit as a function of arrays (`_call/direct.py`); None if there is none."""
+        entry = self.entry_for(*args)
+        return None if entry is None else direct(entry, args)
+
+    def entry_for(self, *args: Any) -> Entry | None:
+        """The capture that these arguments fit; None if there is none."""
+        leaves, structure = flatten_arguments(args, {})
+        entry = self._found(call_key(leaves, structure), leaves)
+        return entry if isinstance(entry, Entry) else None
 
     def _watched(self, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that somebody watches: it begins, goes its usual way, and ends."""

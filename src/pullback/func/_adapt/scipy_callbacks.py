@@ -24,19 +24,16 @@ def through_scipy(function: FunctionType) -> Callable[..., Any]:
     if ours is not None:
         return ours
     guarded: Callable[..., Callable[..., Any]] = _package("scipy._surface").guarded
-    return guarded(f"{function.__module__.removeprefix('scipy.')}.{function.__name__}", function)
+    return guarded(f"{public_module(function.__module__).removeprefix('scipy.')}.{function.__name__}", function)
 
 
 def with_derivatives(function: Any) -> Callable[..., Any] | None:
-    """The function or class of `pb.scipy` that stands for one of SciPy's, be it a guard; None if there is none.
+    """The function or class of `pb.scipy` that stands for one of SciPy's; None if there is none.
 
     The package lies above this one, and is looked up by SciPy's own name, when adapted code meets such a function.
     """
     names = _package(public_module(function.__module__))
-    if names is None or function.__name__ in getattr(names, "__all__", ()):
-        return getattr(names, function.__name__, None)
-    found = getattr(names, function.__name__, None) if function.__name__ in dir(names) else None
-    return found if isinstance(found, FunctionType) else None
+    return getattr(names, function.__name__) if function.__name__ in getattr(names, "__all__", ()) else None
 
 
 def stand_in(value: Any) -> Any:

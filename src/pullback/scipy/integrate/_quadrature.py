@@ -24,7 +24,7 @@ from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
 from pullback.scipy._arrays import is_differentiated
-from pullback.scipy._compiled import Fast, value_of
+from pullback.scipy._compiled import Fast, known_lift, value_of
 from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers, scipy_module
 from pullback.scipy.optimize._problem import bound_to, start
 from pullback.tape.modes import no_grad
@@ -312,7 +312,7 @@ def integral(
     a, b = start(ends[0]), start(ends[1])
     with no_grad():
         low, high = (float(numbers(example_of(end).detach())) for end in (a, b))
-    lifted = lift(call.name, function, made_here(np.array(_inside(low, high))))
+    lifted = (known_lift if call.diff.compile else lift)(call.name, function, made_here(np.array(_inside(low, high))))
 
     def computed(low: float, high: float, values: Sequence[Tensor]) -> tuple[Array, Rules]:
         fast = Fast(lifted, values) if call.diff.compile else None

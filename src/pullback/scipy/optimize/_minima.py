@@ -11,7 +11,7 @@ from pullback.autograd.function import Function
 from pullback.core.records import Record
 from pullback.func._grad import grad, vjp
 from pullback.func._implicit import Equation
-from pullback.func._implicit.lift import example_of, lift
+from pullback.func._implicit.lift import Lifted, example_of, lift
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
 from pullback.scipy._surface import Call, declare, joined, numbers, tensors
@@ -86,6 +86,10 @@ class Minimum:
     def plain(self, function: Callable[[Tensor], Any], values: Sequence[Tensor]) -> Callback:
         """A part of what the minimum depends on, for arrays."""
         return Callback(self._whole.of(function), values, self.call.diff)
+
+    def lifted(self, function: Callable[[Tensor], Any]) -> Lifted:
+        """A part of what the minimum depends on, with the tensors that it takes from outside."""
+        return self._whole.of(function)
 
     def bounds(self, row: Rows, x: Any, values: Sequence[Tensor]) -> tuple[Array, Array]:
         """The bounds of a row as arrays."""

@@ -18,7 +18,7 @@ from pullback.func._jacobian import jacobian, jacrev
 from pullback.func._jvp import jvp
 from pullback.payloads.batched import bare, levels_of
 from pullback.payloads.traced.array import TracedArray
-from pullback.scipy._compiled import Fast, Rule, floating, value_of
+from pullback.scipy._compiled import Fast, Rule, floating, known_lift, value_of
 from pullback.scipy._surface import Call, joined, numbers
 from pullback.tape.function.batching import looped
 from pullback.tape.modes import no_grad
@@ -57,6 +57,11 @@ class Callback:
     def __init__(self, lifted: Lifted, values: Sequence[Tensor], diff: Diff | None = None) -> None:
         self.function = lambda x: joined(lifted(values, x))
         self._fast = Fast(lifted, values) if diff is None or diff.compile else None
+
+    @property
+    def is_traced(self) -> bool:
+        """Does compiled code stand for the function, which then uses the same tensors at every place?"""
+        return self._fast is not None and self._fast.is_traced
 
     def __call__(self, x: Any) -> Array:
         return self._computed("value", value_of, x)
@@ -144,11 +149,13 @@ def solution(
     known: list[tuple[Any, Any]] = []
     with no_grad():
         example = example_of(x0).detach()
-    lifted = lift(call.name, function, example)
+    lifted = (known_lift if call.diff.compile else lift)(call.name, function, example)
     if is_plain(x0, *lifted.tensors):  # solved here, so that what is used close to the solution is found as well
+        callback = Callback(lifted, lifted.tensors, call.diff)
         with alone():
-            known.append(solver(Callback(lifted, lifted.tensors, call.diff), x0))
-        lifted = lifted.at(made_here(np.array(known[0][0])))
+            known.append(solver(callback, x0))
+        if not callback.is_traced:
+            lifted = lifted.at(made_here(np.array(known[0][0])))
 
     def found(values: list[Tensor]) -> tuple[Any, Any]:
         if known:

@@ -79,7 +79,7 @@ def _replaced(value: Any, parts: list[SparseTensor]) -> Any:
 
 
 @declare(
-    *(f"sparse.{name}" for name in "block_array block_diag bmat hstack tril triu vstack swapaxes permute_dims".split()),
+    *(f"sparse.{name}" for name in ["block_array", "block_diag", "bmat", "hstack", "tril", "triu", "vstack", "swapaxes", "permute_dims"]),
     kind="C", by="values",
 )  # fmt: skip
 def rearranged(call: Call) -> Any:
