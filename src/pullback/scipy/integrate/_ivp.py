@@ -19,9 +19,10 @@ from pullback.func._implicit.linear import Array, Diff
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
 from pullback.scipy._compiled import Fast, value_of
+from pullback.scipy._opaque import is_traced, opaque
 from pullback.scipy._surface import Call, declare, joined, numbers, scipy_module
 from pullback.scipy.integrate._steps import EXPLICIT, exactly, loop_of, stages_of, step_of
-from pullback.scipy.optimize._problem import mapped, one_tensor, refuse_traced, start
+from pullback.scipy.optimize._problem import mapped, one_tensor, refuse_traced, start, traced_outcome
 from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, made_here
 
@@ -244,7 +245,9 @@ def solve_ivp(call: Call) -> Any:
     whole = lift(call.name, lambda t, y: (right(t, y), *(event(t, y, *args) for event in several)), *example)
     problem = _Problem(call, right, several, args, whole)
     moving = [times] if isinstance(times, Tensor) else []
-    refuse_traced(call.name, begin, end, y0, *moving, *whole.tensors)
+    given = (begin, end, y0, *moving, *whole.tensors)
+    if times is None or several or call["dense_output"]:
+        refuse_traced(call.name, *given)
     if is_plain(begin, end, y0, *moving, *whole.tensors):
         return problem.solved(begin, end, y0, times, whole.tensors)
     if times is None or several or call["dense_output"]:
@@ -260,8 +263,12 @@ def solve_ivp(call: Call) -> Any:
         result = problem.solved(begin, end, y0, own, values)
         return _whole_rows(call, result, rows)
 
-    y = mapped(call.name, one, begin, end, y0, *moving, *whole.tensors)
-    result["y"], result["t"] = y, times if isinstance(times, Tensor) else made_here(np.array(times, dtype=float))
+    t = times if isinstance(times, Tensor) else made_here(np.array(times, dtype=float))
+    if is_traced(*given):
+        kind = np.result_type(y0.dtype, np.float64)
+        return traced_outcome(call.name, {"t": t, "y": opaque(call.name, one, (y0.shape[0], rows), kind, *given)})
+    y = mapped(call.name, one, *given)
+    result["y"], result["t"] = y, t
     return result
 
 
@@ -453,7 +460,6 @@ def odeint(call: Call) -> Any:
         first = example_of(moving[0])[0].detach().clone() if moving else made_here(np.array(times[0]))
         state = example_of(y0).detach().clone()
     lifted = lift(call.name, right, first, state)
-    refuse_traced(call.name, y0, *moving, *lifted.tensors)
     info: Any = None
 
     def one(y0: Tensor, *rest: Tensor) -> Tensor:
@@ -464,6 +470,10 @@ def odeint(call: Call) -> Any:
         result, info = _odeint(call, lifted, y0, own, values)
         return result
 
+    if is_traced(y0, *moving, *lifted.tensors):
+        if call["full_output"]:
+            refuse_traced(call.name, y0, *moving, *lifted.tensors)
+        return opaque(call.name, one, (len(times), y0.shape[0]), y0.dtype, y0, *moving, *lifted.tensors)
     result = one(y0, *moving, *lifted.tensors)
     return (result, info) if call["full_output"] else result
 

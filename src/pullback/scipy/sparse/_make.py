@@ -78,10 +78,10 @@ def _replaced(value: Any, parts: list[SparseTensor]) -> Any:
     return type(value)(_replaced(each, parts) for each in value) if type(value) in (list, tuple) else value
 
 
-@declare(
-    *(f"sparse.{name}" for name in ["block_array", "block_diag", "bmat", "hstack", "tril", "triu", "vstack", "swapaxes", "permute_dims"]),
-    kind="C", by="values",
-)  # fmt: skip
+_MOVED = "block_array block_diag bmat hstack tril triu vstack swapaxes permute_dims"
+
+
+@declare(*(f"sparse.{name}" for name in _MOVED.split(" ")), kind="C", by="values")
 def rearranged(call: Call) -> Any:
     """SciPy says where the values go."""
     if not _has_tensors(tuple(call.bound.arguments.values())):
