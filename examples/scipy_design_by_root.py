@@ -1,10 +1,10 @@
-"""Design a heat exchanger through a root
-========================================
+"""Design a pipe through a root
+==============================
 
-Choose the length and the diameter of a pipe so that a flow is cheapest, where the flow itself is the root of an equation.
+Choose the diameter of a pipe so that a flow is cheapest, where its friction is the root of an equation.
 
-Colebrook's equation gives the friction of a rough pipe only implicitly. `brentq` solves it; the derivative of its root is
-that of the equation, so the cost of pumping and of steel has a gradient, and a Hessian for the sensitivity of the design.
+Colebrook's equation gives the friction of a rough pipe only implicitly. `brentq` solves it; the derivative of its root
+is that of the equation, so the cost has a gradient, and the best diameter one by the price of energy.
 """
 
 import matplotlib.pyplot as plt

@@ -15,8 +15,8 @@ import pullback as pb
 from pullback.scipy import optimize, stats
 
 RNG = np.random.default_rng(4)
-CASES = RNG.integers(30, 120, 12)
-EFFECTS = 0.6 * RNG.standard_normal(12)
+CASES = RNG.integers(30, 120, 8)
+EFFECTS = 0.6 * RNG.standard_normal(8)
 DEATHS = RNG.binomial(CASES, 1 / (1 + np.exp(1.5 - EFFECTS)))
 
 
@@ -30,7 +30,7 @@ def energy(effects, mean, deviation):
 def mode(parameters):
     """The most probable effects."""
     mean, deviation = parameters[0], pb.exp(parameters[1])
-    found = optimize.minimize(lambda e: energy(e, mean, deviation), np.zeros(12), method="Newton-CG", tol=1e-10)
+    found = optimize.minimize(lambda e: energy(e, mean, deviation), np.zeros(8), method="Newton-CG", tol=1e-10)
     return found.x
 
 
@@ -45,7 +45,7 @@ def loss(parameters):
 def main():
     """Maximise the marginal likelihood, and draw the effects."""
     gradient = pb.func.grad(loss)
-    found = optimize.minimize(loss, [-1.0, -0.5], method="BFGS", options={"maxiter": 12, "gtol": 1e-3}).x.detach()
+    found = optimize.minimize(loss, [-1.0, -0.5], method="BFGS", options={"maxiter": 8, "gtol": 1e-3}).x.detach()
     mean, deviation = found[0].item(), np.exp(found[1].item())
     print(f"mean {mean:.3f}, deviation between hospitals {deviation:.3f}   (true: -1.5, 0.6)")
     assert np.abs(gradient(found).numpy()).max() < 1e-2

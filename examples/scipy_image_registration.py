@@ -15,7 +15,8 @@ from pullback.scipy import ndimage, optimize
 
 SIZE = 48
 ROWS, COLUMNS = np.mgrid[:SIZE, :SIZE] - (SIZE - 1) / 2
-IMAGE = np.exp(-((ROWS - 6) ** 2) / 60 - (COLUMNS + 4) ** 2 / 25) + 0.7 * np.exp(-((ROWS + 8) ** 2 + (COLUMNS - 9) ** 2) / 18)
+IMAGE = np.exp(-((ROWS - 6) ** 2) / 60 - (COLUMNS + 4) ** 2 / 25)
+IMAGE += 0.7 * np.exp(-((ROWS + 8) ** 2 + (COLUMNS - 9) ** 2) / 18)
 TRUE = np.array([0.25, 2.5, -1.7])  # angle, shift
 
 

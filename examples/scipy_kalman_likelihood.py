@@ -13,10 +13,10 @@ import numpy as np
 import pullback as pb
 from pullback.scipy import linalg, optimize, stats
 
-RNG = np.random.default_rng(2)
+RNG = np.random.default_rng(5)
 TRUE = np.array([0.3, 0.8])  # deviations of a step of the level, and of a measurement
-LEVEL = np.cumsum(TRUE[0] * RNG.standard_normal(120))
-MEASURED = LEVEL + TRUE[1] * RNG.standard_normal(120)
+LEVEL = np.cumsum(TRUE[0] * RNG.standard_normal(80))
+MEASURED = LEVEL + TRUE[1] * RNG.standard_normal(80)
 
 
 def filtered(logs):
@@ -50,7 +50,7 @@ def main():
     predictions, _ = filtered(logs)
     plt.plot(MEASURED, ".", color="grey", label="measured")
     plt.plot(LEVEL, label="level")
-    plt.plot(np.arange(1, 120), predictions.numpy(), label="predicted")
+    plt.plot(np.arange(1, 80), predictions.numpy(), label="predicted")
     plt.legend()
     plt.show()
 

@@ -40,9 +40,9 @@ def main():
     """Fit, with standard deviations."""
     noise = NOISE * np.random.default_rng(1).standard_normal((2, TIMES.size))
     seen = bearings(pb.asarray(TRUE)).numpy() + noise
-    fit = optimize.least_squares(
-        lambda e: (bearings(e) - seen).reshape(-1) / NOISE, [1.5, 0.2, 0.4, 0.5], bounds=([1, 0, -3, -3], [3, 0.9, 3, 3])
-    )
+    bounds = ([1, 0, -3, -3], [3, 0.9, 3, 3])
+    start = [1.5, 0.2, 0.4, 0.5]
+    fit = optimize.least_squares(lambda e: (bearings(e) - seen).reshape(-1) / NOISE, start, bounds=bounds)
     found, jacobian = fit.x.detach().numpy(), fit.jac.detach().numpy()
     deviations = np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
     names = ("semi-axis", "eccentricity", "argument", "anomaly")
