@@ -123,7 +123,7 @@ class Mirrors:
         mirror = self._see(cls) if hasattr(value, "__dict__") else cls
         if mirror is cls or not isinstance(mirror, type):
             return value
-        view = object.__new__(mirror)
+        view: Any = object.__new__(mirror)
         object.__setattr__(view, "__dict__", value.__dict__)
         self._made.append(weakref.ref(view))
         return view

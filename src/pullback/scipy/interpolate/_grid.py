@@ -94,8 +94,8 @@ class RegularGridInterpolator:
         if not self.bounds_error and self.fill_value is not None:
             outside = np.zeros(at.shape[0], dtype=bool)
             for k, axis in enumerate(self.grid):
-                values, knots = plain(at[:, k]), plain(axis)
-                outside |= (values < knots[0]) | (values > knots[-1])
+                place, ends = plain(at[:, k]), plain(axis)
+                outside |= (place < ends[0]) | (place > ends[-1])
             out = pb.where(outside.reshape((-1, *(1,) * (out.ndim - 1))), self.fill_value, out)
         return out.reshape(shape + tuple(self.values.shape[len(self.grid) :]))
 

@@ -73,7 +73,7 @@ def _replaced(value: Any, parts: list[SparseTensor]) -> Any:
         matrix = own.pattern.numbered()
         matrix.data += first
         return matrix
-    if isinstance(value, Tensor | np.ndarray) and np.ndim(value) == 2:
+    if isinstance(value, Tensor | np.ndarray) and value.ndim == 2:
         return _replaced(from_any(value), parts)
     return type(value)(_replaced(each, parts) for each in value) if type(value) in (list, tuple) else value
 

@@ -293,9 +293,13 @@ class SparseTensor:
         return self._as("coo")
 
 
-register(
-    SparseTensor, lambda x: ((x.data,), (x.pattern, x.format)), lambda rest, data: SparseTensor(rest[0], *data, rest[1])
-)
+def _rebuilt(rest: Any, data: Any) -> SparseTensor:
+    pattern, format = rest
+    (values,) = data
+    return SparseTensor(pattern, values, format)
+
+
+register(SparseTensor, lambda x: ((x.data,), (x.pattern, x.format)), _rebuilt)
 
 
 def is_sparse(value: Any) -> bool:
