@@ -30,7 +30,7 @@ from pullback.tensors.tensor import Tensor, made_here
 
 EVALUATIONS = 8  # of a callback, in one solve or several, before it is compiled
 NATIVE = 300  # ... before it is compiled to native code
-SMALL = 25e-6  # seconds of an evaluation by NumPy that native code is not tried for: to start LLVM takes 0.3
+SMALL = 6e-6  # seconds of an evaluation by NumPy that native code is not tried for: to start LLVM takes 0.3
 _MOST_CAPTURES = 4  # of a callback that looks at something new again and again
 _MOST_PROGRAMS = 64  # in one thread
 
