@@ -31,10 +31,16 @@
 An `AutogradError` says what happened, where, why it is not allowed, what to write instead, what torch says in the same
 place, and what to type for more. It derives from `RuntimeError`, so that code written for torch still catches it, and
 tests look at `.code`, never at the wording.
+
+Where an error was made is the user's line: that of the innermost frame that is neither of the package nor of code that
+it wrote. Frames of the package are marked, so that IPython and pytest leave them out, unless `set_traceback("full")`
+or `PULLBACK_DEBUG=1` asks for them.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -46,14 +52,55 @@ __all__ = [
     "SideEffectError", "TraceError", "TraceWarning", "UnsupportedTypeError",
 ]  # fmt: skip
 
+# Whose frames are whose.
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+"""Where a user's call ends and Pullback's own frames begin."""
+
+_WRITTEN = ("<pull of ", "<fast path of ", "<call of ", "<pullback ")  # what code that Pullback wrote is called
+_own_files: dict[str, bool] = {}  # by name
+
+
+def is_own(filename: str) -> bool:
+    """Is the code of this file Pullback's? Code that it wrote itself is, too."""
+    found = _own_files.get(filename)
+    if found is None:
+        found = _own_files[filename] = filename.startswith((PACKAGE, *_WRITTEN))
+    return found
+
+
+class Traceback:
+    """How much of the package users see in tracebacks."""
+
+    is_full = os.environ.get("PULLBACK_DEBUG", "0") not in ("", "0")
+
+
+def hide_callers() -> str:
+    """Mark the frames of the package that lead here, and give the user's line above them, as `file:line`."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        if not Traceback.is_full:
+            frame.f_locals["__tracebackhide__"] = True
+        frame = frame.f_back
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
 
 class AutogradError(RuntimeError):
-    """A rule of differentiation was broken. `code` names the rule; the other fields are the parts of the message."""
+    """A rule of differentiation was broken. `code` names the rule; the other fields are the parts of the message.
 
-    def __init__(self, code: str, what: str, *, where: str = "", why: str = "", fix: str = "") -> None:
+    `site` is the user's line, as `file:line`; `op` and `argument` say which, where that is known.
+    """
+
+    op: str | None = None
+    argument: str | int | None = None
+
+    def __init__(
+        self, code: str, what: str, *, where: str = "", why: str = "", fix: str = "", site: str | None = None
+    ) -> None:
+        self.site = site = hide_callers() if site is None else site
         self.code = code
         self.what = what
-        self.where = where
+        self.where = where = where if site in where else f"{where}, at {site}" if where else site
         self.why = why
         self.fix = fix
         parts = [f"[{code}] {what}"]
@@ -68,11 +115,13 @@ class AutogradError(RuntimeError):
         return (self.code, *_WIDER.get(self.code, ()))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.code, self.what, self.where, self.why, self.fix))
+        return (_rebuild, (type(self), self.code, self.what, self.where, self.why, self.fix, self.site))
 
 
-def _rebuild(cls: type[AutogradError], code: str, what: str, where: str, why: str, fix: str) -> AutogradError:
-    return cls(code, what, where=where, why=why, fix=fix)
+def _rebuild(
+    cls: type[AutogradError], code: str, what: str, where: str, why: str, fix: str, site: str
+) -> AutogradError:
+    return cls(code, what, where=where, why=why, fix=fix, site=site)
 
 
 # What a special case of another rule breaks besides.
@@ -149,7 +198,10 @@ class InternalError(AutogradError):
     """An invariant of Pullback itself does not hold; please report it with the program that led here."""
 
     def __init__(self, what: str) -> None:
-        super().__init__("INTERNAL", what, why="this is a mistake in Pullback, not in your program")
+        super().__init__(
+            "INTERNAL", what, why="this is a mistake in Pullback, not in your program",
+            fix="please report it with the whole traceback and what pb.show_versions() prints",
+        )  # fmt: skip
 
     def __reduce__(self) -> tuple[object, ...]:
         return (InternalError, (self.what,))
