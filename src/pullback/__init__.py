@@ -67,7 +67,7 @@ _PLACES |= dict.fromkeys(("dataclass", "register_dataclass"), "pullback.tree._da
 _PLACES |= dict.fromkeys(("LoadReport", "load", "save"), "pullback.tree._files")
 # `pb.ops` are the operators that users define, by name; the built-in ones are in `pullback.operators`.
 _PLACES |= dict.fromkeys(("memory", "profile", "show"), "pullback.pictures")
-_PLACES["set_progress"] = "pullback.core.progress"
+_PLACES |= {"set_progress": "pullback.core.progress", "set_traceback": "pullback.core.frames"}
 _PLACES["ops"] = "pullback.library._namespace"
 __getattr__, __dir__ = _deferred(globals(), _PLACES)
 

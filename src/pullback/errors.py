@@ -82,7 +82,32 @@ def hide_callers() -> str:
         if not Traceback.is_full:
             frame.f_locals["__tracebackhide__"] = True
         frame = frame.f_back
+    # A library in between, such as one that draws, is not where the user would look first.
+    nearest = frame
+    while frame is not None and _is_installed(frame.f_code.co_filename):
+        frame = frame.f_back
+    frame = nearest if frame is None else frame
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _is_installed(filename: str) -> bool:
+    """Is this code of Python's library or of an installed package, or code of our own below them?"""
+    is_package = f"{os.sep}site-packages{os.sep}" in filename
+    return is_package or filename.startswith((_PYTHON, "<frozen ")) or is_own(filename)
+
+
+_PYTHON = os.path.dirname(os.__file__) + os.sep
+
+
+def told(error: Exception, *, why: str = "", fix: str = "", where: str = "") -> Any:
+    """An error of Python's own, with the parts that an `AutogradError` has: in its text, and as fields."""
+    site = hide_callers()
+    where = f"{where}, at {site}" if where else site
+    what = str(error)
+    labels = (("where", where), ("why", why), ("fix", fix))
+    error.args = ("\n".join([what, *(f"  {label:<6}{text}" for label, text in labels if text)]),)
+    vars(error).update(what=what, where=where, why=why, fix=fix, site=site)
+    return error
 
 
 class AutogradError(RuntimeError):

@@ -34,7 +34,7 @@ from pullback.aot._numbers.stand_in import value_of
 from pullback.aot._trace.capture import Capture, Options
 from pullback.aot._trace.leaves import flatten_arguments, is_leaf_type
 from pullback.aot._wrapper import HasWrappers, is_wrapped
-from pullback.core.frames import warn
+from pullback.core.frames import drop_own_frames, warn
 from pullback.core.pytree import flatten, how_to_register
 from pullback.core.records import replace
 from pullback.core.reports import paused, reported
@@ -265,41 +265,45 @@ class CompiledFunction(Inside, Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The result of the function."""
-        if not kwargs:
-            for call in self._calls:
-                result = call(args)
-                if result is not MISS:
-                    # path: short call
-                    self._hits += 1
-                    return result
-        else:
-            ways = self._ways.get((len(args), *kwargs))
-            if ways is not None:
-                given = (*args, *kwargs.values())
-                for call in ways.calls:
-                    result = call(given)
+        try:
+            if not kwargs:
+                for call in self._calls:
+                    result = call(args)
                     if result is not MISS:
-                        # path: short call with keywords
+                        # path: short call
                         self._hits += 1
                         return result
-        modes = current()
-        if modes.watch is not None:
-            return self._watched(modes, args, kwargs)
-        if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
-            return self._as_a_part(args, kwargs)
-        leaves, structure = flatten_arguments(args, kwargs)
-        is_unusual = any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves)
-        if is_unusual and not all(map(is_capturable, leaves)):
-            return self.function(*args, **kwargs)
-        key = call_key(leaves, structure)
-        entry = self._found(key, leaves)
-        if entry is None:
-            entry = self._compile(key, leaves, structure)
-        elif type(entry) is not _Eager:
-            self._hits += 1
-        if type(entry) is not _Eager and len(entry.attempts) < _MOST_ATTEMPTS:
-            self._shorten(entry, args, kwargs, leaves)
-        return self.function(*args, **kwargs) if type(entry) is _Eager else run(entry, leaves)
+            else:
+                ways = self._ways.get((len(args), *kwargs))
+                if ways is not None:
+                    given = (*args, *kwargs.values())
+                    for call in ways.calls:
+                        result = call(given)
+                        if result is not MISS:
+                            # path: short call with keywords
+                            self._hits += 1
+                            return result
+            modes = current()
+            if modes.watch is not None:
+                return self._watched(modes, args, kwargs)
+            if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
+                return self._as_a_part(args, kwargs)
+            leaves, structure = flatten_arguments(args, kwargs)
+            is_unusual = any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves)
+            if is_unusual and not all(map(is_capturable, leaves)):
+                return self.function(*args, **kwargs)
+            key = call_key(leaves, structure)
+            entry = self._found(key, leaves)
+            if entry is None:
+                entry = self._compile(key, leaves, structure)
+            elif type(entry) is not _Eager:
+                self._hits += 1
+            if type(entry) is not _Eager and len(entry.attempts) < _MOST_ATTEMPTS:
+                self._shorten(entry, args, kwargs, leaves)
+            return self.function(*args, **kwargs) if type(entry) is _Eager else run(entry, leaves)
+        except Exception as error:
+            drop_own_frames(error)
+            raise
 
     def _watched(self, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that somebody watches: it begins, goes its usual way, and ends."""
@@ -487,7 +491,8 @@ class CompiledFunction(Inside, Generic[P, R]):
         if not self._warned:
             self._warned = True
             warn(
-                f"{what}; other kinds of arguments of {self._name} run without being compiled ({reason})"
+                f"{what}; other kinds of arguments of {self._name} run without being compiled ({reason}); pass numbers "
+                "that vary as tensors, or mark a length that varies with pb.aot.mark_dynamic"
             )
         return EAGER
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from pullback.errors import told
+
 __all__ = [
     "inverse_permutation",
     "merge_spellings",
+    "no_fit",
     "normalize_axes",
     "normalize_axis_index",
     "normalize_axis_tuple",
@@ -54,6 +58,24 @@ def _plain(length: Any) -> int:
     return int.__index__(length) if issubclass(type(length), int) else operator.index(length)
 
 
+def no_fit(size: int, lengths: tuple[int, ...]) -> Exception:
+    """The error for a shape that has another number of elements, and which length would fit in its place."""
+    would = []
+    for position in range(len(lengths)):
+        others = math.prod(length for k, length in enumerate(lengths) if k != position and length != -1)
+        if others and size % others == 0 and -1 not in (*lengths[:position], *lengths[position + 1 :]):
+            would.append(str((*lengths[:position], -1, *lengths[position + 1 :])))
+    why = f"that shape has {math.prod(lengths)}"
+    if -1 in lengths:
+        why = "no whole number in the place of -1 gives that many"
+    error: Exception = told(
+        ValueError(f"reshape: cannot fit {size} elements into shape {lengths}"),
+        why=why,
+        fix=f"{' or '.join(would)} would fit" if would else f"choose lengths whose product is {size}",
+    )
+    return error
+
+
 def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
     """`shape` with a single -1 replaced by what `size` leaves for it."""
     lengths = normalize_shape(shape)
@@ -66,7 +88,7 @@ def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
     for length in lengths:
         known *= length if length != -1 else 1
     if known == 0 or size % known:
-        raise ValueError(f"reshape: cannot fit {size} elements into shape {lengths}")
+        raise no_fit(size, lengths)
     position = unknown[0]
     return (*lengths[:position], size // known, *lengths[position + 1 :])
 

@@ -17,8 +17,8 @@ import numpy as np
 from pullback.errors import PACKAGE, InternalError, Traceback, hide_callers, is_own
 
 __all__ = [
-    "PACKAGE", "is_own", "adapted_call", "adapting", "asking_call", "drop_own_frames", "is_asked_by_user",
-    "name_users_line", "place_of", "user_place", "warn",
+    "PACKAGE", "adapted_call", "adapting", "asking_call", "drop_own_frames", "is_asked_by_user", "is_own",
+    "name_users_line", "place_of", "set_traceback", "user_place", "warn",
 ]  # fmt: skip
 
 Place = tuple[str, int, str]
@@ -176,3 +176,16 @@ def asking_call() -> Any:
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return adapted_call(frame)
+
+
+def set_traceback(mode: str) -> None:
+    """Say how much of Pullback tracebacks show: "user" hides its frames, "full" shows them all.
+
+    `PULLBACK_DEBUG=1` in the environment begins with "full".
+
+    >>> pb.set_traceback("full")
+    >>> pb.set_traceback("user")
+    """
+    if mode not in ("full", "user"):
+        raise ValueError(f"set_traceback: mode must be 'full' or 'user', got {mode!r}")
+    Traceback.is_full = mode == "full"

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.frames import adapted_call, adapting, asking_call
+from pullback.core.outside import as_numbers
 from pullback.core.spec import LARGE, Spec, is_complex_dtype, spec_for
 from pullback.core.state import current, open_levels
 from pullback.declare.op import Op
@@ -370,7 +371,7 @@ def as_operand(x: Any) -> Any:
         if adapting and asking_call() is not None:
             return asking_call().array_of(x)
         raise TypeError("a list that holds Tensors is not an array: use pb.stack(list) or pb.asarray(list)")
-    return as_constant(np.asarray(x))
+    return as_constant(np.asarray(x) if isinstance(x, (np.ndarray, list, tuple)) else as_numbers(x))
 
 
 def write_out(op: Op, operands: tuple[Any, ...], params: dict[str, Any], out: Tensor) -> Tensor:

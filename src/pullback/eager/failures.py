@@ -1,7 +1,7 @@
 """What an operator says when its kernel raises: which operator, which shapes, the user's line, and what to write.
 
 NumPy's errors keep their type. They know nothing of the operator that called them, name none of the user's lines, and
-some show a signature of C code, so the text is written anew, with NumPy's own phrase in it where people search for that.
+some show a signature of C code, so the text is written anew, with NumPy's own phrase in it where people search for it.
 Nothing here runs unless there is an error.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from pullback.core.frames import drop_own_frames
 from pullback.core.spec import describe
 from pullback.declare.op import Op
-from pullback.errors import hide_callers, is_own
+from pullback.errors import hide_callers, is_own, told
 
 Told = tuple[str, str, str]  # what happened, why, and what to write instead
 
@@ -32,22 +32,20 @@ def failed(error: Exception, op: Op, operands: Sequence[Any]) -> None:
 
 def tell(error: Exception, name: str, operands: Sequence[Any], function: Any = None) -> None:
     """Write the four parts into an error of NumPy's or Python's, and say where it is."""
-    error.site = site = hide_callers()  # type: ignore[attr-defined]
     error.op = name  # type: ignore[attr-defined]
-    told: Told | None = None
+    parts: Told | None = None
     if isinstance(error, TypeError) and (match := _KEYWORD.search(str(error))):
-        told = _unknown_keyword(name, match[1], function)
+        parts = _unknown_keyword(name, match[1], function)
     elif isinstance(error, np.exceptions.AxisError):
-        _add_to_axis_error(error, name, operands, site)
+        _add_to_axis_error(error, name, operands)
     else:
         text = str(error)
         arrays = [x for x in operands if _has_shape(x)]
-        told = next((say(name, text, arrays) for phrase, say in _PHRASES if phrase in text), None)
-    if told is not None:
-        what, why, fix = told
-        error.what, error.why, error.fix, error.where = what, why, fix, site  # type: ignore[attr-defined]
-        parts = (("where", site), ("why", why), ("fix", fix))
-        error.args = ("\n".join([what, *(f"  {label:<6}{part}" for label, part in parts if part)]),)
+        parts = next((say(name, text, arrays) for phrase, say in _PHRASES if phrase in text), None)
+    if parts is not None:
+        what, why, fix = parts
+        error.args = (what,)
+        told(error, why=why, fix=fix)
 
 
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'$")
@@ -83,12 +81,13 @@ def _unknown_keyword(name: str, keyword: str, function: Any) -> Told:
     return f"{name}() got an unexpected keyword argument '{keyword}'", "", fix
 
 
-def _add_to_axis_error(error: Any, name: str, operands: Sequence[Any], site: str) -> None:
+def _add_to_axis_error(error: Any, name: str, operands: Sequence[Any]) -> None:
     """NumPy's class writes its text from its fields; there is room for a few words before it."""
     array = next((x for x in operands if _has_shape(x)), None)
     if array is not None and error._msg is None:
         error._msg = f"{name} of {_shown(array)}"
-    error.add_note(f"  where {site}")
+    error.site = hide_callers()
+    error.add_note(f"  where {error.site}")
 
 
 def _not_broadcast(name: str, text: str, arrays: list[Any]) -> Told:

@@ -39,8 +39,9 @@ ndarray = np.ndarray
 _SHARED: dict[str, Any] = {
     "__builtins__": builtins,  # warnings look for it, as of Python 3.14
     "Leaf": Leaf, "NOT_SAVED": NOT_SAVED, "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "accumulator_of": accumulator_of,
-    "View": ViewInfo, "asarray": np.asarray, "current": current, "failed": failed, "ndarray": np.ndarray, "next_stamp": next_stamp,
-    "open_levels": open_levels, "refresh": refresh_view, "spec_for": spec_for, "switch": switch,
+    "View": ViewInfo, "asarray": np.asarray, "current": current, "failed": failed, "ndarray": np.ndarray,
+    "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view, "spec_for": spec_for,
+    "switch": switch,
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ Importing this package gives `Tensor` these members; nothing here is called by n
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.errors import DetachedScalarWarning, DetachedWarning
 from pullback.interop import _array_api, _conversion
 from pullback.operators.methods import Later as _Later
@@ -13,6 +14,7 @@ from pullback.tensors import printing
 from pullback.tensors.tensor import Tensor as _Tensor
 
 __all__ = ["DetachedScalarWarning", "DetachedWarning"]
+_explain_unknown(globals())
 
 
 def _bind() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pullback.autograd import grad
-from pullback.core.frames import warn
+from pullback.core.frames import user_place, warn
 from pullback.core.spec import describe
 from pullback.core.state import current, open_levels
 from pullback.errors import AutogradError, DetachedScalarWarning
@@ -74,13 +74,33 @@ def lost_gradient(tensor: Tensor, into: str) -> AutogradError:
     asker = scipy_function(sys._getframe(1))
     if asker:
         return _lost_in_scipy(asker)
+    library, is_vectorize = _asking_library(sys._getframe(1))
+    by = f"; {library} asked for it" if library else ""
+    fix = (
+        "use pb functions (pb.zeros for what is filled, pb.stack for a list), or run the code as pb.func.adapt(f); "
+        "x.detach() if no gradient is wanted"
+    )
     return AutogradError(
         "NUMPY_ON_GRAD",
-        f"a tensor {describe(tensor.shape, tensor.dtype)} that requires grad cannot become {into}",
+        f"a tensor {describe(tensor.shape, tensor.dtype)} that requires grad cannot become {into}{by}",
         why="a NumPy array carries no gradient, so the derivative would be lost without notice",
-        fix="use pb functions (pb.zeros for what is filled, pb.stack for a list), or run the code as pb.func.adapt(f); "
-            "x.detach().numpy() if no gradient is wanted",
+        fix="np.vectorize calls a function with plain numbers: use pb.func.vmap(f)(x)" if is_vectorize else fix,
     )
+
+
+def _asking_library(frame: FrameType | None) -> tuple[str, bool]:
+    """The library that asks for an array, if it is not the user's own code, and whether it is `np.vectorize`."""
+    is_vectorize = False
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        package = module.partition(".")[0]
+        if package == "numpy":
+            is_vectorize = is_vectorize or frame.f_code.co_qualname.startswith("vectorize.")
+        elif package != "pullback":
+            is_installed = "site-packages" in frame.f_code.co_filename or "dist-packages" in frame.f_code.co_filename
+            return (package if is_installed else ""), is_vectorize
+        frame = frame.f_back
+    return "", is_vectorize
 
 
 def lost_in_library(tensor: Tensor, caller: FrameType) -> AutogradError:
@@ -177,6 +197,8 @@ def _opaque(tensor: Tensor) -> Array:
 def item(tensor: Tensor, *index: Any) -> Any:
     """The only element as a Python number, or the element at `index`."""
     payload = payload_of(tensor, "a Python number")
+    if current().transforms:
+        _note_number()
     return payload.item(*index) if index else _only_element(tensor, payload, "item()").item()
 
 
@@ -251,6 +273,13 @@ def _only_element(tensor: Tensor, payload: Array, what: str) -> Any:
     return payload.reshape(())[()]
 
 
+def _note_number() -> None:
+    """Remember where a number was taken, for the error of a transform whose function returns it."""
+    place = user_place()
+    if place is not None:
+        current().transforms[-1].number_site = f"{place[0]}:{place[1]}"
+
+
 # Their own code, and what is compiled of it, takes numbers where a user who differentiates gave a tensor.
 _TAKE_NUMBERS = ("pullback", "scipy")
 
@@ -262,6 +291,8 @@ def _leave_the_graph(tensor: Tensor, caller: FrameType) -> None:
         raise lost_gradient(tensor, "an element of a NumPy array")
     if caller.f_globals.get("__name__", "").partition(".")[0] in _TAKE_NUMBERS:
         raise lost_in_library(tensor, caller)
+    if current().transforms:
+        _note_number()
     number_taken()
     warn(
         "a number was taken out of a tensor that requires grad or carries a tangent, and no derivative flows through "

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
+from pullback.core.frames import drop_own_frames
 from pullback.declare.composite import Composite, composites
 from pullback.declare.op import Op, registry
 from pullback.eager.build import as_operand
@@ -95,11 +96,15 @@ def public_composite(item: Composite) -> Callable[..., Any]:
 
     @functools.wraps(inner)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if len(args) >= arrays and _TENSORS.issuperset(map(type, args[:arrays])):
-            return inner(*args, **kwargs)
-        leading = [as_operand(x) for x in args[:arrays]]
-        if leading and not any(isinstance(x, Tensor) for x in leading):
-            leading[0] = as_constant(leading[0])
-        return inner(*leading, *args[arrays:], **kwargs)
+        try:
+            if len(args) >= arrays and _TENSORS.issuperset(map(type, args[:arrays])):
+                return inner(*args, **kwargs)
+            leading = [as_operand(x) for x in args[:arrays]]
+            if leading and not any(isinstance(x, Tensor) for x in leading):
+                leading[0] = as_constant(leading[0])
+            return inner(*leading, *args[arrays:], **kwargs)
+        except Exception as error:
+            drop_own_frames(error)
+            raise
 
     return function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -49,8 +50,8 @@ def _warn(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def check_nan(node: Node, gradients: tuple[Any, ...]) -> None:
-    """Raise if the formula of `node` produced NaN."""
+def check_nan(node: Node, gradients: tuple[Any, ...], given: Any = ()) -> None:
+    """Raise if the formula of `node` produced NaN, of the gradients `given` to it."""
     for index, gradient in enumerate(gradients):
         payload = getattr(gradient, "_data", gradient)
         if isinstance(payload, np.ndarray) and payload.dtype.kind in "fc" and np.isnan(payload).any():
@@ -58,10 +59,29 @@ def check_nan(node: Node, gradients: tuple[Any, ...]) -> None:
             raise AutogradError(
                 "ANOMALY_NAN",
                 f"Function '{node.name()}' returned nan values in its {index}th output.",
-                where=node.name(),
+                where=f"{node.name()}{_recorded_at(node)}",
                 why="anomaly mode looks for nan after every node; the forward call is in the warning above",
-                fix="look at the values there, or use check_nan=False to allow nan",
+                fix=_nan_fix(np.isnan(payload), given),
             )
+
+
+def _recorded_at(node: Node) -> str:
+    """The line of the forward call, if it was kept."""
+    places = [] if node.rare is None else node.rare.metadata.get("traceback_", [])
+    match = re.match(r'\s*File "(.*)", line (\d+)', places[-1]) if places else None
+    return "" if match is None else f" of {match[1]}:{match[2]}"
+
+
+def _nan_fix(is_nan: Any, given: Any) -> str:
+    """What to do about NaN. Behind a choice it is 0 times an infinite slope, which the choice does not stop."""
+    fix = "look at the values there, or use check_nan=False to allow nan"
+    incoming = [getattr(each, "_data", each) for each in given if each is not None]
+    if len(incoming) == 1 and getattr(incoming[0], "shape", None) == is_nan.shape and not incoming[0][is_nan].any():
+        fix = (
+            "under pb.where the other branch is differentiated as well, and 0 times an infinite slope is nan: choose "
+            "its argument first, pb.where(c, pb.sqrt(pb.where(c, x, 1.0)), 0.0); or " + fix
+        )
+    return fix
 
 
 class set_detect_anomaly:

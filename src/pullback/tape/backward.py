@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pullback.core.frames import warn
+from pullback.core.frames import drop_own_frames, is_own, warn
 from pullback.core.spec import Spec, describe
 from pullback.core.state import change_grad, current, open_levels, switch
 from pullback.declare.op import registry
@@ -45,33 +46,37 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    is_plain = grad_tensors is None and grad_variables is None and inputs is None and not create_graph
-    if is_plain and goes_to_leaves(tensors) and pass_at_once(tensors, bool(retain_graph)):  # type: ignore[arg-type]
-        return
-    if current().transforms:
-        raise AutogradError(
-            "BACKWARD_IN_TRANSFORM",
-            "backward() called inside a function transform",
-            why="a transform returns its derivatives; accumulating into `.grad` would be a hidden side effect",
-            fix="use pb.autograd.grad, or nest pb.func.grad",
-        )
-    if grad_variables is not None:
-        warn("grad_variables is deprecated; use grad_tensors", FutureWarning)
-        if grad_tensors is not None:
-            raise RuntimeError("backward: give grad_tensors or grad_variables, not both")
-        grad_tensors = grad_variables
-    roots = _as_list(tensors)
-    wanted = None if inputs is None else _as_inputs(inputs)[1]
-    for index, value in enumerate(wanted or ()):
-        if isinstance(value, Tensor) and not requires_grad(value):
-            raise _input_error(index, value)
-    if not roots:
-        return
-    keep = create_graph if retain_graph is None else bool(retain_graph)
-    edges, gradients = _roots_and_gradients(roots, grad_tensors, "grad_tensors", _as_tensors(create_graph))
-    # From here on the call is accepted: a refused one must not leave tensors that retain their gradient.
-    accumulate_into = None if wanted is None else {_accumulating_node(value) for value in wanted}
-    run_pass(edges, gradients, keep, bool(create_graph), accumulate_into)
+    try:
+        is_plain = grad_tensors is None and grad_variables is None and inputs is None and not create_graph
+        if is_plain and goes_to_leaves(tensors) and pass_at_once(tensors, bool(retain_graph)):  # type: ignore[arg-type]
+            return
+        if current().transforms:
+            raise AutogradError(
+                "BACKWARD_IN_TRANSFORM",
+                "backward() called inside a function transform",
+                why="a transform returns its derivatives; accumulating into `.grad` would be a hidden side effect",
+                fix="use pb.autograd.grad, or nest pb.func.grad",
+            )
+        if grad_variables is not None:
+            warn("grad_variables is deprecated; use grad_tensors", FutureWarning)
+            if grad_tensors is not None:
+                raise RuntimeError("backward: give grad_tensors or grad_variables, not both")
+            grad_tensors = grad_variables
+        roots = _as_list(tensors)
+        wanted = None if inputs is None else _as_inputs(inputs)[1]
+        for index, value in enumerate(wanted or ()):
+            if isinstance(value, Tensor) and not requires_grad(value):
+                raise _input_error(index, value)
+        if not roots:
+            return
+        keep = create_graph if retain_graph is None else bool(retain_graph)
+        edges, gradients = _roots_and_gradients(roots, grad_tensors, "grad_tensors", _as_tensors(create_graph))
+        # From here on the call is accepted: a refused one must not leave tensors that retain their gradient.
+        accumulate_into = None if wanted is None else {_accumulating_node(value) for value in wanted}
+        run_pass(edges, gradients, keep, bool(create_graph), accumulate_into)
+    except Exception as error:
+        drop_own_frames(error)
+        raise
 
 
 def _accumulating_node(value: Any) -> Node:
@@ -111,35 +116,41 @@ def grad(
     >>> pb.autograd.grad(x * x, x)
     (tensor(6.),)
     """
-    if not only_inputs:
-        warn("only_inputs is deprecated and ignored", FutureWarning)
-    if materialize_grads and allow_unused is False:
-        raise ValueError("grad: Expected allow_unused to be True or not passed when materialize_grads=True, got False")
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
-    roots = _as_list(outputs)
-    keys, values = _as_inputs(inputs)
-    keep = create_graph if retain_graph is None else bool(retain_graph)
-    create = bool(create_graph)
-    if grad_outputs is None and not create and not is_grads_batched and goes_to_leaves(outputs):
-        captured = gradients_at_once(roots[0], values, keep)
-        if captured is not None:
-            results = _results(captured, values, False, materialize_grads, allow_unused, ())
-            return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
-    targets: list[tuple[Node, int]] = []
-    for index, value in enumerate(values):
-        if isinstance(value, GradientEdge):
-            targets.append((value.node, value.output_nr))
-            continue
-        if not requires_grad(value):
-            raise _input_error(index, value)
-        targets.append(edge_of(value))  # type: ignore[arg-type]
-    if is_grads_batched:
-        results = _batched(roots, grad_outputs, keep, create, targets, values, materialize_grads, allow_unused)
-    else:
-        edges, gradients = _roots_and_gradients(roots, grad_outputs, "grad_outputs", _as_tensors(create))
-        captured = run_pass(edges, gradients, keep, create, None, targets)
-        results = _results(captured, values, create, materialize_grads, allow_unused, gradients)
-    return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+    try:
+        if not only_inputs:
+            warn("only_inputs is deprecated and ignored", FutureWarning)
+        if materialize_grads and allow_unused is False:
+            raise ValueError(
+                "grad: Expected allow_unused to be True or not passed when materialize_grads=True, got False"
+            )
+        allow_unused = materialize_grads if allow_unused is None else allow_unused
+        roots = _as_list(outputs)
+        keys, values = _as_inputs(inputs)
+        keep = create_graph if retain_graph is None else bool(retain_graph)
+        create = bool(create_graph)
+        if grad_outputs is None and not create and not is_grads_batched and goes_to_leaves(outputs):
+            captured = gradients_at_once(roots[0], values, keep)
+            if captured is not None:
+                results = _results(captured, values, False, materialize_grads, allow_unused, ())
+                return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+        targets: list[tuple[Node, int]] = []
+        for index, value in enumerate(values):
+            if isinstance(value, GradientEdge):
+                targets.append((value.node, value.output_nr))
+                continue
+            if not requires_grad(value):
+                raise _input_error(index, value)
+            targets.append(edge_of(value))  # type: ignore[arg-type]
+        if is_grads_batched:
+            results = _batched(roots, grad_outputs, keep, create, targets, values, materialize_grads, allow_unused)
+        else:
+            edges, gradients = _roots_and_gradients(roots, grad_outputs, "grad_outputs", _as_tensors(create))
+            captured = run_pass(edges, gradients, keep, create, None, targets)
+            results = _results(captured, values, create, materialize_grads, allow_unused, gradients)
+        return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+    except Exception as error:
+        drop_own_frames(error)
+        raise
 
 
 def _results(
@@ -399,8 +410,20 @@ def _root_error(index: int, root: Any) -> AutogradError:
         "ROOT_NO_GRAD",
         f"output {index}, {describe(root.shape, root.dtype)}, does not require grad and has no grad_fn",
         why="nothing that it was computed from requires grad, or it was computed under no_grad",
-        fix="call requires_grad_() on the inputs before computing it",
+        fix=f"call requires_grad_() on the inputs before computing it{_candidates(root)}",
     )
+
+
+def _candidates(root: Any) -> str:
+    """Names in the user's function of tensors that could require grad and do not."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    found = [] if frame is None else [
+        name for name, value in list(frame.f_locals.items())
+        if type(value) is Tensor and value._node is None and value._spec.is_differentiable and value is not root
+    ]  # fmt: skip
+    return f"; these here do not require grad: {', '.join(found[:5])}" if found else ""
 
 
 def _root_edge(index: int, root: Any, gradient: Any) -> tuple[tuple[Node | None, int], Spec]:
@@ -482,7 +505,11 @@ def tensor_backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor with respect to the leaves to the leaves' `.grad`; see `autograd.backward`."""
-    backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs=inputs)
+    try:
+        backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs=inputs)
+    except Exception as error:
+        drop_own_frames(error)
+        raise
 
 
 setattr(Tensor, "backward", tensor_backward)  # noqa: B010  (a plain assignment is an unknown attribute to mypy)

@@ -363,7 +363,7 @@ def _visit(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]:
     if not task.keep_graph:
         node.release()
     if modes.anomaly and modes.check_nan:
-        check_nan(node, results)
+        check_nan(node, results, gradients)
     if observers:
         for observer in tuple(observers):
             observer("backward", node.name(), node.seq, threading.get_ident())

@@ -223,7 +223,7 @@ def validated(node: Node, results: tuple[Any, ...], create: bool, wanted: tuple[
             gradient = np.asarray(gradient)
         dtype = successor.grad_dtype_of(number)
         if node.is_strict:
-            gradient = validate(gradient, spec.shape, spec.dtype, dtype, index, node.name())
+            gradient = validate(gradient, spec.shape, spec.dtype, dtype, index, node)
             if not create and type(gradient) is Tensor:
                 gradient = gradient._data
         elif gradient.shape != spec.shape or gradient.dtype != dtype:

@@ -270,7 +270,7 @@ def fitted(gradient: Any, successor: Any) -> Any:
     return conform(gradient, shape, dtype)
 
 
-def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any, index: int, node: str) -> Any:
+def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any, index: int, node: Any) -> Any:
     """A user's gradient in the shape and dtype asked for, after the checks of the specification, in its order."""
     got = tuple(gradient.shape)
     if got != shape:
@@ -283,7 +283,7 @@ def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any,
         raise AutogradError(
             "GRAD_COMPLEX",
             f"gradient {index} has dtype {given}, but the value is {describe(shape, dtype)}",
-            where=node,
+            where=_formula_of(node),
             why="a complex gradient belongs to a complex value; dropping its imaginary part would hide a mistake",
             fix="return the real part if that is what the mathematics says, or a floating point gradient",
         )
@@ -293,19 +293,28 @@ def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any,
         raise AutogradError(
             "GRAD_DTYPE",
             f"gradient {index} has dtype {gradient.dtype}, which cannot carry a gradient",
-            where=node,
+            where=_formula_of(node),
             why="gradients are real or complex floating point numbers",
             fix=f"return a gradient of dtype {dtype}",
         )
     return gradient
 
 
-def _shape_error(index: int, got: tuple[int, ...], expected: tuple[int, ...], node: str) -> AutogradError:
-    where = f"the formula of {node}" if node else ""
+def _shape_error(index: int, got: tuple[int, ...], expected: tuple[int, ...], node: Any) -> AutogradError:
     return AutogradError(
         "GRAD_SHAPE",
         f"gradient {index} has shape {list(got)}, but the value has shape {list(expected)}",
-        where=where,
+        where=_formula_of(node),
         why="a gradient has its value's shape, or a shape that the value broadcasts to; it is summed, never expanded",
         fix=f"return a gradient of shape {list(expected)}",
     )
+
+
+def _formula_of(node: Any) -> str:
+    """Whose formula it is; of a custom Function, with the line at which it is written."""
+    if isinstance(node, str):
+        return node and f"the formula of {node}"
+    written = getattr(getattr(node, "_function", None), "backward", None)
+    code = getattr(written, "__code__", None)
+    place = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
+    return f"the formula of {node.name()}{place}"

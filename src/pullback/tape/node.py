@@ -199,7 +199,8 @@ def released_error(name: str) -> AutogradError:
         f"backward reached `{name}` a second time, after its saved values were released",
         where=name,
         why="values saved in the forward pass are freed as soon as a backward pass has used them",
-        fix="give retain_graph=True to the first backward, or run the forward pass again",
+        fix="give retain_graph=True to the first backward, or run the forward pass again; a total that is kept over "
+        "steps holds their graphs: add loss.item(), or loss.detach()",
     )
 
 

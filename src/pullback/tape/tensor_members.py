@@ -55,7 +55,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
             "DTYPE",
             f"only tensors of floating point and complex dtype can require grad, and this one is {tensor.dtype}",
             why="a function of integers has no derivative",
-            fix="convert it first: x.astype(pb.float64)",
+            fix="write floats, pb.tensor([1., 2.]), or dtype=float where it is made; or convert: x.astype(pb.float64)",
         )
     if value:
         _check_inference(tensor)

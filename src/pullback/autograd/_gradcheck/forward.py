@@ -61,6 +61,8 @@ def check_forward_of_input(
                 position,
                 remark=remark_on(x, axis, output, part),
                 full=whole_jacobians if fast else None,
+                dtype=str(x.dtype),
+                shape=tuple(x.shape),
             )
             output_probe = output_probes[output_index]
             comparison.check(

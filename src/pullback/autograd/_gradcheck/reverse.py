@@ -66,14 +66,15 @@ def check_backward_of_output(
     output_probe = output_probes[output_index]
     columns = repeatable_gradients(problem, output_index, part, output_probe)
     remark = f"the {part.name} part of complex outputs only" if is_complex(problem.outputs[output_index]) else ""
-    for slot, (position, _) in enumerate(problem.varied):
+    for slot, (position, x) in enumerate(problem.varied):
 
         def whole_jacobians(slot: int = slot) -> tuple[np.ndarray, np.ndarray]:
             return full_jacobians(problem, output_index, slot, part)
 
         comparison = Comparison(
-            "backward", output_index, position, remark=remark, full=whole_jacobians if fast else None
-        )
+            "backward", output_index, position, remark=remark, full=whole_jacobians if fast else None,
+            dtype=str(x.dtype), shape=tuple(x.shape),
+        )  # fmt: skip
         comparison.check(
             input_probes[slot].rows_of(columns[slot]),
             output_probe.columns_of(numerical[slot].of_part(output_index, part)),

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from pullback.core.axes import normalize_axis_index, normalize_shape
+from pullback.core.outside import as_numbers, number_dtype, what_is_no_number
 from pullback.core.spec import is_complex_dtype, is_differentiable_dtype
 from pullback.core.state import current, open_levels
 from pullback.declare.composite import composite
 from pullback.eager.record import new_tensor
+from pullback.errors import told
 from pullback.operators.arguments import ANY_NUMBER, as_array, called_as, common_dtype
 from pullback.operators.arrays.joining import concat, stack
 from pullback.operators.arrays.movement import broadcast_to, moveaxis
@@ -82,15 +84,23 @@ def _has_tensors(data: Any) -> bool:
 
 def _as_ndarray(data: Any, dtype: Any, copy: bool | None) -> Array:
     """Data without Tensors as an ndarray, numbers in the default dtype."""
+    given = data
     has_dtype = hasattr(data, "dtype") or hasattr(data, "__array__") or hasattr(data, "__array_interface__")
+    dtype = None if dtype is None else number_dtype(dtype)
+    if has_dtype and not isinstance(data, (np.ndarray, np.generic)):
+        data = as_numbers(data)
     array = np.array(data, dtype, copy=True) if copy else np.asarray(data, dtype)
     if array.dtype.kind not in "biufc":
-        raise TypeError(
-            f"a tensor holds truth values, integers, real or complex numbers, and this data is of dtype {array.dtype}; "
-            "convert it to numbers first, or make lists of one length if they are ragged"
+        raise told(
+            TypeError(
+                "a tensor holds truth values, integers, real or complex numbers, and this data is of dtype "
+                f"{array.dtype}"
+            ),
+            why=what_is_no_number(given) if has_dtype else "",
+            fix="convert it to numbers first, or make lists of one length if they are ragged",
         )
     if copy is False and array is not data and not np.may_share_memory(array, data):
-        raise ValueError(f"asarray: {type(data).__name__} cannot become an array of {array.dtype} without a copy")
+        raise ValueError(f"asarray: {type(given).__name__} cannot become an array of {array.dtype} without a copy")
     return array if has_dtype or dtype is not None else array.astype(default_dtype_for(array), copy=False)
 
 
@@ -193,7 +203,7 @@ def _shape_and_dtype(
     lengths = normalize_shape(parts[0] if len(parts) == 1 else parts)
     if min(lengths, default=0) < 0:
         raise ValueError(f"{name}: lengths cannot be negative, got {lengths}")
-    return lengths, Defaults.real if dtype is None else np.dtype(dtype)
+    return lengths, Defaults.real if dtype is None else number_dtype(dtype)
 
 
 def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callable[..., Any], ...]:
@@ -227,7 +237,7 @@ def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callabl
 def _like(x: Any, fill: Callable[..., Array], dtype: Any, device: Any, requires_grad: bool) -> Any:
     """An array like `x` in the same memory order: a Tensor like a Tensor, a plain array like a plain array."""
     payload = x._data if isinstance(x, Tensor) else x
-    dtype = x.dtype if dtype is None else np.dtype(dtype)
+    dtype = x.dtype if dtype is None else number_dtype(dtype)
     made: Any
     # A payload without data has a shadow, an array that lies in memory as the data would.
     pattern = payload if type(payload) is np.ndarray else getattr(payload, "shadow", None)

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.outside import number_dtype
 from pullback.core.spec import describe, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.eager.build import as_operand
 from pullback.eager.inplace import write
+from pullback.errors import told
 from pullback.operators.arrays.movement import broadcast_to
 from pullback.tensors.tensor import Tensor
 
@@ -60,7 +62,7 @@ def astype_samples(make: Maker) -> Iterator[Sample]:
 def astype(x: Any, dtype: Any, *, copy: bool = True, device: str | None = None) -> Any:
     """`x` with elements of type `dtype`. With `copy=False`, `x` itself if it has that type already."""
     check_device("astype", device)
-    dtype = np.dtype(dtype)
+    dtype = number_dtype(dtype)
     if dtype.kind not in "biufc":
         raise TypeError(f"astype: {dtype} is not a number type, and tensors hold numbers only")
     return x if not copy and x.dtype == dtype else _astype(x, dtype=dtype)
@@ -69,7 +71,24 @@ def astype(x: Any, dtype: Any, *, copy: bool = True, device: str | None = None) 
 def check_device(name: str, device: Any) -> None:
     """Raise unless the device is the only one there is."""
     if device is not None and str(device) != "cpu":
-        raise ValueError(f"{name}: there is no device {device!r}; the only one is 'cpu'")
+        raise no_device(name, str(device))
+
+
+def no_device(name: str, device: str) -> Exception:
+    """The error for a device that is not there, however it was asked for."""
+    error: Exception = told(
+        ValueError(f"{name}: there is no device {device!r}; the only one is 'cpu'"),
+        why="Pullback computes on the CPU",
+        fix="leave it out; x.cpu() is x",
+    )
+    return error
+
+
+_DEVICES = ("cpu", "cuda", "gpu", "hip", "meta", "mps", "tpu", "xpu")
+
+
+def _is_device(item: Any) -> bool:
+    return isinstance(item, str) and item.partition(":")[0] in _DEVICES
 
 
 def to(x: Any, *wanted: Any, dtype: Any = None, device: str | None = None, copy: bool = False) -> Any:
@@ -77,7 +96,7 @@ def to(x: Any, *wanted: Any, dtype: Any = None, device: str | None = None, copy:
     for item in wanted:
         if isinstance(item, Tensor):
             dtype = item.dtype
-        elif item == "cpu":
+        elif _is_device(item):
             device = item
         else:
             dtype = item
@@ -97,8 +116,30 @@ def type_as(self: Tensor, other: Any) -> Tensor:
     return astype(self, other.dtype, copy=False)
 
 
+def _stay(self: Tensor) -> Tensor:
+    """This tensor: it is on the CPU already.
+
+    >>> x = pb.ones(2)
+    >>> x.cpu() is x
+    True
+    """
+    return self
+
+
+def _elsewhere(device: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
+        raise no_device(f"x.{device}()", device)
+
+    method.__name__ = method.__qualname__ = device
+    method.__doc__ = f"Refused: there is no device {device!r}, and Pullback computes on the CPU."
+    return method
+
+
 members: dict[str, Callable[..., Any]] = {
     "to": to,
+    "cpu": _stay,
+    "cuda": _elsewhere("cuda"),
+    "mps": _elsewhere("mps"),
     "type_as": type_as,
     "byte": _cast_method(np.uint8),
     "char": _cast_method(np.int8),

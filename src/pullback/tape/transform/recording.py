@@ -42,7 +42,7 @@ class Recording:
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns, as it returned it."""
-        transform = Transform(self.who)
+        self.transform = transform = Transform(self.who)
         with running(transform, grad=True, inference=False):
             given = [self._argument(position, value, transform) for position, value in enumerate(args)]
             returned = function(*given, **kwargs)
@@ -58,7 +58,7 @@ class Recording:
                 return self.handles.add(argument_handle(value, transform), value)
             return map_leaves(lambda leaf: self.handles.add(argument_handle(leaf, transform), leaf), value)
         leaves, structure = ([value], _LEAF) if type(value) is Tensor else flatten(value)
-        originals = [as_differentiable(leaf, self.who) for leaf in leaves]
+        originals = [as_differentiable(leaf, self.who, position) for leaf in leaves]
         fresh = [self.handles.add(fresh_leaf(leaf, transform), leaf) for leaf in originals]
         self.leaves += fresh
         self.structures.append(structure)
