@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+_OTHER_LIBRARIES = "pullback.core.foreign"
+
 
 class UnknownName(AttributeError):
     """A name that is not there. What was meant is looked up when the text is asked for: `hasattr` never pays for it."""
@@ -28,7 +30,7 @@ class UnknownName(AttributeError):
 
     def hint(self) -> str:
         """What to write instead, if anything comes to mind."""
-        answer = import_module("pullback.core.foreign").FOREIGN.get(self.name)
+        answer = import_module(_OTHER_LIBRARIES).FOREIGN.get(self.name)
         if answer is not None:
             return f"; write {answer}" if answer.startswith(("pb.", "x.", "loss.")) else f": {answer}"
         import difflib  # nobody needs it until there is an error
