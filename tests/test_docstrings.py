@@ -30,5 +30,9 @@ def test_examples_run_as_they_are_written(name, monkeypatch):
     # the module of their class.
     monkeypatch.setitem(sys.modules, "examples", types.ModuleType("examples"))
     names = {"pb": pb, "np": np, "__name__": "examples"}
-    found = doctest.testmod(importlib.import_module(name), extraglobs=names)
-    assert found.failed == 0
+    runner = doctest.DocTestRunner()
+    for case in doctest.DocTestFinder().find(importlib.import_module(name), extraglobs=names):
+        # Generated examples have just been run, with fewer digits: tests/test_help.py
+        if "\nExample:\n\n>>>" not in (case.docstring or ""):
+            runner.run(case)
+    assert runner.summarize().failed == 0

@@ -625,6 +625,7 @@ __all__ = [
     "set_num_threads",
     "set_printoptions",
     "set_progress",
+    "set_traceback",
     "setdiff1d",
     "setxor1d",
     "sgn",
@@ -1443,6 +1444,7 @@ from pullback.tape.modes import set_grad_enabled as set_grad_enabled
 from pullback.eager.large import set_native_eager as set_native_eager
 from pullback.core.threads import set_num_threads as set_num_threads
 from pullback.core.progress import set_progress as set_progress
+from pullback.core.frames import set_traceback as set_traceback
 def setdiff1d(x: ArrayLike, y: ArrayLike, assume_unique: _bool = False) -> Tensor: ...
 def setxor1d(x: ArrayLike, y: ArrayLike, assume_unique: _bool = False) -> Tensor: ...
 def sgn(x: ArrayLike) -> Tensor: ...

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from pullback._sites import PACKAGE, is_own
 from pullback.core.foreign import FOREIGN
-from pullback.errors import PACKAGE, InternalError, is_own
+from pullback.errors import InternalError
 
 TABLE = (Path(__file__).parent / "programs.txt").read_text().split("\n== ")[1:]
 

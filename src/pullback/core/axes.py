@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from pullback.errors import told
+from pullback._sites import told
 
 __all__ = [
     "inverse_permutation",

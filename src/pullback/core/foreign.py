@@ -6,6 +6,7 @@ Read when a name is not found, and never before.
 from __future__ import annotations
 
 _ONE_CPU = "there is nothing to do: arrays live in the memory of one CPU, and results are there when a call returns"
+_NO_DEVICE = "Pullback computes on the CPU; leave it out; x.cpu() is x"
 _LAYER = (
     "a layer is a dataclass of its parameters: @pb.dataclass, fields `w` and `b`, and a function x @ p.w + p.b "
     "(tutorial 7, 'Train a small network')"
@@ -30,7 +31,8 @@ FOREIGN = {
     "state_dict": "the tree itself is the state: pb.save(path, tree)", "parameters": "pb.tree.leaves(tree)",
     "load_state_dict": "pb.load(path, like=tree)", "clip_grad_norm_": "pb.optim.clip_by_norm",
     "xavier_uniform_": "pb.init.xavier_uniform(shape)", "kaiming_normal_": "pb.init.kaiming_normal(shape)",
-    "is_cuda": _ONE_CPU, "cuda": _ONE_CPU, "mps": _ONE_CPU, "synchronize": _ONE_CPU, "amp": "choose dtype=pb.float32",
+    "is_cuda": _NO_DEVICE, "cuda": _NO_DEVICE, "mps": _NO_DEVICE, "synchronize": _ONE_CPU,
+    "amp": "choose dtype=pb.float32",
     "script": "pb.compile", "trace_module": "pb.compile", "dynamo": "pb.compile", "inductor": "pb.compile",
     "functorch": "pb.func", "functional_call": "call your function with another tree of parameters",
     # JAX

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from pullback.errors import PACKAGE, InternalError, Traceback, hide_callers, is_own
+from pullback._sites import PACKAGE, Traceback, hide_callers, is_own
+from pullback.errors import InternalError
 
 __all__ = [
     "PACKAGE", "adapted_call", "adapting", "asking_call", "drop_own_frames", "is_asked_by_user", "is_own",

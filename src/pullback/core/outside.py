@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.frames import warn
-from pullback.errors import told
 
 Array = np.ndarray[Any, Any]
 

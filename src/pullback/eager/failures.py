@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import hide_callers, is_own, told
 from pullback.core.frames import drop_own_frames
 from pullback.core.spec import describe
 from pullback.declare.op import Op
-from pullback.errors import hide_callers, is_own, told
 
 Told = tuple[str, str, str]  # what happened, why, and what to write instead
 

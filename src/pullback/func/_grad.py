@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.frames import drop_own_frames
 from pullback.core.pytree import flatten
 from pullback.core.spec import describe
 from pullback.core.state import current
-from pullback.errors import AutogradError, told
+from pullback.errors import AutogradError
 from pullback.payloads.wrappers import filled, is_wrapper
 from pullback.tape.transform.body import split_aux
 from pullback.tape.transform.recording import Recording, check_outputs

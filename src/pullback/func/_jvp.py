@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pullback._sites import told
 from pullback.core.frames import drop_own_frames
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.state import current
-from pullback.errors import told
 from pullback.func._grad import vjp
 from pullback.tape.forward.duals import dual_argument, unpacked_at
 from pullback.tape.forward.levels import Dual, ForwardLevel, live_levels

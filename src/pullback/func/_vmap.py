@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from pullback._sites import told
 from pullback.core.frames import drop_own_frames
 from pullback.core.outside import as_numbers, is_array
 from pullback.core.progress import Bar, Progress, shown
 from pullback.core.pytree import flatten, prefix_leaves, unflatten
 from pullback.core.spec import describe
 from pullback.core.state import VmapLevel, changed, current
-from pullback.errors import told
 from pullback.operators.arrays.joining import concat
 from pullback.operators.elementwise.casting import copy
 from pullback.operators.random.draws import Repeats

@@ -352,6 +352,11 @@ def scipy_value_and_grad(
 
     `loss` gets a Tensor of float64 with the shape of the array, and returns one real number. Other arguments are passed
     on. Where the result does not depend on `x` the gradient is 0.
+
+    >>> fun = pb.scipy_value_and_grad(lambda x: (x * x).sum())
+    >>> value, gradient = fun(np.array([1.0, 2.0]))
+    >>> value, gradient.tolist()
+    (5.0, [2.0, 4.0])
     """
 
     @functools.wraps(function)

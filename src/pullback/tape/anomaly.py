@@ -85,7 +85,12 @@ def _nan_fix(is_nan: Any, given: Any) -> str:
 
 
 class set_detect_anomaly:
-    """Switch anomaly mode on or off; as a context manager it goes back to the previous setting."""
+    """Switch anomaly mode on or off; as a context manager it goes back to the previous setting.
+
+    >>> with pb.autograd.set_detect_anomaly(True):
+    ...     pb.autograd.is_anomaly_enabled()
+    True
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._previous = change(anomaly=bool(mode), check_nan=bool(check_nan))
@@ -98,7 +103,14 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Inside the block nodes remember where they were made, failing backward passes say so, and NaN is an error."""
+    """Inside the block nodes remember where they were made, failing backward passes say so, and NaN is an error.
+
+    >>> x = pb.tensor(-1.0, requires_grad=True)
+    >>> with pb.autograd.detect_anomaly(check_nan=False):
+    ...     (x * x).backward()
+    >>> x.grad
+    tensor(-2.)
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
@@ -113,10 +125,18 @@ class detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """True inside `detect_anomaly`."""
+    """True inside `detect_anomaly`.
+
+    >>> pb.autograd.is_anomaly_enabled()
+    False
+    """
     return current().anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """True if anomaly mode also looks for NaN."""
+    """True if anomaly mode also looks for NaN.
+
+    >>> pb.autograd.is_anomaly_check_nan_enabled()
+    True
+    """
     return current().check_nan

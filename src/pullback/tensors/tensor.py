@@ -92,7 +92,13 @@ else:
 
 
 class Tensor(_Members):
-    """An n-dimensional array that can be differentiated. Make one with `pb.tensor` or `pb.asarray`."""
+    """An n-dimensional array that can be differentiated. Make one with `pb.tensor` or `pb.asarray`.
+
+    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
 
     __slots__ = ("__dict__", "__weakref__", "_counter", "_data", "_extra", "_meta", "_node", "_spec")
 

@@ -86,6 +86,10 @@ def gradcheck(
     A complex output is checked as two real functions, its imaginary part first; the gradient of a complex input is
     `d/d re + i d/d im`. The memory of the inputs is moved during the check and restored exactly; their versions and
     their `.grad` do not change.
+
+    >>> x = pb.tensor([0.5, 1.5], requires_grad=True)
+    >>> pb.autograd.gradcheck(lambda x: pb.sin(x) * x, (x,))
+    True
     """
     if not (check_backward_ad or check_forward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -226,6 +230,10 @@ def gradgradcheck(
 
     Without `grad_outputs` they are random numbers between -1 and 1 that require grad, non-contiguous in memory if
     `gen_non_contig_grad_outputs`. The other options are those of `gradcheck`.
+
+    >>> x = pb.tensor([0.5, 1.5], requires_grad=True)
+    >>> pb.autograd.gradgradcheck(lambda x: pb.sin(x) * x, (x,))
+    True
     """
     if not (check_rev_over_rev or check_fwd_over_rev or check_fwd_over_fwd):
         raise AssertionError(

@@ -59,6 +59,14 @@ def adapt(
     and `global` names, which reach the module when the call ends. Results are ordinary tensors. Calls may be nested,
     run in several threads, and be given to `grad`, `vmap` and the other transforms, which adapted code may also use.
     Generators and coroutines are adapted whenever they run.
+
+    >>> def lengths(points):
+    ...     out = np.zeros(len(points))
+    ...     for k in range(len(points)):
+    ...         out[k] = np.sqrt(np.sum(points[k] ** 2))
+    ...     return out
+    >>> pb.grad(lambda points: pb.func.adapt(lengths)(points).sum())(pb.tensor([[3.0, 4.0]]))
+    tensor([[0.6, 0.8]])
     """
     if function is None:
         return functools.partial(adapt, modules=modules)

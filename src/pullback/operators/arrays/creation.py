@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.axes import normalize_axis_index, normalize_shape
 from pullback.core.outside import as_numbers, number_dtype, what_is_no_number
 from pullback.core.spec import is_complex_dtype, is_differentiable_dtype
 from pullback.core.state import current, open_levels
 from pullback.declare.composite import composite
 from pullback.eager.record import new_tensor
-from pullback.errors import told
 from pullback.operators.arguments import ANY_NUMBER, as_array, called_as, common_dtype
 from pullback.operators.arrays.joining import concat, stack
 from pullback.operators.arrays.movement import broadcast_to, moveaxis

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.axes import normalize_axis_index
 from pullback.core.frames import adapted_call, adapting
 from pullback.core.state import current
@@ -22,7 +23,6 @@ from pullback.eager.failures import failed
 from pullback.eager.inplace import write
 from pullback.eager.parts import Reader
 from pullback.eager.picked import Picked
-from pullback.errors import told
 from pullback.operators.arguments import is_constant
 from pullback.operators.arrays.index_operators import (
     ARRAY,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.outside import number_dtype
 from pullback.core.spec import describe, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
@@ -18,7 +19,6 @@ from pullback.declare.families import primitive
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.eager.build import as_operand
 from pullback.eager.inplace import write
-from pullback.errors import told
 from pullback.operators.arrays.movement import broadcast_to
 from pullback.tensors.tensor import Tensor
 
@@ -116,7 +116,7 @@ def type_as(self: Tensor, other: Any) -> Tensor:
     return astype(self, other.dtype, copy=False)
 
 
-def _stay(self: Tensor) -> Tensor:
+def cpu(self: Tensor) -> Tensor:
     """This tensor: it is on the CPU already.
 
     >>> x = pb.ones(2)
@@ -126,20 +126,9 @@ def _stay(self: Tensor) -> Tensor:
     return self
 
 
-def _elsewhere(device: str) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **options: Any) -> Any:
-        raise no_device(f"x.{device}()", device)
-
-    method.__name__ = method.__qualname__ = device
-    method.__doc__ = f"Refused: there is no device {device!r}, and Pullback computes on the CPU."
-    return method
-
-
 members: dict[str, Callable[..., Any]] = {
     "to": to,
-    "cpu": _stay,
-    "cuda": _elsewhere("cuda"),
-    "mps": _elsewhere("mps"),
+    "cpu": cpu,
     "type_as": type_as,
     "byte": _cast_method(np.uint8),
     "char": _cast_method(np.int8),

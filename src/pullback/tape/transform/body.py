@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.outside import as_numbers, is_array, library_of, what_is_no_number
 from pullback.core.pytree import how_to_register
 from pullback.core.spec import describe
 from pullback.core.state import Modes, VmapLevel, change, current, next_stamp, put_in_force
 from pullback.declare.views import same
-from pullback.errors import AutogradError, told
+from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of, widen_in_place
 from pullback.payloads.batched.crossing import enter_level, leave_level
 from pullback.tape.forward.levels import ForwardLevel, live_levels, store_tangent, tangent_of
