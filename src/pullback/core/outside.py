@@ -30,6 +30,8 @@ def is_array(x: Any) -> bool:
 
 def as_numbers(data: Any) -> Array:
     """The numbers in an array or table of any library; memory is shared where NumPy can."""
+    if library_of(data) == "pandas":
+        _check_missing(data)
     try:
         array = np.asarray(data)
     except ValueError as error:
@@ -40,8 +42,8 @@ def as_numbers(data: Any) -> Array:
                 fix="ak.to_regular(array) if all rows have one length, or ak.fill_none(ak.pad_none(array, n), 0.0)",
             ) from error
         raise
-    if array.dtype.kind == "O" and hasattr(data, "dtype"):
-        return _without_missing(data, array)
+    if array.dtype.kind == "O" and str(getattr(data, "dtype", "")).startswith("Float"):
+        return np.asarray(data.to_numpy(dtype=str(data.dtype).lower(), na_value=np.nan))
     if callable(data) and array.dtype.kind == "O":
         raise told(
             TypeError(f"a function is no array: {getattr(data, '__name__', data)!s}".replace("<lambda>", "a lambda")),
@@ -51,19 +53,18 @@ def as_numbers(data: Any) -> Array:
     return array
 
 
-def _without_missing(data: Any, array: Array) -> Array:
-    """What a nullable array of pandas holds, which NumPy takes for objects if a value is missing."""
-    kind = str(data.dtype)
-    if kind.startswith(("Int", "UInt", "boolean")):
+def _check_missing(data: Any) -> None:
+    """Missing values of pandas' nullable types become nan, with a warning; whole numbers have none."""
+    kind = str(getattr(data, "dtype", ""))
+    if not kind.startswith(("Float", "Int", "UInt", "boolean")) or not data.isna().any():
+        return
+    if not kind.startswith("Float"):
         raise told(
             ValueError(f"a {type(data).__name__} of dtype {kind} has missing values"),
             why="whole numbers have no value that stands for a missing one",
-            fix="fill them first (s.fillna(0)), or convert to floats (s.astype(\"Float64\"))",
+            fix='fill them first (s.fillna(0)), or convert to floats (s.astype("Float64"))',
         )
-    if not kind.startswith("Float"):
-        return array
     warn(f"missing values of a {type(data).__name__} of dtype {kind} became nan")
-    return np.asarray(data.to_numpy(dtype=kind.lower(), na_value=np.nan))
 
 
 def what_is_no_number(data: Any) -> str:

@@ -80,6 +80,8 @@ def lost_gradient(tensor: Tensor, into: str) -> AutogradError:
         "use pb functions (pb.zeros for what is filled, pb.stack for a list), or run the code as pb.func.adapt(f); "
         "x.detach() if no gradient is wanted"
     )
+    if library in ("pandas", "polars"):
+        fix = "write the tensor first, x * series or x @ frame; x.detach() if no gradient is wanted"
     return AutogradError(
         "NUMPY_ON_GRAD",
         f"a tensor {describe(tensor.shape, tensor.dtype)} that requires grad cannot become {into}{by}",
