@@ -30,7 +30,7 @@ class Interruption:
 
         def inside(frame, event, arg):
             if event == "opcode":
-                is_behind_a_call = before[0] >= 0 and dis.opname[code[before[0]]] == "CALL"
+                is_behind_a_call = before[0] >= 0 and dis.opname[code[before[0]]].startswith("CALL")
                 before[0] = frame.f_lasti
                 if is_behind_a_call:
                     self.seen += 1
@@ -44,6 +44,7 @@ class Interruption:
     def run(self, work):
         """Was the call interrupted?"""
         before = sys.gettrace()
+        sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for it when a trace is set
         sys.settrace(self.trace)
         try:
             work()

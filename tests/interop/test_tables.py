@@ -1,4 +1,4 @@
-"""Tables and arrays of other libraries are constants and arguments everywhere (I1, I3); mistakes with them are named (#36).
+"""Tables and arrays of other libraries are constants and arguments everywhere (I1, I3), and mistakes are named (#36).
 
 None of these libraries is needed to develop Pullback; what is not installed is skipped.
 """

@@ -194,6 +194,14 @@ put_in_force: Callable[[Modes], Any] = _modes.set
 """Make this record the modes in force here."""
 
 
+def put_back(error: BaseException, before: Modes) -> None:
+    """After Ctrl-C the modes are those from before the call: a signal may have come between a change and the block that
+    would have undone it. Other errors leave what the user's code has set for good."""
+    if not isinstance(error, Exception) and current() is not before:
+        put_in_force(before)
+
+
+
 class _Switch:
     """The records under which fast paths may run; None sends every operation down the general path."""
 

@@ -48,7 +48,7 @@ def tell(error: Exception, name: str, operands: Sequence[Any], function: Any = N
         told(error, why=why, fix=fix)
 
 
-_KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'$")
+_KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")  # as of 3.13 Python has a hint of its own
 _NUMPY = (np.__path__[0],)
 
 

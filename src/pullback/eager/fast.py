@@ -26,6 +26,7 @@ from pullback.eager.failures import failed
 from pullback.eager.large import kernels_of, large_function, meter_kernels, metered_pull
 from pullback.eager.nodes import FastNode, TokenNode, fast_node_classes, large_node_classes, token_node_classes
 from pullback.eager.pull import NOT_SAVED
+from pullback.eager.record import watched
 from pullback.eager.source import Variant, compiled, elementwise_source
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.history import refresh_view
@@ -41,7 +42,7 @@ _SHARED: dict[str, Any] = {
     "Leaf": Leaf, "NOT_SAVED": NOT_SAVED, "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "accumulator_of": accumulator_of,
     "View": ViewInfo, "asarray": np.asarray, "current": current, "failed": failed, "ndarray": np.ndarray,
     "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view, "spec_for": spec_for,
-    "switch": switch,
+    "switch": switch, "watched": watched, "PLAIN": frozenset({Tensor, float, int}),
 }  # fmt: skip
 
 

@@ -41,13 +41,13 @@ def apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate `op`, at least one of whose operands is a Tensor, and record it if somebody wants its derivative."""
     modes = current()
     if modes.watch is not None:
-        return _watched(op, operands, params, modes)
+        return watched(op, operands, params, modes)
     if modes.interceptors:
         return modes.interceptors[-1](op, operands, params, _proceed)
     return _proceed(op, operands, params) if observers else _apply(op, operands, params, modes)
 
 
-def _watched(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> Any:
+def watched(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> Any:
     """A call that somebody watches: it begins, goes its usual way, and ends."""
     watch: Any = modes.watch
     out = None

@@ -63,12 +63,16 @@ _ELSEWHERE = {
 if out is not None:
     return general(x, out=out)
 modes = current()
+if modes.watch is not None and type(x) is Tensor and not modes.transforms:
+    return watched(op, (x,), {}, modes)
 if modes.transforms:
     return inside(x, modes)
 return (unusual if modes is switch.normal else untracked if modes is switch.no_grad else general)(x)
 """,
     ("normal", 2): """
 modes = current()
+if modes.watch is not None and type(x) is Tensor and type(y) in PLAIN and out is None and not modes.transforms:
+    return watched(op, (x, y), {}, modes)
 if modes.transforms and out is None:
     return inside(x, y, modes)
 if modes is switch.no_grad and out is None:

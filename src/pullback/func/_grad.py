@@ -13,7 +13,7 @@ from pullback._sites import told
 from pullback.core.frames import drop_own_frames
 from pullback.core.pytree import flatten
 from pullback.core.spec import describe
-from pullback.core.state import current
+from pullback.core.state import current, put_back
 from pullback.errors import AutogradError
 from pullback.payloads.wrappers import filled, is_wrapper
 from pullback.tape.transform.body import split_aux
@@ -120,9 +120,11 @@ def grad_and_value(
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        before = current()
         try:
             return differentiated(args, kwargs)
-        except Exception as error:
+        except BaseException as error:
+            put_back(error, before)
             drop_own_frames(error)
             raise
 
@@ -158,9 +160,11 @@ def value_and_grad(
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        before = current()
         try:
             gradient, value = with_gradient(*args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
+            put_back(error, before)
             drop_own_frames(error)
             raise
         return value, gradient
@@ -181,9 +185,11 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> Any:
+        before = current()
         try:
             gradient, value = with_value(*args, **kwargs)
-        except Exception as error:
+        except BaseException as error:
+            put_back(error, before)
             drop_own_frames(error)
             raise
         return (gradient, value[1]) if has_aux else gradient
@@ -201,9 +207,11 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     >>> vjp_fn(pb.tensor([1.0, 1.0]))
     (tensor([2., 6.]),)
     """
+    before = current()
     try:
         return vjp_at("vjp", function, primals, {}, None, has_aux)
-    except Exception as error:
+    except BaseException as error:
+        put_back(error, before)
         drop_own_frames(error)
         raise
 

@@ -8,7 +8,7 @@ from typing import Any
 from pullback._sites import told
 from pullback.core.frames import drop_own_frames
 from pullback.core.pytree import flatten, map_leaves, unflatten
-from pullback.core.state import current
+from pullback.core.state import current, put_back
 from pullback.func._grad import vjp
 from pullback.tape.forward.duals import dual_argument, unpacked_at
 from pullback.tape.forward.levels import Dual, ForwardLevel, live_levels
@@ -34,9 +34,11 @@ def jvp(
         leaves, directions, structure = primals, tangents, None
     else:
         leaves, directions, structure = _checked_arguments(primals, tangents)
+    before = current()
     try:
         return _run(function, leaves, directions, structure, strict, has_aux)
-    except Exception as error:
+    except BaseException as error:
+        put_back(error, before)
         drop_own_frames(error)
         raise
 

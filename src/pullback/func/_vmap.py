@@ -18,7 +18,7 @@ from pullback.core.outside import as_numbers, is_array
 from pullback.core.progress import Bar, Progress, shown
 from pullback.core.pytree import flatten, prefix_leaves, unflatten
 from pullback.core.spec import describe
-from pullback.core.state import VmapLevel, changed, current
+from pullback.core.state import VmapLevel, changed, current, put_back
 from pullback.operators.arrays.joining import concat
 from pullback.operators.elementwise.casting import copy
 from pullback.operators.random.draws import Repeats
@@ -73,9 +73,11 @@ def vmap(
 
     @functools.wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        before = current()
         try:
             return run_mapped(args, kwargs)
-        except Exception as error:
+        except BaseException as error:
+            put_back(error, before)
             drop_own_frames(error)
             raise
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pullback.core.frames import drop_own_frames, is_own, warn
 from pullback.core.spec import Spec, describe
-from pullback.core.state import change_grad, current, open_levels, switch
+from pullback.core.state import change_grad, current, open_levels, put_back, switch
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray
@@ -46,6 +46,7 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    before = current()
     try:
         is_plain = grad_tensors is None and grad_variables is None and inputs is None and not create_graph
         if is_plain and goes_to_leaves(tensors) and pass_at_once(tensors, bool(retain_graph)):  # type: ignore[arg-type]
@@ -74,7 +75,8 @@ def backward(
         # From here on the call is accepted: a refused one must not leave tensors that retain their gradient.
         accumulate_into = None if wanted is None else {_accumulating_node(value) for value in wanted}
         run_pass(edges, gradients, keep, bool(create_graph), accumulate_into)
-    except Exception as error:
+    except BaseException as error:
+        put_back(error, before)
         drop_own_frames(error)
         raise
 
@@ -116,6 +118,7 @@ def grad(
     >>> pb.autograd.grad(x * x, x)
     (tensor(6.),)
     """
+    before = current()
     try:
         if not only_inputs:
             warn("only_inputs is deprecated and ignored", FutureWarning)
@@ -148,7 +151,8 @@ def grad(
             captured = run_pass(edges, gradients, keep, create, None, targets)
             results = _results(captured, values, create, materialize_grads, allow_unused, gradients)
         return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
-    except Exception as error:
+    except BaseException as error:
+        put_back(error, before)
         drop_own_frames(error)
         raise
 
@@ -505,9 +509,11 @@ def tensor_backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor with respect to the leaves to the leaves' `.grad`; see `autograd.backward`."""
+    before = current()
     try:
         backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs=inputs)
-    except Exception as error:
+    except BaseException as error:
+        put_back(error, before)
         drop_own_frames(error)
         raise
 

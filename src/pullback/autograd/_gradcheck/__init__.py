@@ -38,6 +38,7 @@ from pullback.autograd._gradcheck.reverse import (
 )
 from pullback.core.frames import warn
 from pullback.core.progress import Progress, TimeUp, labelled, shown
+from pullback.core.state import current, put_back
 from pullback.errors import GradcheckError
 from pullback.tensors.tensor import Tensor
 
@@ -99,6 +100,7 @@ def gradcheck(
         raise AssertionError("check_batched_forward_grad=True needs check_forward_ad=True")
     arguments = as_tuple(inputs)
     _check_inputs(arguments)
+    before = current()
     try:
         outputs = check_outputs(func(*arguments))
         stored = stored_elements(outputs, dict(_varied_inputs(arguments))) if masked else {}
@@ -126,6 +128,9 @@ def gradcheck(
         if raise_exception:
             raise
         return False
+    except BaseException as error:
+        put_back(error, before)
+        raise
     return True
 
 
