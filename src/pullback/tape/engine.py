@@ -79,7 +79,8 @@ def _run(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: A
         try:
             with np.errstate(all="ignore"):
                 _loop(task, gradients, entries)
-            task.delivery.finish()
+            if task.delivery.sums:
+                task.delivery.finish()
         except Exception:
             task.delivery.finish()  # as in torch, leaves that a pass has finished with keep their gradients
             raise
@@ -277,8 +278,14 @@ def _visit_leaves(task: GraphTask, leaves: list[tuple[AccumulateGrad, Any]], pla
             and (execute is None or accumulator in execute)
             and accumulator.is_bare()
         ):
-            is_ours = getrefcount(gradient) == _EXCLUSIVE  # before a call holds it, too
-            task.delivery.give(accumulator, gradient, is_ours)
+            is_ours = getrefcount(gradient) == _EXCLUSIVE
+            meta = accumulator.variable._meta
+            if meta is not None and meta.grad is not None:
+                task.delivery.sums.append((accumulator, gradient))
+                continue
+            task.delivery.replaced.append((accumulator, None))
+            if not (is_ours and accumulator.adopt(gradient)):
+                accumulator.accumulate(gradient, False, is_ours)
         else:
             general(task, accumulator, gradient)
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pullback.core.lazy import UnknownName
 from pullback.core.pytree import add_leaf_type
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
@@ -109,12 +108,6 @@ class Tensor(_Members):
     _counter: VersionCounter | None
     _extra: Extra | None
     _meta: Meta | None
-
-    if not TYPE_CHECKING:  # or every name would be one of its own
-
-        def __getattr__(self, name: str) -> Any:
-            """Called where there is no such member: says what was meant."""
-            raise UnknownName(f"{type(self).__name__!r} object", name, self)
 
     @property
     def _nr(self) -> int:

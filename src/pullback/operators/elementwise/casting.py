@@ -126,9 +126,20 @@ def cpu(self: Tensor) -> Tensor:
     return self
 
 
+def _elsewhere(device: str) -> Callable[[Tensor], Tensor]:
+    def method(self: Tensor) -> Tensor:
+        raise no_device(f"x.{device}()", device)
+
+    method.__name__ = method.__qualname__ = device
+    method.__doc__ = f"Refused: there is no device {device!r}, and Pullback computes on the CPU."
+    return method
+
+
 members: dict[str, Callable[..., Any]] = {
     "to": to,
     "cpu": cpu,
+    "cuda": _elsewhere("cuda"),
+    "mps": _elsewhere("mps"),
     "type_as": type_as,
     "byte": _cast_method(np.uint8),
     "char": _cast_method(np.int8),
