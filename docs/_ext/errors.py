@@ -22,6 +22,7 @@ SUBJECTS = {
     "transforms": "Transforms, vmap and control flow",
     "adapt": "Adapting NumPy programs",
     "scipy": "SciPy",
+    "foreign": "Arrays of other libraries",
     "graphs": "Graphs as texts",
     "payloads": "Payloads of your own",
     "classes": "Classes of exceptions",

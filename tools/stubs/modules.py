@@ -146,7 +146,8 @@ def home_of(module: str, name: str, value: Any, stubbed: list[str]) -> tuple[str
         if found is not None and other != module:
             return other, found
     own = getattr(value, "__module__", None) or type(value).__module__
-    if own.startswith("pullback.operators") and not isinstance(value, type) and callable(value):
+    is_operator = own.startswith("pullback.operators") or hasattr(value, "op")
+    if is_operator and not isinstance(value, type) and callable(value):
         shared = first_with(value)
         return shared if shared is not None and shared[0] != module else None
     called = getattr(value, "__name__", name)

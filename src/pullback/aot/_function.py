@@ -27,6 +27,7 @@ from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._compilers import Compilers
 from pullback.aot._dynamic import DynamicTable
 from pullback.aot._entry import Entry
+from pullback.aot._foreign import call_on_foreign, foreign_place
 from pullback.aot._guards import call_key, difference, leaf_key
 from pullback.aot._inside import Inside
 from pullback.aot._numbers.program import RAISES, Program, fixed_numbers, is_number
@@ -208,6 +209,7 @@ class CompiledFunction(Inside, Generic[P, R]):
         self.compilers = compilers
         self.options = options
         self.fallback = fallback
+        self.uncompiled_on: set[Any] = set()  # devices of other libraries, for which there is no code
         self.recompile_limit = recompile_limit
         self._name = getattr(function, "__name__", type(function).__name__)
         self._lock = threading.RLock()
@@ -289,6 +291,8 @@ class CompiledFunction(Inside, Generic[P, R]):
             return self._as_a_part(args, kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
         is_unusual = any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves)
+        if is_unusual and (place := foreign_place(leaves)) is not None:
+            return call_on_foreign(self, leaves, structure, place)
         if is_unusual and not all(map(is_capturable, leaves)):
             return self.function(*args, **kwargs)
         key = call_key(leaves, structure)

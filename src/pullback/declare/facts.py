@@ -62,6 +62,9 @@ nothing is asked for its flow (`compiler/passes/complex.py`), and is otherwise c
 `expand` is what the operator computes, with NumPy's functions or with other operators. Elementwise operators state it
 as a function, most often the kernel before it is cut into pieces; others by the decorator `@op.expand(...)`, which also
 says when (`Expansion`). Native code runs the function on stand-ins (`compiler/passes/stand_ins.py`).
+
+`reads_memory` says that the kernel looks at how its operands lie in memory (strides, another dtype on the same bytes,
+`as_strided`), which arrays of other libraries do not tell: there it needs a spelling (`@op.spelling`).
 """
 
 from __future__ import annotations
@@ -123,6 +126,7 @@ if TYPE_CHECKING:
         complex: Complex
         group: str
         expand: Callable[..., Any]
+        reads_memory: bool
 
 else:
     Facts = dict  # making the class takes as long as to import the module
@@ -236,6 +240,6 @@ _DERIVED: dict[str, Callable[[Op], Any]] = {
     "flow": _flow, "recompute": _recompute, "flops": lambda op: None, "scalar": _scalar, "price": _price,
     "commutes": _commutes, "exact": lambda op: None, "folds": lambda op: None,
     "fresh": lambda op: False, "layout": _layout, "dynamic": lambda op: None, "complex": _complex,
-    "expand": lambda op: None, "group": lambda op: None,
+    "expand": lambda op: None, "group": lambda op: None, "reads_memory": lambda op: False,
 }  # fmt: skip
 FACTS = frozenset(_DERIVED)

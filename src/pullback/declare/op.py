@@ -158,6 +158,8 @@ class Op:
         self.loop_rule: Callable[..., Any] | None = None
         self.ufunc = kernel if isinstance(kernel, np.ufunc) else None  # what the kernel calls for each element
         self.sample_rule: Callable[..., Any] | None = None
+        # How it is written for arrays of other libraries, by kind; "array_api" is for all of them.
+        self.spellings: dict[str, Callable[..., Any]] = {}
         self.refused: dict[str, str] = {}  # kinds of input that the op does not take, each with the reason
         self.door_rule: Callable[..., Any] | None = None
         # Rules that give every parameter by keyword give it in canonical form, and go past the door.
@@ -294,6 +296,17 @@ class Op:
 
         return attach
 
+    def spelling(self, *kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """What computes the op on arrays of other libraries where the kernel cannot: for these kinds, those that are
+        "lazy", or all of the "array_api". It gets NumPy's functions as they are there, the operands, and parameters
+        by keyword (`payloads/foreign/evaluate.py`)."""
+
+        def attach(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.spellings.update(dict.fromkeys(kinds, function))
+            return function
+
+        return attach
+
     def samples(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Inputs for the systematic tests."""
         self.sample_rule = rule
@@ -341,6 +354,7 @@ class Op:
     complex = Fact[Complex | None]()
     group = Fact[str | None]()
     flops = Fact[Callable[..., float] | None]()
+    reads_memory = Fact[bool]()
 
     @functools.cached_property
     def is_differentiable(self) -> bool:

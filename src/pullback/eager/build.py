@@ -28,6 +28,7 @@ from pullback.eager.inplace import check_writable, write, write_plain, write_rec
 from pullback.eager.record import apply
 from pullback.eager.segments import watch
 from pullback.errors import AutogradError
+from pullback.payloads.devices import is_foreign, taken_over
 from pullback.payloads.evaluate import evaluate
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import bump_version, requires_grad
@@ -218,7 +219,8 @@ def _public(op: Op, run: Run | None) -> Callable[..., Any]:
             if type(x) is Tensor or isinstance(x, Tensor):
                 has_tensor = True
             elif type(x) not in _NUMBERS:
-                given, operands = operands, tuple([as_operand(each) for each in operands])
+                beside = any(isinstance(each, Tensor) for each in operands)
+                given, operands = operands, tuple([as_operand(each, beside) for each in operands])
                 has_tensor = any(isinstance(each, Tensor) for each in operands)
                 if is_fast and has_tensor and out is None:
                     operands = _with_plain_numbers(operands)
@@ -343,8 +345,10 @@ def _is_plain_data(values: Any, *more: type) -> bool:
 _INTS = frozenset({int})
 
 
-def as_operand(x: Any) -> Any:
-    """Numbers stay numbers: Python's promote weakly, and none is ever a saved tensor. Everything else is a Tensor."""
+def as_operand(x: Any, beside: bool = False) -> Any:
+    """Numbers stay numbers: Python's promote weakly, and none is ever a saved tensor. Everything else is a Tensor.
+
+    `beside` a Tensor, an array of another library keeps its kind."""
     if isinstance(x, (Tensor, np.generic)) or type(x) in _NUMBERS or x is None or hasattr(type(x), "evaluate_op"):
         return x
     if issubclass(type(x), int):
@@ -353,6 +357,8 @@ def as_operand(x: Any) -> Any:
         if adapting and asking_call() is not None:
             return asking_call().array_of(x)
         raise TypeError("a list that holds Tensors is not an array: use pb.stack(list) or pb.asarray(list)")
+    if beside and is_foreign(x) and (payload := taken_over(x)) is not None:
+        return as_constant(payload)
     return as_constant(np.asarray(x))
 
 
@@ -417,7 +423,7 @@ def inplace_twin(op: Op, is_operator: bool = False) -> Callable[..., Tensor]:
             _take_numbers(op, params)
         if "complex128" in op.refused:
             check_real(op, (self, *others))
-        return write(op, self, tuple(as_operand(x) for x in others), params)
+        return write(op, self, tuple(as_operand(x, True) for x in others), params)
 
     if op.door_rule is not None:
         twin.__wrapped__ = op.door_rule  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from pullback.declare.op import Op
 from pullback.eager.forward import push_tangents
 from pullback.eager.nodes import ScopedNode
 from pullback.eager.parts import write_view
-from pullback.eager.record import make_node, save_outputs, tell_observers
+from pullback.eager.record import check_kinds, make_node, save_outputs, tell_observers
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, assign, levels_of
 from pullback.payloads.evaluate import evaluate
@@ -153,6 +153,8 @@ def _write(
 ) -> Tensor:
     check_writable(target, modes)
     operands = (target, *others)
+    if type(target._data) is not np.ndarray or any(type(getattr(x, "_data", None)) is not np.ndarray for x in others):
+        check_kinds(op, operands)
     if modes.transforms:
         check_capture(target, others, modes)
     levels = live_levels(operands) if open_levels and not modes.inference else []

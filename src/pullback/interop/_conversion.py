@@ -150,13 +150,14 @@ def numpy(tensor: Tensor, *, force: bool = False) -> Array:
 
 
 def payload(tensor: Tensor) -> Any:
-    """What a constant tensor computes with: the payload that it was wrapped around or has got, or its array."""
+    """What a constant tensor computes with: the payload that it was wrapped around or has got, or its array, which may
+    be another library's."""
     found = here(tensor)._data
     if not has_kind(found):
         return numpy(tensor)
     if is_attached(tensor):
         raise lost_gradient(tensor, "a payload")
-    return found
+    return found.array if hasattr(found, "downloaded") else found
 
 
 def _shared(tensor: Tensor, payload: Array) -> Array:

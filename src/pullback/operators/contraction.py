@@ -229,6 +229,13 @@ def contraction_of_many(*xs, subscripts, optimize):
     return contract(subscripts, xs, optimize)
 
 
+for _op in (contraction_of_one, contraction_of_two, contraction_of_many):
+
+    @_op.spelling("array_api")
+    def contraction_spelling(np_there, *xs, subscripts, optimize):
+        return np_there.einsum(subscripts, *xs)
+
+
 # Users call `einsum` below, which reads their subscripts.
 contraction_of_many.is_public = False
 

@@ -35,6 +35,7 @@ TOP_LEVEL: dict[str, tuple[str, ...]] = {
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "application": ("apply_along_axis", "apply_over_axes", "vectorize"),
     "signal.convolution": ("convolve", "correlate"),
+    "arrays.foreign": ("foreign", "set_default_device"),
     "arrays.grids": (
         "asarray_chkfinite", "bartlett", "blackman", "block_diag", "c_", "cartesian_prod", "combinations",
         "diag_indices_from", "empty_permuted", "empty_strided", "frombuffer", "fromfile", "fromfunction", "fromiter",

@@ -40,7 +40,7 @@ def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, An
                 lifted = _newest_lift(operands)
                 if lifted is not None:
                     return lifted.evaluate_op(op, operands, params)
-                if op.takes_payloads:
+                if op.takes_payloads and not (op.family == "random" and hasattr(type(value), "downloaded")):
                     return op.kernel(*operands, **params)
                 return _outermost(operands, handler)(op, operands, params)
     out = (op.native or op.kernel)(*operands, **params)

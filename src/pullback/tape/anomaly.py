@@ -49,11 +49,28 @@ def _warn(text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def _has_nan(payload: Any) -> bool:
+    if isinstance(payload, np.ndarray):
+        return payload.dtype.kind in "fc" and bool(np.isnan(payload).any())
+    kind = getattr(getattr(payload, "device", None), "kind", None)
+    if kind is None or payload.dtype.kind not in "fc":
+        return False
+    if kind.lazy:
+        if kind.name not in _not_looked_at:
+            _not_looked_at.add(kind.name)
+            warn(f"anomaly mode does not look for nan in arrays of {kind.name}, which are computed later", UserWarning)
+        return False
+    return bool((payload != payload).any())
+
+
+_not_looked_at: set[str] = set()
+
+
 def check_nan(node: Node, gradients: tuple[Any, ...]) -> None:
     """Raise if the formula of `node` produced NaN."""
     for index, gradient in enumerate(gradients):
         payload = getattr(gradient, "_data", gradient)
-        if isinstance(payload, np.ndarray) and payload.dtype.kind in "fc" and np.isnan(payload).any():
+        if _has_nan(payload):
             warn_about_origin(node)
             raise AutogradError(
                 "ANOMALY_NAN",

@@ -22,6 +22,7 @@ import numpy as np
 from pullback.core.state import change, current, next_stamp, observers, open_levels, switch
 from pullback.core.threads import sums
 from pullback.errors import InternalError
+from pullback.payloads.devices import pending_streams, settle_streams
 from pullback.tape.accumulate import AccumulateGrad
 from pullback.tape.anomaly import check_nan, warn_about_origin
 from pullback.tape.entries import LIST, ONE, OWN, SOLE, Entries, add_new, hand_on, validated
@@ -86,6 +87,8 @@ def _run(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: A
             _run_callbacks(task)
     finally:
         task_variable.reset(token)
+        if pending_streams:
+            settle_streams()
     return task.captured
 
 

@@ -13,6 +13,7 @@ from pullback.core.spec import is_differentiable_dtype, spec_of
 from pullback.core.state import current
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of
+from pullback.payloads.kinds import is_users_own
 from pullback.payloads.wrappers import is_wrapper, rebuilt
 from pullback.tape.accumulate import AccumulateGrad
 from pullback.tape.forward.levels import live_levels, store_tangent, tangent_of
@@ -148,6 +149,13 @@ def set_grad(tensor: Tensor, value: Any) -> None:
             f"the grad has shape {tuple(value.shape)}, but the tensor has shape {tensor.shape}",
             why="a gradient has exactly the shape of its tensor",
             fix="reshape the gradient",
+        )
+    if isinstance(value, Tensor) and value.device is not tensor.device and not is_users_own(tensor._data):
+        raise AutogradError(
+            "GRAD_DEVICE",
+            f"the grad is on device {value.device}, but the tensor is on {tensor.device}",
+            why="a gradient lies where its value lies",
+            fix="move it: x.grad = g.to(x.device)",
         )
     meta_of(tensor).grad = value
 

@@ -21,6 +21,7 @@ from pullback.core.pytree import add_leaf_type
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
 from pullback.payloads.batched import BatchedArray
+from pullback.payloads.devices import CPU, device, device_of
 from pullback.payloads.kinds import filled, has_kind
 from pullback.tensors.versions import VersionCounter, dated_counter, join_group, new_counter
 
@@ -148,12 +149,12 @@ class Tensor(_Members):
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes to step in memory per axis, as in NumPy."""
-        return tuple(self._data.strides)
+        return tuple(getattr(self._data, "shown_strides", self._data.strides))
 
     @property
-    def device(self) -> str:
-        """Where the data lives: always "cpu"."""
-        return "cpu"
+    def device(self) -> device:
+        """Where the data lies: "cpu" for NumPy's memory, else the library and its device, as in "torch:cuda:0"."""
+        return CPU if type(self._data) is ndarray else device_of(self._data)
 
     @property
     def layout(self) -> str:
@@ -187,7 +188,7 @@ def as_constant(value: Any) -> Tensor:
     """`value` as a Tensor without history; an ndarray's memory is shared."""
     if isinstance(value, Tensor):
         return value
-    if type(value) is ndarray:
+    if type(value) is ndarray or hasattr(type(value), "evaluate_op"):
         return wrap(value)
     as_tensor = getattr(type(value), "as_tensor", None)  # of a number in a trace
     return wrap(np.asarray(value)) if as_tensor is None else as_tensor(value)
@@ -253,6 +254,8 @@ def from_outside(tensor: Tensor) -> Tensor:
 def _owner_of(memory: Any) -> Any:
     """What the memory of an array belongs to in the end."""
     while True:
+        if hasattr(memory, "array") and hasattr(type(memory), "evaluate_op"):
+            return memory.array  # of another library
         # Other objects are not asked for their `base`: that of an array of Cython's leads back to itself.
         below: Any = memory.base if isinstance(memory, np.ndarray) else None
         if isinstance(memory, memoryview):
@@ -366,4 +369,7 @@ def _filled_like(value: Tensor, number: int, is_gradient: bool, root: Any = None
     payload = value._data
     if has_kind(payload):
         return made_here(filled(payload, number, root, is_gradient))
+    if type(payload) is BatchedArray and has_kind(payload.data):
+        inner: Any = payload.data
+        return wrap(BatchedArray((inner.ones if number else inner.zeros)(value.shape, value.dtype), ()))
     return made_here((np.ones if number else np.zeros)(value.shape, value.dtype))

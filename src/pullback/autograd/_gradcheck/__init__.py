@@ -23,8 +23,8 @@ from pullback.autograd._gradcheck.problem import (
     Problem,
     as_tuple,
     check_outputs,
+    memory_of,
     numerical_derivative,
-    payload_of,
 )
 from pullback.autograd._gradcheck.reverse import (
     check_backward,
@@ -137,7 +137,7 @@ def _varied_inputs(inputs: tuple[Any, ...]) -> list[tuple[int, Tensor]]:
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
     """Raise unless the inputs that require grad can be varied element by element; warn if they are too coarse."""
     for position, x in _varied_inputs(inputs):
-        payload = payload_of(x)
+        payload = memory_of(x)
         if np.finfo(payload.dtype).eps > np.finfo(np.float64).eps:
             warn(
                 f"input {position} requires grad and is {payload.dtype}: central differences in less than double "

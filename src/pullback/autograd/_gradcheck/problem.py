@@ -17,7 +17,7 @@ import numpy as np
 from pullback.core.progress import Bar
 from pullback.core.records import Record, field
 from pullback.core.spec import describe
-from pullback.tensors.tensor import Tensor
+from pullback.tensors.tensor import Tensor, as_constant
 
 __all__ = [
     "IMAGINARY",
@@ -28,8 +28,10 @@ __all__ = [
     "Probe",
     "Problem",
     "as_tuple",
+    "beside",
     "check_outputs",
     "is_complex",
+    "memory_of",
     "numerical_derivative",
     "payload_of",
 ]
@@ -41,8 +43,20 @@ def as_tuple(values: Any) -> tuple[Any, ...]:
 
 
 def payload_of(tensor: Tensor) -> np.ndarray:
-    """The memory of `tensor`, whether or not it requires grad."""
+    """The values of `tensor`, whether or not it requires grad: its memory, where that is NumPy's."""
+    if tensor.device.kind is not None:
+        return tensor.detach().to("cpu").numpy()
     return tensor.detach().numpy()
+
+
+def memory_of(tensor: Tensor) -> Any:
+    """What is varied of `tensor`: its memory, or an array of another library, which new values are given to."""
+    return tensor.detach()._data if tensor.device.kind is not None else payload_of(tensor)
+
+
+def beside(tensor: Tensor, values: np.ndarray) -> Tensor:
+    """Values as a constant where `tensor` lies."""
+    return as_constant(values).to(tensor.device)
 
 
 def is_complex(tensor: Tensor) -> bool:
@@ -238,7 +252,7 @@ def central_differences(
     problem: Problem, position: int, probe: Probe, unit: complex, bar: Bar | None = None
 ) -> list[np.ndarray]:
     """`(f(x + eps d) - f(x - eps d)) / (2 eps)` per output, with a row for each direction `d` of `probe`."""
-    payload = payload_of(problem.inputs[position])
+    payload = memory_of(problem.inputs[position])
     rows = [np.zeros((probe.num_directions, y.size), np.result_type(y.dtype, np.float64)) for y in problem.outputs]
     for row, (where, amount) in enumerate(probe.moves()):
         above, below = evaluate_around(problem, payload, where, amount * unit * problem.eps)

@@ -20,6 +20,7 @@ from pullback.autograd._gradcheck.problem import (
     Part,
     Probe,
     Problem,
+    beside,
     check_outputs,
     is_complex,
     numerical_derivative,
@@ -32,7 +33,7 @@ from pullback.errors import GradcheckError
 from pullback.tape.backward import grad
 from pullback.tape.forward.duals import jvp_of_tuple
 from pullback.tape.input_metadata import SparseGrad
-from pullback.tensors.tensor import Tensor, as_constant
+from pullback.tensors.tensor import Tensor
 
 __all__ = [
     "check_backward",
@@ -128,7 +129,7 @@ def pull_back(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], gradients: Iterable[np.ndarray]
 ) -> Sequence[Tensor | SparseGrad | None]:
     """The gradients of `inputs` for the given output gradients; the graph is kept."""
-    constants = [as_constant(gradient) for gradient in gradients]
+    constants = [beside(output, gradient) for output, gradient in zip(outputs, gradients, strict=True)]
     return grad(outputs, inputs, constants, retain_graph=True, allow_unused=True)
 
 
@@ -170,7 +171,7 @@ def check_batched_gradients(problem: Problem) -> None:
         single = [pull_back([output], tensors, [gradient]) for gradient in batch.copy()]
         try:
             batched = grad(
-                [output], tensors, [as_constant(batch)], retain_graph=True, allow_unused=True, is_grads_batched=True
+                [output], tensors, [beside(output, batch)], retain_graph=True, allow_unused=True, is_grads_batched=True
             )
         except Exception as error:
             raise GradcheckError(
@@ -341,5 +342,5 @@ def random_vectors(like: list[Tensor], strided: bool) -> tuple[Tensor, ...]:
         values[...] = rng.uniform(-1, 1, shape)
         if dtype.kind == "c":
             values.imag = rng.uniform(-1, 1, shape)
-        vectors.append(as_constant(values).requires_grad_())
+        vectors.append(beside(tensor, values).requires_grad_())
     return tuple(vectors)

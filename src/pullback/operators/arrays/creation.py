@@ -24,8 +24,10 @@ from pullback.operators.arrays.joining import concat, stack
 from pullback.operators.arrays.movement import broadcast_to, moveaxis
 from pullback.operators.arrays.reshaping import reshape
 from pullback.operators.elementwise.arithmetic import floor
-from pullback.operators.elementwise.casting import check_device
+from pullback.operators.elementwise.casting import check_device, on_device
 from pullback.payloads.batched import levels_of, own_copies
+from pullback.payloads.devices import CPU, is_foreign, moved, on_host, resolve
+from pullback.payloads.devices import Defaults as DeviceDefaults
 from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad as is_recorded
@@ -65,7 +67,10 @@ def default_dtype_for(array: Array) -> np.dtype[Any]:
 
 def finished(payload: Array, device: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
     """A new leaf on `payload`."""
-    check_device("device=", device)
+    if device is not None or DeviceDefaults.were_set:
+        place = resolve("device=", device)
+        if type(payload) is np.ndarray and place != CPU:
+            payload = moved(payload, place)
     tensor = new_tensor(payload, current())
     if requires_grad is not False:
         requires_grad_(tensor, requires_grad)
@@ -83,6 +88,8 @@ def _has_tensors(data: Any) -> bool:
 
 def _as_ndarray(data: Any, dtype: Any, copy: bool | None) -> Array:
     """Data without Tensors as an ndarray, numbers in the default dtype."""
+    if is_foreign(data):
+        data = on_host(data)
     has_dtype = hasattr(data, "dtype") or hasattr(data, "__array__") or hasattr(data, "__array_interface__")
     array = np.array(data, dtype, copy=True) if copy else np.asarray(data, dtype)
     if array.dtype.kind not in "biufc":
@@ -134,7 +141,8 @@ def asarray(
     if not _has_tensors(data):
         made = finished(_as_ndarray(data, dtype, copy), device, requires_grad or False)
         return made if copy else from_outside(made)
-    check_device("asarray", device)
+    if device is not None and isinstance(data, Tensor):
+        data = on_device(data, resolve("asarray", device), copy)
     if not isinstance(data, Tensor):
         if copy is False:
             raise ValueError("asarray: a list of Tensors cannot become one Tensor without a copy")
@@ -215,7 +223,10 @@ def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callabl
         requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
         lengths, dtype = _shape_and_dtype(f"new_{name}", lengths, shape, x.dtype if dtype is None else dtype)
-        return finished(own_copies(fill(lengths, dtype), levels_of(x._data)), device, requires_grad)
+        made: Any = own_copies(fill(lengths, dtype), levels_of(x._data))
+        if device is None and x.device != CPU:
+            made = moved(made, x.device)
+        return finished(made, device, requires_grad)
 
     factory.__doc__ = f"A tensor of this shape {doc}."
     like.__doc__ = f"A tensor of the shape and dtype of `x` {doc}; it never inherits requires_grad."

@@ -426,6 +426,11 @@ def sorted_values(x, *, axis, descending):
     return sorted_copy(x, axis, descending)
 
 
+@sorted_values.spelling("array_api")
+def sorted_values_spelling(np_there, x, *, axis, descending):
+    return np_there.take_along_axis(x, sorting_order.kernel(x, axis=axis, descending=descending), axis)
+
+
 @sorted_values.vjp
 def sorted_values_vjp(g, x, axis, descending):
     order = sorting_order(x, axis=axis, descending=descending)

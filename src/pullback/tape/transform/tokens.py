@@ -115,12 +115,13 @@ def without_room(value: Any) -> Any:
 class Scope:
     """Where a node was recorded: the active levels, and those of its inputs and outputs."""
 
-    __slots__ = ("active", "input_levels", "output_levels")
+    __slots__ = ("active", "input_levels", "output_levels", "place")
 
     def __init__(self, active: Levels, input_levels: tuple[Levels, ...]) -> None:
         self.active = active
         self.input_levels = input_levels
         self.output_levels: Levels = ()
+        self.place: Any = None  # the device of the operands, if that is another library's
 
     def reinstated(self) -> AbstractContextManager[None]:
         """The node's levels are active in this block, beside those that are active anyway."""
