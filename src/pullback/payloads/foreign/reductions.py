@@ -38,6 +38,8 @@ class ReductionsThere:
         elif not math.prod(x.shape[k] for k in axes):
             ufunc.reduce(np.empty(x.shape, x.dtype), axis=axes, keepdims=keepdims)  # raises, or there is nothing
             return self.zeros(_without(x.shape, axes, keepdims), x.dtype)
+        elif not x.size:  # there is nothing to find the largest of, nor a place for it
+            return self.zeros(_without(x.shape, axes, keepdims), x.dtype)
         if name in ("max", "min") and x.dtype == np.bool_:
             name = "any" if name == "max" else "all"
         if not axes:

@@ -42,7 +42,7 @@ class DaskNames:
 
     def join_parts(self, real: Any, imag: Any) -> Any:
         """Complex numbers of their parts."""
-        return da.map_blocks(_joined, real, imag, dtype=np.result_type(real.dtype, np.complex64))
+        return da.core.elemwise(_joined, real, imag, dtype=np.result_type(real.dtype, np.complex64))
 
     def full(self, shape: Any, value: Any, dtype: Any = None, device: Any = None) -> Any:
         """An array full of one number."""
