@@ -137,7 +137,7 @@ def settle_streams() -> None:
 
 # Arrays of other libraries, without loading what knows of them.
 
-_MODULES = frozenset({"torch", "jax", "jaxlib", "dask", "array_api_strict", "sparse", "cupy"})
+_MODULES = frozenset({"torch", "jax", "jaxlib", "dask", "array_api_strict"})
 _is_foreign: dict[type, bool] = {np.ndarray: False}
 
 
@@ -156,7 +156,7 @@ def is_foreign(x: Any) -> bool:
 def names_a_kind(name: str) -> bool:
     """Is this the name of a library's arrays, or of a device of theirs?"""
     kind = name.partition(":")[0]
-    return kind in {"torch", "jax", "dask", "strict", "sparse", "cupy"} or (Registered.any and foreign().is_kind(kind))
+    return kind in {"torch", "jax", "dask", "strict"} or (Registered.any and foreign().is_kind(kind))
 
 
 class Registered:

@@ -19,7 +19,7 @@ from pullback.tensors.tensor import Tensor, from_outside, meta_of
 def foreign(
     array: Any, *, copy: bool = False, requires_grad: bool = False, name: str | None = None
 ) -> Tensor:
-    """A tensor on an array of another library, which stays where it is: torch, JAX, CuPy, dask, or any library that
+    """A tensor on an array of another library, which stays where it is: torch, JAX, dask, or any library that
     follows the array API standard. Results and gradients are arrays of that library, too.
 
     The array's memory is shared, and written by in-place operations where the library's arrays can be written;

@@ -304,8 +304,7 @@ class Standard:
 # The table.
 
 _LIBRARIES = {
-    "torch": "torch", "jax": "jax", "jaxlib": "jax", "dask": "dask", "array_api_strict": "strict", "sparse": "sparse",
-    "cupy": "cupy",
+    "torch": "torch", "jax": "jax", "jaxlib": "jax", "dask": "dask", "array_api_strict": "strict",
 }  # fmt: skip
 """The modules of arrays, and the files of their kinds."""
 _by_name: dict[str, Kind] = {}
@@ -344,7 +343,8 @@ def _look_up(cls: type, array: Any) -> Kind | None:
         for kind in _by_name.values():
             if any(_fits(cls, each) for each in kind.types):
                 found = kind
-        if found is None and package not in _LIBRARIES and _is_standard(array):
+        # Sparse arrays follow the standard, but most of their elements have no place that a rule could address.
+        if found is None and package not in _LIBRARIES and package != "sparse" and _is_standard(array):
             found = _of_standard(array)
         _by_type[cls] = found
         return found
