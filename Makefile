@@ -6,8 +6,10 @@
 #   make lint      ruff and mypy
 #   make stubs     the types of functions that are made at run time, see docs/design/types.md
 #   make types     these types as mypy, stubtest and pyright read them; installs pyright
+#   make distributed   the numbered cases on ranks that are processes    make distributed ARGS="--ranks 4 -k halo"
 #   make chains    every transform inside every other, DEPTH derivatives at most, against closed forms
 #   make oracle    PROGRAMS random programs, on Pullback and on torch
+#   make foreign   tensors on arrays of torch, JAX, dask and others; the table of docs/foreign-arrays.md with TABLE=1
 #   make fuzz      all random testers in turn, MINUTES long    make fuzz ONLY=compiled,protocol SEED=7
 #   make mutants   MUTANTS changes of one operator, comparison or number each, and whether a test notices
 #   make bench     ratios against torch, JAX and HIPS autograd       make bench ARGS="eager --quick"
@@ -37,8 +39,10 @@ PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 pyth
 VENV := .venv
 PEERS := .venv-peers
 NATIVE := .venv-native
+FOREIGN := .venv-foreign
 DOCS := .venv-docs
 TYPES := .venv-types
+RANKS := .venv-distributed
 BIN := $(VENV)/bin
 PEERS_BIN := $(PEERS)/bin
 DOCS_BIN := $(DOCS)/bin
@@ -46,8 +50,8 @@ DOCS_BIN := $(DOCS)/bin
 # Workers share the cores, so BLAS inside each gets one thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint stubs types chains oracle fuzz mutants bench native native-check docs docs-test docs-serve
-.PHONY: dist clean distclean
+.PHONY: help demo test lint stubs types chains oracle foreign fuzz mutants bench native native-check docs docs-test docs-serve
+.PHONY: dist distributed clean distclean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -69,6 +73,9 @@ types: $(TYPES)/.ready $(VENV)/.ready
 	PULLBACK_PYRIGHT=$(CURDIR)/$(TYPES)/bin/pyright $(BIN)/python -m pytest -q tests/types $(ARGS)
 	$(BIN)/python -m mypy.stubtest --mypy-config-file /dev/null --concise --allowlist tests/types/stubtest_allowlist.txt \
 		--ignore-unused-allowlist $$($(BIN)/python -m tools.stubs --modules)
+
+distributed: $(RANKS)/.ready
+	$(RANKS)/bin/python -m tests.distributed $(ARGS)
 
 chains: $(VENV)/.ready
 	$(ONE_THREAD) $(BIN)/python -m tests.func.transform_chains --depth $(DEPTH) --jobs $(JOBS) $(ARGS)
@@ -93,6 +100,11 @@ oracle:
 		echo "oracle: SKIPPED, no program was compared: the pinned torch could not be installed into $(PEERS)"; \
 		echo "        (the reason is above; the pin is the extra 'oracle' of pyproject.toml)"; \
 	fi
+
+# With TABLE=1 the table of operators and libraries in docs/foreign-arrays.md is written anew.
+foreign: $(FOREIGN)/.ready
+	$(ONE_THREAD) $(FOREIGN)/bin/python -m pytest -q -n $(JOBS) tests/foreign $(ARGS)
+	@if test -n "$(TABLE)"; then $(ONE_THREAD) $(FOREIGN)/bin/python -m tests.foreign.table; fi
 
 # Without a SEED the programs are those that come after the last run. Torch is used where `make oracle` put it.
 fuzz: $(VENV)/.ready
@@ -131,7 +143,7 @@ clean:
 	find src tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(PEERS) $(NATIVE) $(DOCS) $(TYPES) bench/results
+	rm -rf $(VENV) $(PEERS) $(FOREIGN) $(NATIVE) $(DOCS) $(TYPES) $(RANKS) bench/results
 
 define require_python
 @test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; say which one with PYTHON=..." >&2; exit 1; }
@@ -164,6 +176,19 @@ $(TYPES)/.ready: pyproject.toml
 	$(require_python)
 	$(PYTHON) -m venv $(TYPES)
 	$(TYPES)/bin/python -m pip install --quiet pyright 'numpy>=2'
+	@touch $@
+
+$(FOREIGN)/.ready: pyproject.toml
+	$(require_python)
+	$(PYTHON) -m venv $(FOREIGN)
+	$(FOREIGN)/bin/python -m pip install --quiet --editable '.[compile,scipy,dev,foreign]'
+	@touch $@
+
+# Brings Open MPI along, so that no package of the system is needed.
+$(RANKS)/.ready: pyproject.toml
+	$(require_python)
+	$(PYTHON) -m venv $(RANKS)
+	$(RANKS)/bin/python -m pip install --quiet --editable '.[compile,mpi-local,dask,dev]'
 	@touch $@
 
 $(PEERS)/.package: pyproject.toml

@@ -14,6 +14,7 @@ from pullback.utils._help import Explanation, explanations
 
 SUBJECTS = {
     "backward": "Running backward",
+    "ragged": "Rows of different lengths",
     "writing": "Writing in place, views and versions",
     "leaving": "Leaving the graph",
     "hooks": "Hooks",
@@ -22,7 +23,9 @@ SUBJECTS = {
     "transforms": "Transforms, vmap and control flow",
     "adapt": "Adapting NumPy programs",
     "scipy": "SciPy",
+    "foreign": "Arrays of other libraries",
     "graphs": "Graphs as texts",
+    "payloads": "Payloads of your own",
     "classes": "Classes of exceptions",
 }
 """The files of `pullback.utils._help` and what they are about."""
@@ -51,6 +54,7 @@ def page_of(explanation: Explanation) -> str:
     text, program = explanation.text, explanation.program
     if program:
         error = raised_by(program)
+        assert not isinstance(error, ImportError), f"{explanation.name}: {error}"
         shown = textwrap.indent(program.rstrip(), "    ", lambda line: True)
         block = "\n".join(line.rstrip() for line in shown.splitlines())
         assert block in text, explanation.name

@@ -7,6 +7,7 @@ otherwise a guess from the names of the parameters. An example that does not run
 import ast
 import inspect
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,12 @@ class Call:
 def example_of(names: Sequence[str], function: Any, op: Op | None) -> Example:
     """The example for a function that users write as `pb.<name>`, with any of its names."""
     return run(call_of(names, function, op))
+
+
+def renumbered(text: str) -> str:
+    """An example whose ragged lengths count from j0: their real numbers depend on what ran before."""
+    numbers: dict[str, str] = {}
+    return re.sub(r"(?<=[(, *])j\d+(?=[,)])", lambda found: numbers.setdefault(found[0], f"j{len(numbers)}"), text)
 
 
 def call_of(names: Sequence[str], function: Any, op: Op | None) -> Call:
@@ -160,13 +167,13 @@ def differentiated(call: Call, result: Any, space: dict[str, Any], lines: list[s
     root = eval(loss, space) if loss is not None else None
     leaves = [each for each in call.inputs if isinstance(space[each], pb.Tensor) and space[each].requires_grad]
     if not leaves or not isinstance(root, pb.Tensor) or not root.requires_grad:
-        text = "\n".join(lines)
+        text = renumbered("\n".join(lines))
         return Example(text if has_tensor(result) else text.replace(", requires_grad=True", ""), ())
     found = pb.autograd.grad(root, [space[each] for each in leaves], retain_graph=True, allow_unused=True)
     wanted = [each for each, gradient in zip(leaves, found, strict=True) if gradient is not None]
     nodes = tuple(dict.fromkeys(node.name() for node in nodes_under(root.grad_fn)))
     line = f"pb.autograd.grad({loss}, {wanted[0] if len(wanted) == 1 else '[' + ', '.join(wanted) + ']'})"
-    return Example("\n".join([*lines, f">>> {line}", repr(eval(line, space))]), nodes)
+    return Example(renumbered("\n".join([*lines, f">>> {line}", repr(eval(line, space))])), nodes)
 
 
 def has_tensor(result: Any) -> bool:

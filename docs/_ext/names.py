@@ -31,6 +31,7 @@ FAMILIES = {
     "linalg": ("Linear algebra", ""),
     "fft": ("Fourier transforms", ""),
     "masked": ("Reductions of chosen elements", ""),
+    "nested": ("Rows of different lengths", "ragged.making"),
     "special": ("Special functions", ""),
     "signal": (
         "Signals, integration, interpolation, polynomials",
@@ -42,7 +43,7 @@ FAMILIES = {
 """The pages of functions: title, and the modules of `pullback.operators` on it beside those in its folder."""
 
 OPERATORS = "pullback.operators."
-PLUMBING = {"keywords", "loading", "names"}
+PLUMBING = {"examples", "keywords", "loading", "names"}
 """Modules of `pullback.operators` that declare nothing of their own."""
 
 BY_KIND = {"elementwise": "elementwise", "reduction": "reductions", "view": "shape"}
@@ -125,7 +126,7 @@ def page_of(names: list[str], value: Any) -> str:
         return "Tensor"
     module = home_of(names[0], value)
     if module is None and callable(value) and all("." not in name for name in names):
-        package = value.__module__.split(".")[1]
+        package = written_in(value).split(".")[1]
         return {"_compile": "aot", "core": "settings", "eager": "settings"}.get(package, package)
     if module is None:
         return next((name.rpartition(".")[0] for name in names if "." in name), "dtypes")
@@ -138,12 +139,18 @@ def page_of(names: list[str], value: Any) -> str:
     return BY_KIND.get(op.family, module) if op is not None else module
 
 
+def written_in(value: Any) -> str:
+    """The module whose source defines an object; its `__module__` says where users find it, which may be another."""
+    scope = getattr(inspect.unwrap(value), "__globals__", {}) if inspect.isfunction(value) else {}
+    return scope.get("__name__") or getattr(value, "__module__", None) or ""
+
+
 def home_of(name: str, value: Any) -> str | None:
     """The module of `pullback.operators` that declares a function; None for what is no array function."""
     namespace, _, short = name.rpartition(".")
     if namespace in FAMILIES:
         return namespace
-    module = getattr(value if callable(value) else type(value), "__module__", "")
+    module = written_in(value if callable(value) else type(value))
     is_operator, module = module.startswith(OPERATORS), module.removeprefix(OPERATORS)
     if is_operator and module not in PLUMBING:
         return module
@@ -180,4 +187,6 @@ def bound_by(statement: ast.stmt) -> Iterator[str]:
 def is_array_function(entry: Entry) -> bool:
     """Whether an entry is one of the functions on the pages of families."""
     is_function = callable(entry.value) and not inspect.isclass(entry.value)
+    if getattr(entry.value, "__module__", "").startswith("pullback.interop."):
+        return False  # it needs objects of another library, which may not be there
     return is_function and entry.page in FAMILIES and home_of(entry.name, entry.value) is not None

@@ -70,6 +70,11 @@ def signature_text(function: Any) -> str:
     return re.sub(r"<[^<>]* at 0x\w+>", "...", text)
 
 
+def prose_of(value: Any) -> str:
+    """A docstring without the example that `help` shows: the page has it in a place of its own."""
+    return (inspect.getdoc(value) or "").partition("\n\nExample:\n\n")[0]
+
+
 def markdown_of(doc: str) -> str:
     """A docstring as Markdown: examples that begin with `>>>` become code."""
     lines, is_code = [], False
@@ -91,9 +96,9 @@ def described(entry: Entry) -> Iterator[str]:
     """What a page says of its object, part by part."""
     yield directive(entry)
     if not callable(entry.value):
-        yield entry.meaning if entry.page == "dtypes" else markdown_of(inspect.getdoc(entry.value) or "")
+        yield entry.meaning if entry.page == "dtypes" else markdown_of(prose_of(entry.value))
         return
-    yield markdown_of(inspect.getdoc(entry.value) or "")
+    yield markdown_of(prose_of(entry.value))
     if inspect.isclass(entry.value):
         yield members_of(entry)
     if not is_array_function(entry):

@@ -50,7 +50,8 @@ globals().update(_dtypes | _constants)
 _PLACES = {name: "pullback.operators.public" for name in _functions if "." not in name}
 # Loaded when they are first asked for: most programs need none of them.
 _LAZY = (
-    "aot", "data", "func", "init", "lax", "library", "optim", "random", "scipy", "testing", "tree", "utils", *_LATER,
+    "aot", "data", "distributed", "func", "init", "lax", "library", "optim", "random", "scipy", "testing", "tree",
+    "utils", *_LATER,
 )  # fmt: skip
 _PLACES |= {name: f"pullback.{name}" for name in _LAZY}
 _PLACES |= {name: f"pullback.{family}" for family, names in _TOP_LEVEL.items() for name in names}
@@ -67,7 +68,9 @@ _PLACES |= dict.fromkeys(("dataclass", "register_dataclass"), "pullback.tree._da
 _PLACES |= dict.fromkeys(("LoadReport", "load", "save"), "pullback.tree._files")
 # `pb.ops` are the operators that users define, by name; the built-in ones are in `pullback.operators`.
 _PLACES |= dict.fromkeys(("memory", "profile", "show"), "pullback.pictures")
-_PLACES["set_progress"] = "pullback.core.progress"
+_PLACES |= {"set_progress": "pullback.core.progress", "set_traceback": "pullback.core.frames"}
+_PLACES |= {"Payload": "pullback.payloads.wrapped"}
+_PLACES |= dict.fromkeys(("parts", "wrap"), "pullback.operators.assembly")
 _PLACES["ops"] = "pullback.library._namespace"
 __getattr__, __dir__ = _deferred(globals(), _PLACES)
 

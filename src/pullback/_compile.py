@@ -50,7 +50,7 @@ def compile(
         )  # fmt: skip
     strict = fallback == "raise" or bool(options.get("strict"))
     compilers = Compilers(_backend(backend, strict, fastmath), partitioner=partitioner, memory_budget=memory_budget)
-    chosen = Options(**{"side_effects": "refuse", **options})
+    chosen = Options(**{"side_effects": "refuse", "live": True, **options})
     return CompiledFunction(fn, compilers, chosen, fallback=fallback, recompile_limit=recompile_limit)
 
 

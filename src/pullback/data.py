@@ -15,6 +15,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.core.pytree import flatten as _flatten
 from pullback.core.pytree import unflatten as _unflatten
 from pullback.operators.random.draws import numpy_generator as _numpy_generator
@@ -22,6 +23,7 @@ from pullback.tensors.tensor import Tensor as _Tensor
 from pullback.tree._paths import path_texts as _path_texts
 
 __all__ = ["BatchIterator", "batches"]
+_explain_unknown(globals())
 
 
 class BatchIterator:

@@ -21,6 +21,9 @@
         RecompileLimitError      too many different kinds of arguments
       CheckpointError          a checkpointed function did not repeat itself
       GradcheckError           analytical and numerical derivatives differ
+      PieceError               a piece of work on an executor failed, or was lost
+    OSError
+      CheckpointFileError      saved state is damaged, or not complete
     UserWarning
       TraceWarning             a trace made a constant of something that varies
       DetachedWarning          a value left the graph, and carries no gradient
@@ -31,6 +34,9 @@
 An `AutogradError` says what happened, where, why it is not allowed, what to write instead, what torch says in the same
 place, and what to type for more. It derives from `RuntimeError`, so that code written for torch still catches it, and
 tests look at `.code`, never at the wording.
+
+Where an error was made is the user's line: that of the innermost frame that is neither of the package nor of code that
+it wrote (`_sites.py`).
 """
 
 from __future__ import annotations
@@ -38,22 +44,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pullback._sites import hide_callers as _hide_callers
+
 __all__ = [
-    "AOTError", "AliasError", "AutogradError", "CaptureError", "CheckpointError", "ConcretizationError",
-    "ConstantMutationError", "DetachedScalarWarning", "DetachedWarning", "DoubleBackwardError", "DynamicShapeError",
-    "FunctionalizationError", "GradcheckError", "GuardError", "HigherOrderError", "ImplicitAccuracyWarning",
-    "InternalError", "LeakedTracerError", "PartitionError", "PerformanceWarning", "RecompileLimitError",
-    "SideEffectError", "TraceError", "TraceWarning", "UnsupportedTypeError",
+    "AOTError", "AliasError", "AutogradError", "CaptureError", "CheckpointError", "CheckpointFileError",
+    "ConcretizationError", "ConstantMutationError", "DetachedScalarWarning", "DetachedWarning", "DoubleBackwardError",
+    "DynamicShapeError", "FunctionalizationError", "GradcheckError", "GuardError", "HigherOrderError",
+    "ImplicitAccuracyWarning", "InternalError", "LeakedTracerError", "NotCompiledError", "PartitionError",
+    "PerformanceWarning", "PieceError", "RecompileLimitError", "SideEffectError", "TraceError", "TraceWarning",
+    "UnsupportedTypeError",
 ]  # fmt: skip
 
 
 class AutogradError(RuntimeError):
-    """A rule of differentiation was broken. `code` names the rule; the other fields are the parts of the message."""
+    """A rule of differentiation was broken. `code` names the rule; the other fields are the parts of the message.
 
-    def __init__(self, code: str, what: str, *, where: str = "", why: str = "", fix: str = "") -> None:
+    `site` is the user's line, as `file:line`; `op` and `argument` say which, where that is known.
+    """
+
+    op: str | None = None
+    argument: str | int | None = None
+
+    def __init__(
+        self, code: str, what: str, *, where: str = "", why: str = "", fix: str = "", site: str | None = None
+    ) -> None:
+        self.site = site = _hide_callers() if site is None else site
         self.code = code
         self.what = what
-        self.where = where
+        self.where = where = where if site in where else f"{where}, at {site}" if where else site
         self.why = why
         self.fix = fix
         parts = [f"[{code}] {what}"]
@@ -68,11 +86,13 @@ class AutogradError(RuntimeError):
         return (self.code, *_WIDER.get(self.code, ()))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.code, self.what, self.where, self.why, self.fix))
+        return (_rebuild, (type(self), self.code, self.what, self.where, self.why, self.fix, self.site))
 
 
-def _rebuild(cls: type[AutogradError], code: str, what: str, where: str, why: str, fix: str) -> AutogradError:
-    return cls(code, what, where=where, why=why, fix=fix)
+def _rebuild(
+    cls: type[AutogradError], code: str, what: str, where: str, why: str, fix: str, site: str
+) -> AutogradError:
+    return cls(code, what, where=where, why=why, fix=fix, site=site)
 
 
 # What a special case of another rule breaks besides.
@@ -149,7 +169,10 @@ class InternalError(AutogradError):
     """An invariant of Pullback itself does not hold; please report it with the program that led here."""
 
     def __init__(self, what: str) -> None:
-        super().__init__("INTERNAL", what, why="this is a mistake in Pullback, not in your program")
+        super().__init__(
+            "INTERNAL", what, why="this is a mistake in Pullback, not in your program",
+            fix="please report it with the whole traceback and what pb.show_versions() prints",
+        )  # fmt: skip
 
     def __reduce__(self) -> tuple[object, ...]:
         return (InternalError, (self.what,))
@@ -177,15 +200,19 @@ def _rebuild_aot(cls: type[AOTError], what: str, location: str, why: str, fix: s
     return cls(what, location=location, why=why, fix=fix)
 
 
+class NotCompiledError(AOTError):
+    """A function, or a part of it, can only run in Python. `location` is the line that says so."""
+
+
 class CaptureError(AOTError):
     """The function uses a tensor that is not among its arguments, and `captures="error"` forbids that."""
 
 
-class ConcretizationError(AOTError):
+class ConcretizationError(NotCompiledError):
     """The function asks for a value while it is traced, when there are only shapes and types."""
 
 
-class DynamicShapeError(AOTError):
+class DynamicShapeError(NotCompiledError):
     """The shape of a result depends on values.
 
     `instead`, if it is there, makes of the captured function the one that is to run without being compiled.
@@ -214,7 +241,7 @@ class FunctionalizationError(AOTError):
     """A write cannot be expressed as a new value."""
 
 
-class TraceError(AOTError):
+class TraceError(NotCompiledError):
     """Something else happened that a trace cannot follow."""
 
 
@@ -248,6 +275,30 @@ class CheckpointError(RuntimeError):
 
 class GradcheckError(RuntimeError):
     """Analytical and numerical derivatives differ, or a derivative rule misbehaves."""
+
+
+class PieceError(RuntimeError):
+    """A piece of work on an executor failed, or was lost.
+
+    `index` and `item` say which item of the work it was, `attempts` how often it was tried, `remote_traceback` what the
+    worker said. `__cause__` is what the function raised, if that can be pickled. If pieces were lost, `pieces` has the
+    numbers of all that were not finished.
+    """
+
+    def __init__(
+        self, message: str, *, index: int | None = None, item: str = "", attempts: int = 1,
+        remote_traceback: str = "", pieces: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        self.index = index
+        self.item = item
+        self.attempts = attempts
+        self.remote_traceback = remote_traceback
+        self.pieces = pieces
+
+
+class CheckpointFileError(OSError):
+    """Saved state cannot be read: a file of it is missing, damaged, or not what `pb.save` writes."""
 
 
 class TraceWarning(UserWarning):

@@ -7,6 +7,7 @@ All transforms are linear. The gradients of those between real numbers and half 
 described in the documentation of `irfft`.
 """
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.operators.public import namespace as _namespace
 from pullback.operators.signal import frames as _fft_frames
 from pullback.operators.signal import transforms as _fft
@@ -17,3 +18,4 @@ _functions = _namespace("fft")
 globals().update(_functions)
 
 __all__ = list(_functions)
+_explain_unknown(globals())

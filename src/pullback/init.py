@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.operators import functions as _functions
 from pullback.operators.random import continuous as _continuous
 from pullback.operators.random import normal_tail as _normal_tail
@@ -27,6 +28,7 @@ __all__ = [
     "constant", "identity", "kaiming_normal", "kaiming_uniform", "lecun_normal", "normal", "ones", "orthogonal",
     "truncated_normal", "uniform", "xavier_normal", "xavier_uniform", "zeros",
 ]  # fmt: skip
+_explain_unknown(globals())
 
 
 def _shape(shape: _Any) -> tuple[int, ...]:

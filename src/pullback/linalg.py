@@ -8,6 +8,7 @@ derivative is that of the parts that are; a loss that depends on the rest raises
     a.grad                                     # the transposed inverse of a
 """
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.operators.linalg import family as _family  # noqa: F401
 from pullback.operators.public import namespace as _namespace
 
@@ -15,3 +16,4 @@ _functions = _namespace("linalg")
 globals().update(_functions)
 
 __all__ = [*_functions]
+_explain_unknown(globals())

@@ -6,6 +6,7 @@ A row without chosen elements gives what the reduction makes of nothing: 0 for `
 functions mean what those of `pullback` mean: `var` divides by n, `median` is the mean of the middle elements.
 """
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.operators.public import namespace as _namespace
 from pullback.operators.reductions import masked as _family  # noqa: F401
 
@@ -13,3 +14,4 @@ _functions = _namespace("masked")
 globals().update(_functions)
 
 __all__ = [*_functions]
+_explain_unknown(globals())

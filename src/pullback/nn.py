@@ -10,8 +10,10 @@ their argument, `elu_` for `elu`.
 
 import sys as _sys
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.operators import functions as _functions
 from pullback.operators.nn import family as _family
+from pullback.operators.public import complete as _complete
 from pullback.operators.public import namespace as _namespace
 
 _own = _namespace("nn")
@@ -27,3 +29,5 @@ globals().update(_shared | _own | _inplace)
 functional = _sys.modules[__name__]
 
 __all__ = ["functional", *_shared, *_own, *_inplace]
+_explain_unknown(globals())
+_complete(globals(), "nn")

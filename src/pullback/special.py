@@ -6,6 +6,7 @@ Most of them need SciPy, the extra `pullback[scipy]`; without it they raise an I
 those that NumPy can compute (`xlogy`, `entr`, `erf`, `sinc`, `boxcox`, ...) still work.
 """
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.operators import functions as _top
 from pullback.operators.public import namespace as _namespace
 from pullback.operators.special import bessel as _bessel
@@ -21,3 +22,4 @@ _functions = {**{name: _top[name] for name in _special.shared}, **_namespace("sp
 globals().update(_functions)
 
 __all__ = list(_functions)
+_explain_unknown(globals())

@@ -735,11 +735,11 @@ def test_a_trace_that_is_given_up_has_written_nothing(write):
 
     def f(x):
         write(w)
-        return w * float(x.sum())  # no trace knows it
+        return w * np.asarray(x).max()  # no trace knows it
 
     expected = write(w.clone()).tolist()
     with pytest.warns(UserWarning, match="without being compiled"):
-        result = pb.compile(f, backend="numpy")(pb.tensor([0.5, 0.5]))
+        result = pb.compile(f, backend="numpy")(pb.tensor([0.5, 1.0]))
     assert result.tolist() == w.tolist() == expected and w._version == 1
 
 

@@ -180,7 +180,7 @@ def test_what_can_not_be_captured_runs_as_it_is_and_says_so_once_per_kind():
     def f(x):
         return x * (2 if x.sum() > 0 else 3)
 
-    compiled = compile(f)
+    compiled = compile(f, live=False)
     with pytest.warns(UserWarning, match="f runs without being compiled") as caught:
         assert compiled(pb.ones(2)).tolist() == [2.0, 2.0]
     assert caught[0].filename == __file__
@@ -190,7 +190,8 @@ def test_what_can_not_be_captured_runs_as_it_is_and_says_so_once_per_kind():
     with pytest.warns(UserWarning, match="truth value"):
         compiled(pb.ones(3))
     assert compiled.cache_info() == (0, 2, 2) and compiled.entries() == []
-    for strict in (compile(f, fallback="raise"), compile(f, strict=True), aot.aot_function(f, interpret)):
+    refusing = compile(f, fallback="raise", live=False), compile(f, strict=True, live=False)
+    for strict in (*refusing, aot.aot_function(f, interpret)):
         with pytest.raises(aot.ConcretizationError):
             strict(pb.ones(2))
 

@@ -203,7 +203,7 @@ def test_truth_values_are_static():
 
 def test_a_failure_for_one_number_is_not_one_for_others():
     def f(x, s):
-        return x * x.sum().item() if s > 1 else x * s
+        return x * np.asarray(x).max() if s > 1 else x * s
 
     compiled = pb.compile(f)
     x = pb.tensor([1.0, 2.0])

@@ -476,7 +476,7 @@ def test_164_a_marked_length_may_vary():
 def raised_at(f: Any, error: Any, *args: Any, mark: str = "# here", **options: Any) -> Any:
     """The error of a compiled call, which names the marked line of `f`."""
     with pytest.raises(error) as caught:
-        compiled(f, **options)(*args)
+        compiled(f, live=False, **options)(*args)
     lines, first = inspect.getsourcelines(f)
     (line,) = [first + k for k, text in enumerate(lines) if mark in text]
     assert f"{__file__}, line {line}" in caught.value.location
@@ -515,8 +515,8 @@ def test_165_values_that_do_not_exist_yet():
         error = raised_at(f, aot.ConcretizationError, plain())
         assert "static" in error.fix or "custom_op" in error.fix
     with pytest.warns(UserWarning, match="without being compiled"):
-        call = compile(item)
-        np.testing.assert_array_equal(call(plain())._data, item(plain())._data)
+        call = compile(array)
+        np.testing.assert_array_equal(call(plain())._data, array(plain())._data)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         call(plain())  # once is enough

@@ -133,6 +133,7 @@ def test_generated_code_has_its_text_in_tracebacks():
         import traceback
         import numpy as np
         import pullback as pb
+        pb.set_traceback("full")
         np.seterr(all="raise")
         try:
             pb.log(pb.zeros(2))

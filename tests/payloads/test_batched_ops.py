@@ -19,6 +19,7 @@ from pullback.core.state import VmapLevel, changed
 from pullback.declare.derive import pull, push
 from pullback.declare.op import registry
 from pullback.declare.samples import Maker
+from pullback.errors import AutogradError
 from pullback.operators import LATER
 from pullback.payloads.batched import BatchedArray, enter, leave, levels_of
 from pullback.payloads.evaluate import evaluate
@@ -31,7 +32,6 @@ for family in LATER:
 WITHOUT_RULE = {"_nonzero"}
 """Operators that have no batching rule. This list may only become shorter."""
 
-SORTED = {"_searchsorted"}  # the elements of an operand must stay in their order
 SLOW = ("random", "special")  # families of which one sample must do
 MOST_SAMPLES = 5
 
@@ -64,10 +64,13 @@ def is_floating(x):
     return is_array(x) and x.dtype.kind in "fc"
 
 
-def another(op, x, number):
-    """Another example inside the operator's domain: the same values in another order."""
-    if not is_array(x) or x.ndim == 0 or x.size == 0 or op.name in SORTED:
+def another(op, position, x, number):
+    """Another example inside the operator's domain: the same values in another order, or the same steps."""
+    if not is_array(x) or x.ndim == 0 or x.size == 0:
         return x
+    if is_ascending(op, position):
+        steps = np.roll(np.diff(x, axis=-1), number, axis=-1)
+        return np.cumsum(np.concatenate([x[..., :1], steps], axis=-1), axis=-1, dtype=x.dtype)
     return np.roll(x, number, axis=0)
 
 
@@ -101,9 +104,13 @@ class Batches:
         return out.reshape((self.count, *out.shape[len(self.sizes) :]))
 
 
-def choices_of_batched(operands, and_none=False):
+def is_ascending(op, position):
+    return op.operands[op.operand_index(position)] in op.ascending
+
+
+def choices_of_batched(operands, and_none=False, but=()):
     """Which operands are batched: all of them, each alone, and none of them on request."""
-    positions = [k for k, x in enumerate(operands) if is_array(x)]
+    positions = [k for k, x in enumerate(operands) if is_array(x) and k not in but]
     choices = [set(positions)] if positions else []
     if len(positions) > 1:
         choices += [{k} for k in positions]
@@ -113,7 +120,7 @@ def choices_of_batched(operands, and_none=False):
 def examples_of(op, operands, chosen, batches):
     """The operands of every example, and the same as payloads."""
     rows = [
-        tuple(another(op, x, n) if k in chosen else x for k, x in enumerate(operands)) for n in range(batches.count)
+        tuple(another(op, k, x, n) if k in chosen else x for k, x in enumerate(operands)) for n in range(batches.count)
     ]
     return rows, tuple(batches.batch([row[k] for row in rows]) if k in chosen else x for k, x in enumerate(operands))
 
@@ -158,7 +165,7 @@ def test_operands_on_different_levels_meet(op):
         first = positions[0]
         with batches.active(), np.errstate(all="ignore"):
             payloads = [
-                enter(np.stack([another(op, x, n) for n in range(3 if k == first else 2)]), 0,
+                enter(np.stack([another(op, k, x, n) for n in range(3 if k == first else 2)]), 0,
                       outer if k == first else inner) if k in positions else x
                 for k, x in enumerate(operands)
             ]  # fmt: skip
@@ -166,7 +173,7 @@ def test_operands_on_different_levels_meet(op):
             with changed(vmaps=()):
                 expected = [
                     listed(evaluate(
-                        op, [another(op, x, i if k == first else j) for k, x in enumerate(operands)], sample.params
+                        op, [another(op, k, x, i if k == first else j) for k, x in enumerate(operands)], sample.params
                     ))
                     for i in range(3) for j in range(2)
                 ]  # fmt: skip
@@ -304,16 +311,23 @@ def check_forward_rule(op, sample, chosen, which, batches):
                 assert_close(np.stack(rows_found), np.stack(wanted), **tolerance(sample))
 
 
+def fixed_for_derivatives(op, operands):
+    """Operands that may not vary by example where a rule is wanted, as the declaration says."""
+    refused = "varying derivative" in op.refused
+    return {k for k in range(len(operands)) if refused and is_ascending(op, k)}
+
+
 @pytest.mark.parametrize("op", SMOOTH)
 def test_reverse_rules_work_on_batches(op):
     for number, sample in enumerate(samples_to_run(op, 2)):
         operands = sample.inputs()
         if not any(is_floating(x) and has_rule(op, k) for k, x in enumerate(operands)):
             continue
-        for chosen in choices_of_batched(operands, and_none=True):
+        fixed = fixed_for_derivatives(op, operands)
+        for chosen in choices_of_batched(operands, and_none=True, but=fixed):
             check_reverse_rule(op, sample, chosen, Batches(2))
         if not number and op.family not in SLOW:
-            check_reverse_rule(op, sample, choices_of_batched(operands)[0], Batches(2, 3))
+            check_reverse_rule(op, sample, choices_of_batched(operands, but=fixed)[0], Batches(2, 3))
 
 
 @pytest.mark.parametrize("op", SMOOTH)
@@ -324,13 +338,23 @@ def test_forward_rules_work_on_batches(op):
         positions = {k for k, x in enumerate(operands) if is_floating(x) and has_rule(op, k)}
         if not positions:
             continue
-        for chosen in (choices_of_batched(operands)[0], set()):
+        fixed = fixed_for_derivatives(op, operands)
+        for chosen in (choices_of_batched(operands, but=fixed)[0], set()):
             check_forward_rule(op, sample, chosen, positions, Batches(2))
         if len(positions) > 1 and op.family not in SLOW:
             for position in positions:
                 check_forward_rule(op, sample, set(), {position}, Batches(2))
         if not number and op.family not in SLOW:
-            check_forward_rule(op, sample, choices_of_batched(operands)[0], positions, Batches(2, 3))
+            check_forward_rule(op, sample, choices_of_batched(operands, but=fixed)[0], positions, Batches(2, 3))
+
+
+@pytest.mark.parametrize("op", [case for case in SMOOTH if "varying derivative" in case.values[0].refused])
+def test_derivatives_that_may_not_vary_by_example_say_so(op):
+    (sample,) = samples_to_run(op, 1)
+    operands = sample.inputs()
+    positions = {k for k, x in enumerate(operands) if is_floating(x) and has_rule(op, k)}
+    with pytest.raises(AutogradError, match="differ by example"):
+        check_forward_rule(op, sample, fixed_for_derivatives(op, operands), positions, Batches(2))
 
 
 def test_the_operators_without_a_batching_rule_are_known():

@@ -19,8 +19,10 @@ pytest.importorskip("scipy", reason="the examples that stubs are made with need 
 
 SOURCE = Path(pb.__file__).parents[1]
 WITHOUT_TYPE = {
+    "payload",  # what a tensor computes with: an array, or an object of a class of the user
     "__array_function__", "__array_namespace__", "__array_ufunc__", "__dlpack__",  # what NumPy and DLPack say
     "_grad_fn", "grad_fn",  # nodes of a graph: one class per operator, and those of users
+    "foreign", "set_default_device", "to_device",  # arrays and devices of other libraries
     "tolist",  # numbers in nested lists
     "array2string", "printoptions", "set_printoptions",  # options of NumPy's
     "compile",  # options of `pb.aot.aot_function`

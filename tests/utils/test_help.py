@@ -14,6 +14,7 @@ SOURCE = Path(pb.__file__).parent
 CLASSES = {name for name in errors.__all__ if issubclass(getattr(errors, name), BaseException)}
 # What a short program cannot show: it would need a module of its own, a large system, a mistake of ours, or luck.
 WITHOUT_PROGRAM = {
+    "FOREIGN_KIND", "FOREIGN_RESULT", "FOREIGN_RNG", "FOREIGN_SHAPE", "FOREIGN_TAPE",
     "ADAPT_UNSEEN", "AOTError", "AliasError", "ConstantMutationError", "DetachedWarning", "FunctionalizationError",
     "GuardError", "HOOKS_NONE", "HOOK_FILL_NONE", "HigherOrderError", "INTERNAL", "ImplicitAccuracyWarning",
     "InternalError", "LEAF_MOVED", "NO_DERIVATIVE", "PartitionError", "PerformanceWarning", "RecompileLimitError",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
+from docs._ext.names import written_in
 from tools.stubs.signatures import Missing, Scope, definitions, parts_of
 
 SOURCE = Path(pb.__file__).parents[1]
@@ -65,6 +66,8 @@ def bound_by(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         yield statement.name
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+        if isinstance(statement, ast.ImportFrom) and statement.module == "pullback.operators.public":
+            return  # whose functions are made at run time, and have no types but in stubs
         yield from (alias.asname or alias.name for alias in statement.names)
     elif isinstance(statement, ast.If):
         for each in statement.body:
@@ -145,7 +148,7 @@ def home_of(module: str, name: str, value: Any, stubbed: list[str]) -> tuple[str
         found = next((each for each in parts_of(other).names if vars(owner).get(each) is value), None)
         if found is not None and other != module:
             return other, found
-    own = getattr(value, "__module__", None) or type(value).__module__
+    own = written_in(value) or type(value).__module__
     if own.startswith("pullback.operators") and not isinstance(value, type) and callable(value):
         shared = first_with(value)
         return shared if shared is not None and shared[0] != module else None

@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for, below
         GuardError,
         HigherOrderError,
         LeakedTracerError,
+        NotCompiledError,
         PartitionError,
         RecompileLimitError,
         SideEffectError,
@@ -89,7 +90,7 @@ _MODULES = {
     "pullback.errors": (
         "AOTError", "AliasError", "CaptureError", "ConcretizationError", "ConstantMutationError", "DoubleBackwardError",
         "DynamicShapeError", "FunctionalizationError", "GuardError", "HigherOrderError", "LeakedTracerError",
-        "PartitionError", "RecompileLimitError", "SideEffectError", "TraceError", "TraceWarning",
+        "NotCompiledError", "PartitionError", "RecompileLimitError", "SideEffectError", "TraceError", "TraceWarning",
         "UnsupportedTypeError",
     ),
     "pullback.graph.graph": ("Graph",),
@@ -103,8 +104,8 @@ __all__ = [
     "AOTError", "AliasError", "BackwardSignature", "CaptureError", "ConcretizationError", "ConstantMutationError",
     "DoubleBackwardError", "DynamicShapeError", "Explanation", "FunctionalizationError", "Graph", "GuardError",
     "HigherOrderError", "InputAliasInfo", "Joint", "LeakedTracerError", "MemoryFormatMeta", "MutationType",
-    "OutputAliasInfo", "OutputType", "PartitionError", "RecompileLimitError", "SideEffectError", "Signature",
-    "TraceError", "TraceWarning", "Traced", "UnsupportedTypeError", "ViewAndMutationMeta", "aot_function",
+    "NotCompiledError", "OutputAliasInfo", "OutputType", "PartitionError", "RecompileLimitError", "SideEffectError",
+    "Signature", "TraceError", "TraceWarning", "Traced", "UnsupportedTypeError", "ViewAndMutationMeta", "aot_function",
     "clear_cache", "collect_metadata", "debug_print", "effect_op", "explain", "export_source", "joint_graph",
     "mark_dynamic", "partition", "reset", "set_cache_dir", "spec", "trace", "wrap_payload",
 ]  # fmt: skip

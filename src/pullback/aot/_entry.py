@@ -24,7 +24,7 @@ from pullback.aot._trace.higher import is_repeatable, nodes_in, sources_of, with
 from pullback.aot._trace.leaves import array_of, touching
 from pullback.core.frames import warn
 from pullback.core.records import replace
-from pullback.core.reports import paused, reported
+from pullback.core.reports import compiling, paused, reported
 from pullback.core.spec import spec_for
 from pullback.errors import HigherOrderError
 from pullback.graph import reroll
@@ -247,7 +247,11 @@ class Entry:
             led = refused_inputs(captured.meta)
             self.reaches = [is_led or at_all for is_led, at_all in zip(led, self.reaches, strict=True)]
         keeps = self.is_training and options.higher_order == "retrace"
-        self.draw_sources = sources_of(self.graph) if keeps else ()
+        # What a call is told on this path, and the same as the graph says it: `_tree/paths.py`.
+        events = captured.events
+        self.labels = tuple([event.label for event in events]) if events else None
+        self.outcomes = bytes([event.outcome for event in events])
+        self.draw_sources = sources_of(self.graph) if keeps or events else ()
         self.tangent_specs = tuple([spec_for(each.shape, each.dtype) for each in tangents])
         self.first_alone = tuple([number == 0 for number in range(len(tangents))])
 
@@ -370,7 +374,8 @@ class Entry:
             if len(self._backwards) > _MOST_MASKS and not self.meta.effect_sources:
                 return None
             graph = self._specialised(graph, len(self.saved), defined)
-        compiled = self._compiled(self.compilers.backward, graph)
+        with compiling("a backward pass"):
+            compiled = self._compiled(self.compilers.backward, graph)
         if defined == self.first_alone and self._is_quick(graph, compiled):
             self.quick = compiled.flat
         return flat(compiled)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import inspect
 import json
+import math
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from pullback.aot._trace.leaves import flatten_arguments
 from pullback.core import pytree
 from pullback.graph.cost import flops
 from pullback.graph.ir import array_type, type_of
+from pullback.graph.rewrite import collectives_in
 from pullback.graph.text import style
 from pullback.graph.text.layout import drawn
 from pullback.graph.text.literals import type_text
@@ -48,9 +50,11 @@ def table(data: dict[str, Any], verbose: bool = False) -> list[str]:
         f"recompute {again}   flops fw {flops['forward']}  bw {flops['backward']}  "
         f"recompute {flops['recompute']}   peak {split['peak_bytes']} B",
         f"nodes    fw {graph['fw_nodes']}  bw {graph['bw_nodes']}   partition {split['method']}",
+        *_talk(data["collectives"]),
         *_of_numbers(data["numbers"]),
         *_kept(data["kept_over_writes"]),
         *_numpy(data.get("left_to_numpy")),
+        *_of_paths(data.get("paths"), data.get("reasons", [])),
         f"notes    {'; '.join(data['notes']) or 'none'}",
     ])
 
@@ -60,6 +64,25 @@ def _numpy(left: list[dict[str, Any]] | None) -> list[str]:
     if left is None:
         return []
     return _aligned("numpy", [(x["graph"], str(x["count"]), x["operator"].lstrip("_"), x["reason"]) for x in left])
+
+
+def _talk(collectives: list[dict[str, Any]]) -> list[str]:
+    """The messages between ranks; no line if there are none."""
+    rows = [(x["half"], x["operator"], f"{x['bytes']} B", x["call"]) for x in collectives]
+    return _aligned("ranks", rows) if rows else []
+
+
+def _of_paths(paths: dict[str, Any] | None, reasons: list[dict[str, Any]]) -> list[str]:
+    """What a call is told of values, and why calls run in Python; no lines if there is nothing of the kind."""
+    lines: list[str] = []
+    if paths is not None and paths["events"]:
+        known = f"{paths['paths']} known, {paths['loops']} loops, {paths['calls']} calls, {paths['exits']} exits"
+        rows = [(f"line {x['line']}", x["what"], str(x["outcome"]), f"seen {', '.join(x['seen']) or 'nothing'}")
+                for x in paths["events"][:_MOST_EVENTS]]  # fmt: skip
+        lines += [f"paths    {known}", *_aligned("", rows)]
+    if reasons:
+        lines += _aligned("reasons", [(x["reason"], x["location"], x["text"].splitlines()[0]) for x in reasons])
+    return lines
 
 
 def _of_numbers(numbers: list[dict[str, Any]]) -> list[str]:
@@ -186,6 +209,7 @@ _WIDEST = 110
 
 
 SCHEMA_VERSION = 1
+_MOST_EVENTS = 12  # that a table shows
 
 
 class Explanation:
@@ -193,7 +217,7 @@ class Explanation:
 
     def __init__(
         self, entry: Entry, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-        notes: list[str],
+        notes: list[str], paths: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.entry = entry
         names = _names(function, args, kwargs)
@@ -207,6 +231,7 @@ class Explanation:
             "numbers": _numbers(entry, names, flatten_arguments(args, kwargs)[0]),
             "kept_over_writes": _kept_over_writes(entry),
             "guards": _guards(entry),
+            **(paths or {}),
             "notes": [*notes, *_groups(entry)],
         }  # fmt: skip
 
@@ -318,6 +343,9 @@ def _graphs(entry: Entry) -> dict[str, Any]:
             "fw_nodes": len(forward.nodes),
             "bw_nodes": 0 if split is None else len(split.backward.nodes),
         },
+        "collectives": [
+            *_collectives("forward", forward), *([] if split is None else _collectives("backward", split.backward))
+        ],
         "partition": {
             "method": "none" if split is None else split.method,
             "saved": [] if split is None else [{"name": s.name, "bytes": s.nbytes} for s in split.saved],
@@ -330,6 +358,16 @@ def _graphs(entry: Entry) -> dict[str, Any]:
             "recompute": stats.get("recompute_flops", 0),
         },
     }
+
+
+def _collectives(half: str, graph: Any) -> list[dict[str, Any]]:
+    """The messages between ranks, in order, as the ranks compare them."""
+    found = []
+    for operator, given, types in collectives_in(graph):
+        said = [x.describe(tuple(types[0].shape), types[0].dtype) for x in given if hasattr(x, "describe")]
+        nbytes = sum(math.prod(kind.shape) * kind.dtype.itemsize for kind in types)
+        found.append({"half": half, "operator": operator, "bytes": nbytes, "call": " ".join(said)})
+    return found
 
 
 def _kept_over_writes(entry: Entry) -> list[dict[str, Any]]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import sys
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -22,27 +22,42 @@ import numpy as np
 
 from pullback import aot
 from pullback.aot import _later, _trace
+from pullback.aot._call.direct import direct
 from pullback.aot._call.fast_call import MISS, FastPaths, fast_call, has_fast_paths
 from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._compilers import Compilers
 from pullback.aot._dynamic import DynamicTable
 from pullback.aot._entry import Entry
+from pullback.aot._foreign import call_on_foreign, foreign_place
 from pullback.aot._guards import call_key, difference, leaf_key
 from pullback.aot._inside import Inside
+from pullback.aot._methods import BoundMethods, Method
 from pullback.aot._numbers.program import RAISES, Program, fixed_numbers, is_number
 from pullback.aot._numbers.stand_in import value_of
 from pullback.aot._trace.capture import Capture, Options
-from pullback.aot._trace.leaves import flatten_arguments, is_leaf_type
+from pullback.aot._trace.leaves import flatten_arguments
+from pullback.aot._tree.calls import MOST_ATTEMPTS, OnPaths
+from pullback.aot._tree.live import Abandoned
+from pullback.aot._tree.paths import Tree, describe_paths, open_places
+from pullback.aot._tree.reasons import GivenUp, given_up
 from pullback.aot._wrapper import HasWrappers, is_wrapped
-from pullback.core.frames import warn
-from pullback.core.pytree import flatten, how_to_register
+from pullback.core.frames import drop_own_frames, warn
+from pullback.core.pickling import global_name
+from pullback.core.pytree import how_to_register
 from pullback.core.records import replace
-from pullback.core.reports import paused, reported
+from pullback.core.reports import compiling, paused, reported
 from pullback.core.state import Modes, current, open_levels, put_in_force
-from pullback.errors import AOTError, DynamicShapeError, RecompileLimitError, SideEffectError, TraceError
+from pullback.errors import (
+    AOTError,
+    ConcretizationError,
+    DynamicShapeError,
+    RecompileLimitError,
+    SideEffectError,
+    TraceError,
+)
 from pullback.graph.pipeline import is_told
+from pullback.payloads.evaluate import is_traced
 from pullback.payloads.traced import TracedArray
-from pullback.payloads.wrappers import is_array
 from pullback.tensors.tensor import Tensor
 
 P = ParamSpec("P")
@@ -54,12 +69,14 @@ R = TypeVar("R")
 
 def capture(
     function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True,
-    numbers: bool = False,
+    numbers: bool = False, is_open_at: Callable[[Any], bool] | None = None,
 ) -> Capture:  # fmt: skip
     """`_trace.capture.capture`, for calls with and without wrappers."""
     if not has_wrappers(leaves):
         try:
-            return _trace.capture.capture(function, leaves, in_tree, options, backward=backward, numbers=numbers)
+            return _trace.capture.capture(
+                function, leaves, in_tree, options, backward=backward, numbers=numbers, is_open_at=is_open_at
+            )
         except HasWrappers:
             pass  # the function makes them by itself
     captured: Capture = _later.capture_wrapped(function, leaves, in_tree, options, backward=backward)
@@ -88,72 +105,13 @@ def has_wrappers(leaves: list[Any]) -> bool:
 
 def is_capturable(leaf: Any) -> bool:
     """Is this argument no tensor, a plain one, or one whose payload can be taken apart?"""
-    if not isinstance(leaf, Tensor) or is_array(leaf._data):
+    if not isinstance(leaf, Tensor) or isinstance(leaf._data, np.ndarray) or is_traced(leaf._data):
         return True
     return is_wrapped(leaf)
 
 
-# Compiled methods: one compiled function for every object that a compiled method was called on.
-#
-# An object that is no container of arrays cannot be an argument of a graph. Its tensors are captured instead, by a
-# function that is bound to it, weakly: the compiled function belongs to the object, and goes when it goes.
-
-class Method:
-    """A function with its first argument given, which is not kept alive by it."""
-
-    def __init__(self, function: Callable[..., Any], instance: Any) -> None:
-        functools.update_wrapper(self, function, updated=())
-        self.function = function
-        self._instance = weakref.ref(instance)
-        with suppress(TypeError, ValueError):  # written in C, and nobody knows
-            _, *parameters = inspect.signature(function).parameters.values()
-            self.__signature__ = inspect.Signature(parameters)
-
-    @property
-    def __self__(self) -> Any:
-        return self._instance()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of the function for this object."""
-        instance = self._instance()
-        if instance is None:
-            raise ReferenceError(f"the object of {self.__name__} is gone")  # type: ignore[attr-defined]
-        return self.function(instance, *args, **kwargs)
-
-    def seen_by(self, see: Callable[..., Any]) -> Any:
-        """The same with the function and the object as a trace sees them."""
-        return MethodType(see(self.function), see(self.__self__, text="self"))
-
-
-class BoundMethods:
-    """The compiled functions of one compiled method, by object."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Any], Any]] = {}
-
-    def of(self, function: Callable[..., Any], instance: Any, compiled: Callable[[Method], Any]) -> Any:
-        """The compiled function of an object; None if the object is better given as an argument."""
-        known = self._known.get(id(instance))
-        if known is not None and known[0]() is instance:
-            return known[1]
-        if is_leaf_type(instance) or not flatten(instance)[1].is_leaf():
-            return None
-        key = id(instance)
-        try:
-            reference = weakref.ref(instance, lambda _: self._known.pop(key, None))
-        except TypeError:
-            return None
-        found = compiled(Method(function, instance))
-        with suppress(TypeError, ValueError):
-            found.__signature__ = inspect.signature(function)  # of which a bound method leaves out the first
-        self._known[key] = (reference, found)
-        return found
-
-
 PROCESS_LIMIT = 256
 """How many captures all functions together may have, not counting the first of each."""
-
-_MOST_ATTEMPTS = 3  # to find a fast path for calls of one capture, which may differ in what is no part of their key
 
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
@@ -190,7 +148,7 @@ def _made_again(function: Callable[..., Any], compilers: Compilers, options: Opt
     return CompiledFunction(function, compilers, options, **how)
 
 
-class CompiledFunction(Inside, Generic[P, R]):
+class CompiledFunction(OnPaths, Inside, Generic[P, R]):
     """A function that is captured when it is called with a new kind of arguments, and otherwise runs compiled."""
 
     __slots__ = ("_calls", "_hits")  # read at every call, and found sooner here than in a dictionary
@@ -208,9 +166,11 @@ class CompiledFunction(Inside, Generic[P, R]):
         self.compilers = compilers
         self.options = options
         self.fallback = fallback
+        self.uncompiled_on: set[Any] = set()  # devices of other libraries, for which there is no code
         self.recompile_limit = recompile_limit
         self._name = getattr(function, "__name__", type(function).__name__)
         self._lock = threading.RLock()
+        self._is_off = os.environ.get("PULLBACK_COMPILE") == "0"  # it runs as it is
         self._tracing: set[tuple[int, Any]] = set()  # by thread and key: where a trace of this function is running
         self._methods = BoundMethods()
         self._forget()
@@ -227,11 +187,8 @@ class CompiledFunction(Inside, Generic[P, R]):
 
         Captures and machine code stay where they are: another process makes its own, or finds them on disk.
         """
-        name: str = getattr(self, "__qualname__", "")
-        found: Any = sys.modules.get(self.__module__)
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:
+        name = global_name(self)
+        if name is not None:
             return name
         how = {"fallback": self.fallback, "recompile_limit": self.recompile_limit}
         return _made_again, (self.function, self.compilers, self.options, how)
@@ -249,6 +206,8 @@ class CompiledFunction(Inside, Generic[P, R]):
 
     def _forget(self) -> None:
         self._entries: dict[Any, list[Any]] = {}
+        self._on_values: dict[Any, CompiledFunction] = {}  # by what is ragged: the functions of values and offsets
+        self._trees: dict[Any, Tree] = {}  # by key: where there are paths
         self._calls: tuple[Any, ...] = ()  # fast paths to be tried
         # All of them, by the number of positional arguments and the names of the others in the order of the call.
         self._ways: dict[tuple[Any, ...], FastPaths] = {(): FastPaths()}
@@ -256,6 +215,7 @@ class CompiledFunction(Inside, Generic[P, R]):
         self._misses = 0
         self._last_key: Any = None
         self._reasons: list[str] = []
+        self._given_up: list[GivenUp] = []  # why calls run in Python
         self._warned = False
         self._failures = 0  # how often tracing has raised something that is no error of ours
         self._effects = 0  # how often the function had side effects when it was traced
@@ -265,30 +225,44 @@ class CompiledFunction(Inside, Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The result of the function."""
-        if not kwargs:
-            for call in self._calls:
-                result = call(args)
-                if result is not MISS:
-                    # path: short call
-                    self._hits += 1
-                    return result
-        else:
-            ways = self._ways.get((len(args), *kwargs))
-            if ways is not None:
-                given = (*args, *kwargs.values())
-                for call in ways.calls:
-                    result = call(given)
+        try:
+            if not kwargs:
+                for call in self._calls:
+                    result = call(args)
                     if result is not MISS:
-                        # path: short call with keywords
+                        # path: short call
                         self._hits += 1
                         return result
+            else:
+                ways = self._ways.get((len(args), *kwargs))
+                if ways is not None:
+                    given = (*args, *kwargs.values())
+                    for call in ways.calls:
+                        result = call(given)
+                        if result is not MISS:
+                            # path: short call with keywords
+                            self._hits += 1
+                            return result
+            return self._called(args, kwargs)
+        except Exception as error:
+            drop_own_frames(error)
+            raise
+
+    def _called(self, args: Any, kwargs: Any) -> Any:
+        """A call without a short way."""
         modes = current()
         if modes.watch is not None:
             return self._watched(modes, args, kwargs)
         if modes.trace is not None or modes.transforms or modes.vmaps or (open_levels and modes.forwards):
             return self._as_a_part(args, kwargs)
+        if self._is_off:
+            return self.function(*args, **kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
         is_unusual = any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves)
+        if is_unusual and any(isinstance(leaf, Tensor) and leaf.is_nested for leaf in leaves):
+            return self._on_rows(leaves, structure)
+        if is_unusual and (place := foreign_place(leaves)) is not None:
+            return call_on_foreign(self, leaves, structure, place)
         if is_unusual and not all(map(is_capturable, leaves)):
             return self.function(*args, **kwargs)
         key = call_key(leaves, structure)
@@ -297,9 +271,34 @@ class CompiledFunction(Inside, Generic[P, R]):
             entry = self._compile(key, leaves, structure)
         elif type(entry) is not _Eager:
             self._hits += 1
-        if type(entry) is not _Eager and len(entry.attempts) < _MOST_ATTEMPTS:
+        if type(entry) is _Eager:
+            return self.function(*args, **kwargs)
+        if type(entry) is Entry and entry.labels is not None:
+            return self._on_a_path(entry, key, leaves, structure, args, kwargs)
+        if len(entry.attempts) < MOST_ATTEMPTS:
             self._shorten(entry, args, kwargs, leaves)
-        return self.function(*args, **kwargs) if type(entry) is _Eager else run(entry, leaves)
+        return run(entry, leaves)
+
+    def direct(self, *args: Tensor) -> Callable[..., tuple[Any, ...] | None] | None:
+        """The capture that these arguments fit as a function of arrays (`_call/direct.py`); None if there is none."""
+        entry = self.entry_for(*args)
+        return None if entry is None else direct(entry, args)
+
+    def entry_for(self, *args: Any) -> Entry | None:
+        """The capture that these arguments fit; None if there is none."""
+        leaves, structure = flatten_arguments(args, {})
+        entry = self._found(call_key(leaves, structure), leaves)
+        return entry if isinstance(entry, Entry) else None
+
+    def _on_rows(self, leaves: list[Any], structure: Any) -> Any:
+        """A call with ragged tensors, by a function of their values and offsets, which serves rows of all lengths."""
+        leaves = [leaf.contiguous() if isinstance(leaf, Tensor) and leaf.is_nested else leaf for leaf in leaves]
+        key, records = _later.ragged_key(leaves, structure)
+        with self._lock:
+            compiled = self._on_values.get(key)
+            if compiled is None:
+                compiled = self._on_values[key] = self._like_this(_later.on_values(self.function, key))
+        return _later.run_ragged(compiled, leaves, key, records)
 
     def _watched(self, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that somebody watches: it begins, goes its usual way, and ends."""
@@ -383,6 +382,8 @@ class CompiledFunction(Inside, Generic[P, R]):
             entry = self._found(key, leaves)  # another thread may have been faster
             if entry is not None:
                 return entry
+            if key in self._trees and not self._trees[key].may_trace():
+                return EAGER
             captured = None if has_wrappers(leaves) else self._sizes.found(leaves, structure)
             if captured is not None:
                 return self._kept(key, self._entry_of(captured))
@@ -396,6 +397,7 @@ class CompiledFunction(Inside, Generic[P, R]):
                 entry = self._new_entry(leaves, structure)
             if entry is ONCE:
                 self._misses -= 1
+                self._trees.setdefault(key, Tree()).spend()
                 return EAGER
             self._last_key = key
             return self._kept(key, entry)
@@ -405,7 +407,9 @@ class CompiledFunction(Inside, Generic[P, R]):
         entries = self._entries.pop(key, [])
         self._entries = {**self._entries, key: [*entries, entry]}  # others may be looking through the old one
         while len(self._entries) > _MOST_KEYS:
-            self._entries.pop(next(iter(self._entries)))
+            oldest = next(iter(self._entries))
+            self._entries.pop(oldest)
+            self._trees.pop(oldest, None)
         return entry
 
     @contextmanager
@@ -425,7 +429,10 @@ class CompiledFunction(Inside, Generic[P, R]):
 
     def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
         try:
-            return self._entry_of(self._capture(leaves, structure))
+            with compiling(self._name):
+                return self._entry_of(self._capture(leaves, structure))
+        except Abandoned:
+            return ONCE
         except SideEffectError as error:
             # A function may fill a cache in its first call, and do nothing of the kind later.
             if self.fallback == "raise" or self.options.strict:
@@ -433,12 +440,12 @@ class CompiledFunction(Inside, Generic[P, R]):
             self._effects += 1
             if self._effects < _MOST_EFFECTS:
                 return ONCE
-            warn(f"{self._name} runs without being compiled: {error}")
+            self._give_up(error, str(error))
             return _Eager(error.numbers)
         except AOTError as error:
             if self.fallback == "raise" or self.options.strict:
                 raise
-            warn(f"{self._name} runs without being compiled: {error}")
+            self._give_up(error, str(error))
             if isinstance(error, DynamicShapeError) and error.instead is not None:
                 self.function = error.instead(self.function)
             return _Eager(error.numbers)
@@ -450,8 +457,15 @@ class CompiledFunction(Inside, Generic[P, R]):
             self._failures += 1
             if self._failures < _MOST_FAILURES:
                 return ONCE
-            warn(f"{self._name} runs without being compiled: tracing it raises {error!r}")
+            self._give_up(error, f"tracing it raises {error!r}")
             return _Eager(fixed_numbers(leaves, "tracing raises"))
+
+    def _give_up(self, error: BaseException, words: str) -> None:
+        """Calls run in Python, for this reason, which is told."""
+        found = given_up(error)
+        if found not in self._given_up:
+            self._given_up.append(found)
+        warn(f"{self._name} runs without being compiled: {words}")
 
     def _entry_of(self, captured: Capture) -> Any:
         entry = entry_for(captured, self.compilers, self.options, self.function)
@@ -460,10 +474,21 @@ class CompiledFunction(Inside, Generic[P, R]):
         return entry
 
     def _capture(self, leaves: list[Any], structure: Any) -> Capture:
-        captured = None if has_wrappers(leaves) else self._sizes.capture(leaves, structure)
+        captured = None
+        is_open_at = None
+        if self.options.live:
+            known = [each for entries in self._entries.values() for each in entries if type(each) is Entry]
+            is_open_at = open_places(known).__contains__
+        try:
+            captured = None if has_wrappers(leaves) else self._sizes.capture(leaves, structure)
+        except (ConcretizationError, DynamicShapeError):
+            if is_open_at is None:
+                raise
         if captured is None:
             with reported(f"capture of {self._name}"):
-                captured = capture(self.function, leaves, structure, self.options, numbers=True)
+                captured = capture(
+                    self.function, leaves, structure, self.options, numbers=True, is_open_at=is_open_at
+                )
         captured.in_tree = structure
         return captured
 
@@ -487,7 +512,8 @@ class CompiledFunction(Inside, Generic[P, R]):
         if not self._warned:
             self._warned = True
             warn(
-                f"{what}; other kinds of arguments of {self._name} run without being compiled ({reason})"
+                f"{what}; other kinds of arguments of {self._name} run without being compiled ({reason}); pass numbers "
+                "that vary as tensors, or mark a length that varies with pb.aot.mark_dynamic"
             )
         return EAGER
 
@@ -505,10 +531,17 @@ class CompiledFunction(Inside, Generic[P, R]):
         """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
         self._check_fits(args, kwargs)
         leaves, structure = flatten_arguments(args, kwargs)
-        entry = entry_for(self._capture(leaves, structure), self.compilers.looking(), self.options, self.function)
+        try:
+            captured = self._capture(leaves, structure)
+        except Abandoned as abandoned:  # the call raises
+            raise abandoned.__cause__ or abandoned from None
+        entry = entry_for(captured, self.compilers.looking(), self.options, self.function)
         error = entry.deferred_error
         notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
-        return aot.Explanation(entry, self.function, args, kwargs, notes)
+        key = call_key(leaves, structure)
+        known = [each for each in self._entries.get(key, ()) if type(each) is Entry]
+        described = describe_paths(entry, known, self._trees.get(key), self._given_up)
+        return aot.Explanation(entry, self.function, args, kwargs, notes, described)
 
     def _check_fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse arguments that the function does not take, before it is traced with them."""
@@ -553,7 +586,7 @@ def compiled_gradients(
 ) -> CompiledFunction:
     """The gradients of a capture as a compiled function, for derivatives of them. Where they cannot be captured, they
     are computed all the same."""
-    own = replace(options, static_inputs=(), joint_pass=None, strict=False, dynamic=False)
+    own = replace(options, static_inputs=(), joint_pass=None, strict=False, dynamic=False, live=False)
     return CompiledFunction(function, compilers, own, fallback="eager")
 
 

@@ -11,12 +11,18 @@ from pullback.core.lazy import deferred
 __getattr__, __dir__ = deferred(
     globals(),
     {
+        "DummyAOTInput": "pullback.graph.descriptors",
+        "DummyAOTOutput": "pullback.graph.descriptors",
         "DynamicCapture": "pullback.aot._dynamic.capture",
         "WrappedEntry": "pullback.aot._wrapper.entry",
         "capture_wrapped": "pullback.aot._wrapper.capture",
+        "on_values": "pullback.aot._ragged",
         "partition": "pullback.aot._partition",
+        "ragged_key": "pullback.aot._ragged",
+        "run_ragged": "pullback.aot._ragged",
         "run_wrapped": "pullback.aot._wrapper.entry",
         "stored_partition": "pullback.aot._stored_partition",
+        "while_loop": "pullback.aot._control",
         "with_private_copies": "pullback.aot._partition.private",
     },
 )

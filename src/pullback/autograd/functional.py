@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pullback.declare.op import registry
+from pullback.payloads.kinds import has_kind, of_array
 from pullback.tape.forward.duals import jvp_of_tuple
 from pullback.tape.modes import enable_grad
 from pullback.tape.transform.body import map_over
@@ -237,7 +238,7 @@ class _Slopes:
         if self.call.strict:
             self.call._check_values(recording, outputs, True, _constant_value)
         self._value = recording.finish(outputs[0])
-        return tuple(recording.pull([gradient_like(outputs[0], 1)], True, True))
+        return tuple(recording.pull([gradient_like(outputs[0], 1, outputs[0]._data)], True, True))
 
     def value(self) -> Any:
         """The value of the function at its last call."""
@@ -281,7 +282,7 @@ def _vector(who: str, v: Tensors | None, like: Sequence[Tensor], whose: str) -> 
     if v is None:
         if len(like) != 1 or like[0].size != 1:
             raise RuntimeError(f"{who}: The vector v can only be None if {whose} a single Tensor with a single element")
-        return [gradient_like(like[0], 1)]
+        return [gradient_like(like[0], 1, like[0]._data)]
     parts = _as_tuple(v, who, "v")
     if len(parts) != len(like):
         wanted = "a single Tensor." if len(like) == 1 else f"{len(like)} Tensors."
@@ -371,9 +372,11 @@ def _of_basis(product: Callable[[Tensor], list[Tensor]], like: Tensor, vectorize
     basis = np.eye(size, dtype=like.dtype).reshape((size, *like.shape))
     if not size:
         return []
+    if has_kind(like._data):
+        basis = of_array(like._data, basis, like._data)
     if vectorize:
         return map_over(product, [made_here(basis)])
-    singles = [product(made_here(direction)) for direction in basis]
+    singles = [product(made_here(basis[number])) for number in range(size)]
     return [registry["_stack"](*parts, axis=0) for parts in zip(*singles, strict=True)]
 
 

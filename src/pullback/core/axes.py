@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from pullback._sites import told
+
 __all__ = [
     "inverse_permutation",
     "merge_spellings",
+    "no_fit",
     "normalize_axes",
     "normalize_axis_index",
     "normalize_axis_tuple",
@@ -51,7 +55,28 @@ def normalize_shape(shape: Any) -> tuple[int, ...]:
 
 def _plain(length: Any) -> int:
     """A length as an int, also where it is of a class that has more to say than its value (aot/_dynamic/sizes.py)."""
-    return int.__index__(length) if issubclass(type(length), int) else operator.index(length)
+    if issubclass(type(length), int):
+        return int.__index__(length)
+    # A length that is no number, of rows of different lengths, stays what it is.
+    return length if hasattr(length, "specs") else operator.index(length)
+
+
+def no_fit(size: int, lengths: tuple[int, ...]) -> Exception:
+    """The error for a shape that has another number of elements, and which length would fit in its place."""
+    would = []
+    for position in range(len(lengths)):
+        others = math.prod(length for k, length in enumerate(lengths) if k != position and length != -1)
+        if others and size % others == 0 and -1 not in (*lengths[:position], *lengths[position + 1 :]):
+            would.append(str((*lengths[:position], -1, *lengths[position + 1 :])))
+    why = f"that shape has {math.prod(lengths)}"
+    if -1 in lengths:
+        why = "no whole number in the place of -1 gives that many"
+    error: Exception = told(
+        ValueError(f"reshape: cannot fit {size} elements into shape {lengths}"),
+        why=why,
+        fix=f"{' or '.join(would)} would fit" if would else f"choose lengths whose product is {size}",
+    )
+    return error
 
 
 def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
@@ -65,8 +90,10 @@ def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
     known = 1
     for length in lengths:
         known *= length if length != -1 else 1
+    if not isinstance(size, int):  # rows of different lengths
+        return (*lengths[: unknown[0]], size.rest_beside(known), *lengths[unknown[0] + 1 :])
     if known == 0 or size % known:
-        raise ValueError(f"reshape: cannot fit {size} elements into shape {lengths}")
+        raise no_fit(size, lengths)
     position = unknown[0]
     return (*lengths[:position], size // known, *lengths[position + 1 :])
 

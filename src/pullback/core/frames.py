@@ -9,25 +9,35 @@ import re
 import sys
 import threading
 import warnings
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
+from pullback._sites import PACKAGE, Traceback, hide_callers, is_own
+from pullback.errors import InternalError
+
+__all__ = [
+    "PACKAGE", "adapted_call", "adapting", "asking_call", "drop_own_frames", "is_asked_by_user", "is_own",
+    "name_users_line", "passes_on", "place_of", "set_traceback", "user_place", "warn", "who_asks",
+]  # fmt: skip
+
 Place = tuple[str, int, str]
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-"""Where a user's call ends and Pullback's own frames begin."""
-
-_WRITTEN = ("<pull of ", "<fast path of ", "<call of ", "<pullback ")  # what code that Pullback wrote is called
-_own_files: dict[str, bool] = {}  # by name
+_PASSES_ON: set[CodeType] = set()
 
 
-def is_own(filename: str) -> bool:
-    """Is the code of this file Pullback's? Code that it wrote itself is, too."""
-    found = _own_files.get(filename)
-    if found is None:
-        found = _own_files[filename] = filename.startswith((PACKAGE, *_WRITTEN))
-    return found
+def passes_on(function: Any) -> Any:
+    """The function, marked as one that only passes a call on to another: whoever called it is who asks."""
+    _PASSES_ON.add(function.__code__)
+    return function
+
+
+def who_asks(frame: Any) -> FrameType:
+    """The frame itself, or the first one above it that does not only pass a call on."""
+    while frame.f_code in _PASSES_ON:
+        frame = frame.f_back
+    asking: FrameType = frame
+    return asking
 
 
 def is_asked_by_user(depth: int) -> bool:
@@ -41,6 +51,26 @@ def user_place() -> Place | None:
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return place_of(frame)
+
+
+def drop_own_frames(error: BaseException) -> None:
+    """Leave the user's frames in the traceback of an error that is about to leave a public function, and its own.
+
+    The function ends its `except` block with a bare `raise` after this. What a library did for us (NumPy's Python
+    code below a kernel) goes with our frames; user code in between (callbacks, hooks, the differentiated function)
+    stays. Where one public function calls another, what is left is the outer one's frame.
+    """
+    entry: Any = error.__traceback__
+    if Traceback.is_full or isinstance(error, InternalError) or entry is None:
+        return
+    last, is_inside = entry, True
+    while (entry := entry.tb_next) is not None:
+        filename = entry.tb_frame.f_code.co_filename
+        is_inside = is_own(filename) or (is_inside and filename.startswith(_NUMPY))
+        if not is_inside:
+            last.tb_next = last = entry
+    last.tb_next = None
+    hide_callers()
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -162,3 +192,16 @@ def asking_call() -> Any:
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return adapted_call(frame)
+
+
+def set_traceback(mode: str) -> None:
+    """Say how much of Pullback tracebacks show: "user" hides its frames, "full" shows them all.
+
+    `PULLBACK_DEBUG=1` in the environment begins with "full".
+
+    >>> pb.set_traceback("full")
+    >>> pb.set_traceback("user")
+    """
+    if mode not in ("full", "user"):
+        raise ValueError(f"set_traceback: mode must be 'full' or 'user', got {mode!r}")
+    Traceback.is_full = mode == "full"

@@ -9,9 +9,55 @@ top. docs/design/import-time.md says what is loaded with the package and what is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
+
+_OTHER_LIBRARIES = "pullback.core.foreign"
+
+
+class UnknownName(AttributeError):
+    """A name that is not there. What was meant is looked up when the text is asked for: `hasattr` never pays for it."""
+
+    __module__, __qualname__ = "builtins", "AttributeError"  # as tracebacks show it
+
+    def __init__(self, owner: str, name: str, obj: Any) -> None:
+        super().__init__(f"{owner} has no attribute {name!r}", name=name, obj=obj)
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}{self.hint()}"
+
+    def hint(self) -> str:
+        """What to write instead, if anything comes to mind."""
+        answer = import_module(_OTHER_LIBRARIES).FOREIGN.get(self.name)
+        if answer is not None:
+            return f"; write {answer}" if answer.startswith(("pb.", "x.", "loss.")) else f": {answer}"
+        import difflib  # nobody needs it until there is an error
+
+        names = [each for each in dir(self.obj) if each[:1] != "_"]
+        close = difflib.get_close_matches(str(self.name), names, 1, 0.7)
+        return f"; did you mean {close[0]!r}?" if close else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (AttributeError, (str(self),))
+
+
+def explain_unknown(namespace: dict[str, Any]) -> None:
+    """Let a module that has all its names say what was meant by another.
+
+    Its `__getattr__` is set here and not in its source, where type checkers would take any name for one of its own.
+    """
+    namespace["__getattr__"] = _refusing(namespace)
+
+
+def _refusing(namespace: dict[str, Any]) -> Callable[[str], Any]:
+    package = namespace["__name__"]
+
+    def refuse(name: str) -> Any:
+        raise UnknownName(f"module {package!r}", name, sys.modules.get(package))
+
+    return refuse
 
 
 def deferred(
@@ -19,10 +65,11 @@ def deferred(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of a module that loads each name of `places` from the module named there."""
     package = namespace["__name__"]
+    refuse = _refusing(namespace)
 
     def load(name: str) -> Any:
         if name not in places:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            refuse(name)
         module = import_module(places[name])
         value = namespace[name] = module if places[name] == f"{package}.{name}" else getattr(module, name)
         return value

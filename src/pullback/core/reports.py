@@ -10,10 +10,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pullback.core.state import watched
+
+compile_observers: list[Callable[[str | None], None]] = []
+"""Called with what is captured or compiled when that begins, and with None when it ends."""
 
 
 def is_reporting(topic: str = "compile") -> bool:
@@ -34,6 +37,18 @@ def reported(what: str) -> Iterator[None]:
     with watched("compile", what):
         yield
     report(f"{what} in {1e3 * (time.perf_counter() - began):.1f} ms")
+
+
+@contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """Tell whoever waits for this process that it captures or compiles a function in this block."""
+    for observer in compile_observers:
+        observer(name)
+    try:
+        yield
+    finally:
+        for observer in compile_observers:
+            observer(None)
 
 
 # `paused`: a time in which Python does not look for garbage.

@@ -65,7 +65,7 @@ class Spec:
         count = 1
         for length in self.shape:
             count *= length
-        return count
+        return count if isinstance(count, int) else count.elements  # rows of different lengths
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -90,10 +90,22 @@ def spec_for(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Spec:
     key = (shape, dtype)
     spec = _interned.get(key)
     if spec is None:
-        if len(_interned) >= _MOST_INTERNED:
-            _interned.clear()
-        spec = _interned[key] = Spec(shape, usual_dtype(dtype))
+        table = _table_for(shape)
+        spec = table.get(key)
+        if spec is None:
+            if len(table) >= _MOST_INTERNED:
+                table.clear()
+            spec = table[key] = Spec(shape, usual_dtype(dtype))
     return spec
+
+
+def _table_for(shape: tuple[int, ...]) -> dict[Any, Spec]:
+    """Where the specs of this shape are interned: one with a length that is no number keeps its own, or the lengths of
+    rows that nobody has any more would stay here."""
+    for length in shape:
+        if not isinstance(length, (int, np.integer)) and hasattr(length, "specs"):
+            return length.specs
+    return _interned
 
 
 def usual_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

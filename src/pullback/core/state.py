@@ -194,6 +194,14 @@ put_in_force: Callable[[Modes], Any] = _modes.set
 """Make this record the modes in force here."""
 
 
+def put_back(error: BaseException, before: Modes) -> None:
+    """After Ctrl-C the modes are those from before the call: a signal may have come between a change and the block that
+    would have undone it. Other errors leave what the user's code has set for good."""
+    if not isinstance(error, Exception) and current() is not before:
+        put_in_force(before)
+
+
+
 class _Switch:
     """The records under which fast paths may run; None sends every operation down the general path."""
 
@@ -329,6 +337,9 @@ restore_beside_modes(_count_entered, _forget_entered)
 
 open_levels: set[Any] = set()
 """The forward levels that are open in this process. While there is none, nothing asks for tangents."""
+
+inside_worker: ContextVar[bool] = ContextVar("pullback_inside_worker", default=False)
+"""Does a piece of mapped work run here, on an executor or in its place? Collectives must not."""
 
 running_pass: ContextVar[Any] = ContextVar("pullback_running_pass", default=None)
 """The backward pass that is running here; within one, values of a vmap that has ended are at home."""

@@ -50,16 +50,24 @@ the kernel gives memory that nobody else has, in row-major order if that of the 
 the `operands`, as ufuncs choose it; of the `first` operand, also where that repeats elements; what is `kept` of it by a
 reduction; as a parameter `order` says; or what the `kernel` chooses, which has to be asked.
 
-`dynamic` is the number of operands with which the shape of the result depends on their values.
+`dynamic` is the number of operands with which the shape of the result depends on their values, and `counted` the name
+of the operator that does the same for a given `count` of elements of the first operand that are not 0.
 
 `complex` says how native code computes with complex numbers as two real arrays: `each` by itself, which is derived of
 what is linear and moves or adds up elements, or sums of operands with signs; the `whole` numbers, since parameters
 speak of their bytes; or a function of parts (`operators/elementwise/in_parts.py` has those of arithmetic). What says
 nothing is asked for its flow (`compiler/passes/complex.py`), and is otherwise computed whole.
 
+`group` names a group of `declare/groups.py` that the operator is in, where that does not follow from the rest.
+
 `expand` is what the operator computes, with NumPy's functions or with other operators. Elementwise operators state it
 as a function, most often the kernel before it is cut into pieces; others by the decorator `@op.expand(...)`, which also
 says when (`Expansion`). Native code runs the function on stand-ins (`compiler/passes/stand_ins.py`).
+
+`ascending` names the operands whose elements must be in ascending order, as offsets of rows are.
+
+`reads_memory` says that the kernel looks at how its operands lie in memory (strides, another dtype on the same bytes,
+`as_strided`), which arrays of other libraries do not tell: there it needs a spelling (`@op.spelling`).
 """
 
 from __future__ import annotations
@@ -118,8 +126,12 @@ if TYPE_CHECKING:
         fresh: bool
         layout: Layout
         dynamic: int
+        counted: str
         complex: Complex
+        group: str
         expand: Callable[..., Any]
+        ascending: tuple[str, ...]
+        reads_memory: bool
 
 else:
     Facts = dict  # making the class takes as long as to import the module
@@ -232,7 +244,8 @@ def _complex(op: Op) -> Complex | None:
 _DERIVED: dict[str, Callable[[Op], Any]] = {
     "flow": _flow, "recompute": _recompute, "flops": lambda op: None, "scalar": _scalar, "price": _price,
     "commutes": _commutes, "exact": lambda op: None, "folds": lambda op: None,
-    "fresh": lambda op: False, "layout": _layout, "dynamic": lambda op: None, "complex": _complex,
-    "expand": lambda op: None,
+    "fresh": lambda op: False, "layout": _layout, "dynamic": lambda op: None, "counted": lambda op: None,
+    "complex": _complex, "expand": lambda op: None, "group": lambda op: None,
+    "ascending": lambda op: (), "reads_memory": lambda op: False,
 }  # fmt: skip
 FACTS = frozenset(_DERIVED)

@@ -156,8 +156,14 @@ class Op:
         self.spec_rule: Callable[..., Any] | None = None
         self.batch_rule: Callable[..., Any] | None = None
         self.loop_rule: Callable[..., Any] | None = None
+        # What it does to rows of different lengths: as a whole, as a write, and along rows of values that are cut.
+        self.ragged_rule: Callable[..., Any] | None = None
+        self.ragged_write: Callable[..., Any] | None = None
+        self.row_rule: Callable[..., Any] | None = None
         self.ufunc = kernel if isinstance(kernel, np.ufunc) else None  # what the kernel calls for each element
         self.sample_rule: Callable[..., Any] | None = None
+        # How it is written for arrays of other libraries, by kind; "array_api" is for all of them.
+        self.spellings: dict[str, Callable[..., Any]] = {}
         self.refused: dict[str, str] = {}  # kinds of input that the op does not take, each with the reason
         self.door_rule: Callable[..., Any] | None = None
         # Rules that give every parameter by keyword give it in canonical form, and go past the door.
@@ -285,11 +291,32 @@ class Op:
         self.loop_rule = rule
         return rule
 
+    def ragged(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The op on operands of which one has rows of different lengths, where the family does not say it."""
+        self.ragged_rule = rule
+        return rule
+
+    def rows(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """The op along the rows of values that offsets cut: takes values, an `Offsets` and the other parameters."""
+        self.row_rule = rule
+        return rule
+
     def expand(self, **when: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """What the op is written out as in native code, and when: see `Expansion`."""
 
         def attach(function: Callable[..., Any]) -> Callable[..., Any]:
             self.expansion = Expansion(function, **when)
+            return function
+
+        return attach
+
+    def spelling(self, *kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """What computes the op on arrays of other libraries where the kernel cannot: for these kinds, those that are
+        "lazy", or all of the "array_api". It gets NumPy's functions as they are there, the operands, and parameters
+        by keyword (`payloads/foreign/evaluate.py`)."""
+
+        def attach(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.spellings.update(dict.fromkeys(kinds, function))
             return function
 
         return attach
@@ -321,7 +348,9 @@ class Op:
         """Say why this op does not take such input: a dtype, "0-d", "empty", or a layout of `declare.samples`.
 
         Of these, "complex128" is refused for users too, with the reason (`eager/build.py`); kernels see to the others.
-        An op that takes complex numbers and lacks some derivative by them refuses "complex derivative".
+        An op that takes complex numbers and lacks some derivative by them refuses "complex derivative". One that takes
+        other `ascending` operands for each example of a batch, and lacks some derivative then, "varying derivative";
+        one whose derivatives no graph has, "traced derivative".
         """
         self.refused.update(dict.fromkeys(kinds, reason))
         return self
@@ -338,8 +367,12 @@ class Op:
     fresh = Fact[bool]()
     layout = Fact[Layout]()
     dynamic = Fact[int | None]()
+    counted = Fact[str | None]()
     complex = Fact[Complex | None]()
+    group = Fact[str | None]()
     flops = Fact[Callable[..., float] | None]()
+    ascending = Fact[tuple[str, ...]]()
+    reads_memory = Fact[bool]()
 
     @functools.cached_property
     def is_differentiable(self) -> bool:

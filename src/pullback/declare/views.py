@@ -55,7 +55,7 @@ def part_samples(make):
                     yield Sample(sample.operands, {"whole": op, "params": sample.params, "index": index}, label)
 
 
-@view(name="_same")
+@view(name="_same", group="copy")
 def same(x):
     """All of `x`, as a view."""
     return x.view() if type(x) is np.ndarray else x[...]

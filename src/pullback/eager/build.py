@@ -18,16 +18,19 @@ from typing import Any
 import numpy as np
 
 from pullback.core.frames import adapted_call, adapting, asking_call
+from pullback.core.outside import as_numbers
 from pullback.core.spec import LARGE, Spec, is_complex_dtype, spec_for
 from pullback.core.state import current, open_levels
 from pullback.declare.op import Op
 from pullback.eager.direct import Run, direct
+from pullback.eager.failures import failed
 from pullback.eager.fast import fast_function, with_tokens
 from pullback.eager.forward import Duals
 from pullback.eager.inplace import check_writable, write, write_plain, write_recorded
 from pullback.eager.record import apply
 from pullback.eager.segments import watch
 from pullback.errors import AutogradError
+from pullback.payloads.devices import is_foreign, taken_over
 from pullback.payloads.evaluate import evaluate
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import bump_version, requires_grad
@@ -97,37 +100,45 @@ def _general(op: Op, run: Run | None) -> Callable[..., Any]:
         names = set(op.params) if op.keywords_are_canonical else None
 
         def call_one(*operands: Any, **params: Any) -> Any:
-            if door is not None and (len(operands) != 1 or params.keys() != names):
-                operands, params = _through_door(op, door, operands, params)
-            if has_settings:
-                _take_numbers(op, params)
-            (x,) = operands
-            if type(x) is np.ndarray:  # most calls that derivative rules make
-                out = (kernel if x.size < LARGE or op.native is None else op.native)(x, **params)
-                return out if type(out) is np.ndarray else np.asarray(out)
-            if type(x) is Tensor or isinstance(x, Tensor):
-                return run(operands, params)
-            return evaluate(op, operands, params)
+            try:
+                if door is not None and (len(operands) != 1 or params.keys() != names):
+                    operands, params = _through_door(op, door, operands, params)
+                if has_settings:
+                    _take_numbers(op, params)
+                (x,) = operands
+                if type(x) is np.ndarray:  # most calls that derivative rules make
+                    out = (kernel if x.size < LARGE or op.native is None else op.native)(x, **params)
+                    return out if type(out) is np.ndarray else np.asarray(out)
+                if type(x) is Tensor or isinstance(x, Tensor):
+                    return run(operands, params)
+                return evaluate(op, operands, params)
+            except Exception as error:
+                failed(error, op, operands)
+                raise
 
         return call_one
 
     def call(*operands: Any, **params: Any) -> Any:
-        if door is not None:
-            operands, params = door(*operands, **params)
-        if has_settings:
-            _take_numbers(op, params)
-        are_arrays = True
-        for x in operands:
-            kind = type(x)
-            if kind is Tensor or (kind not in _RAW and isinstance(x, Tensor)):
-                if run is not None and (len(operands) == count if is_fixed else len(operands) > fewest):
-                    return run(operands, params)
-                return apply(op, operands, params)
-            are_arrays = are_arrays and kind in _RAW
-        if are_arrays and has_one and type(operands[0]) is np.ndarray and operands[0].size < LARGE:
-            out = quick(*operands, **params)  # most calls that derivative rules make
-            return out if type(out) is np.ndarray else np.asarray(out)
-        return evaluate(op, operands, params)
+        try:
+            if door is not None:
+                operands, params = door(*operands, **params)
+            if has_settings:
+                _take_numbers(op, params)
+            are_arrays = True
+            for x in operands:
+                kind = type(x)
+                if kind is Tensor or (kind not in _RAW and isinstance(x, Tensor)):
+                    if run is not None and (len(operands) == count if is_fixed else len(operands) > fewest):
+                        return run(operands, params)
+                    return apply(op, operands, params)
+                are_arrays = are_arrays and kind in _RAW
+            if are_arrays and has_one and type(operands[0]) is np.ndarray and operands[0].size < LARGE:
+                out = quick(*operands, **params)  # most calls that derivative rules make
+                return out if type(out) is np.ndarray else np.asarray(out)
+            return evaluate(op, operands, params)
+        except Exception as error:
+            failed(error, op, operands)
+            raise
 
     has_one = op.num_outputs == 1 and not op.takes_payloads
     quick = op.inner_kernel or op.kernel
@@ -191,45 +202,50 @@ def _public(op: Op, run: Run | None) -> Callable[..., Any]:
     is_fast = op.fast_rules is not None
 
     def function(*operands: Any, out: Tensor | None = None, **params: Any) -> Any:
-        if door is not None:
-            if operands and not isinstance(operands[0], (Tensor, *_NUMBERS, tuple, list)):
-                operands = (as_constant(operands[0]), *operands[1:])
-            try:
-                operands, params = door(*operands, **params)
-            except np.exceptions.AxisError:
-                if not op.along_axis or operands[0].ndim:
-                    raise
-                return as_vectors(function, operands, params)
-        if has_settings:
-            _take_numbers(op, params)
-        if (
-            run is not None
-            and out is None
-            and len(operands) == count
-            and type(operands[0]) is Tensor
-            and (count == 1 or _ARE_OPERANDS.issuperset(map(type, operands)))
-        ):
-            return run(operands, params)
-        if len(operands) > count and op.variadic_from < 0:  # a ufunc would write to it, unseen by the tape
-            name = op.name.lstrip("_")
-            raise TypeError(f"{name} takes {count} operands, got {len(operands)}; use out= for a result")
-        has_tensor = False
-        for x in operands:
-            if type(x) is Tensor or isinstance(x, Tensor):
-                has_tensor = True
-            elif type(x) not in _NUMBERS:
-                given, operands = operands, tuple([as_operand(each) for each in operands])
-                has_tensor = any(isinstance(each, Tensor) for each in operands)
-                if is_fast and has_tensor and out is None:
-                    operands = _with_plain_numbers(operands)
-                    if any(new is not old for new, old in zip(operands, given, strict=True)):
-                        return op.function(*operands)  # arrays are tensors now, for which there is a fast path
-                break
-        if not has_tensor:
-            operands = tuple(as_constant(x) if isinstance(x, (*_NUMBERS, np.generic)) else x for x in operands)
-        if out is not None:
-            return write_out(op, operands, params, out)
-        return apply(op, operands, params)
+        try:
+            if door is not None:
+                if operands and not isinstance(operands[0], (Tensor, *_NUMBERS, tuple, list)):
+                    operands = (as_constant(operands[0]), *operands[1:])
+                try:
+                    operands, params = door(*operands, **params)
+                except np.exceptions.AxisError:
+                    if not op.along_axis or operands[0].ndim:
+                        raise
+                    return as_vectors(function, operands, params)
+            if has_settings:
+                _take_numbers(op, params)
+            if (
+                run is not None
+                and out is None
+                and len(operands) == count
+                and type(operands[0]) is Tensor
+                and (count == 1 or _ARE_OPERANDS.issuperset(map(type, operands)))
+            ):
+                return run(operands, params)
+            if len(operands) > count and op.variadic_from < 0:  # a ufunc would write to it, unseen by the tape
+                name = op.name.lstrip("_")
+                raise TypeError(f"{name} takes {count} operands, got {len(operands)}; use out= for a result")
+            has_tensor = False
+            for x in operands:
+                if type(x) is Tensor or isinstance(x, Tensor):
+                    has_tensor = True
+                elif type(x) not in _NUMBERS:
+                    beside = any(isinstance(each, Tensor) for each in operands)
+                    given, operands = operands, tuple([as_operand(each, beside) for each in operands])
+                    has_tensor = any(isinstance(each, Tensor) for each in operands)
+                    if is_fast and has_tensor and out is None:
+                        operands = _with_plain_numbers(operands)
+                        if any(new is not old for new, old in zip(operands, given, strict=True)):
+                            return op.function(*operands)  # arrays are tensors now, for which there is a fast path
+                    break
+            if not has_tensor:
+                operands = tuple(as_constant(x) if isinstance(x, (*_NUMBERS, np.generic)) else x for x in operands)
+            if out is not None:
+                return write_out(op, operands, params, out)
+            return apply(op, operands, params)
+        except Exception as error:
+            failed(error, op, operands)
+            raise
 
     if run is not None and door is not None and count == 1 and op.variadic_from < 0:
         function = _remembering(op, run, function)
@@ -287,27 +303,31 @@ def _remembering(op: Op, run: Run, function: Callable[..., Any]) -> Callable[...
     door: Any = op.door_rule
 
     def call(x: Any, *args: Any, **options: Any) -> Any:
-        if type(x) is not Tensor or "out" in options:
-            return function(x, *args, **options)
-        kinds = tuple(map(type, args))
-        # Before they are compared with others: a length that varies writes down what it was compared with.
-        is_looked_at = bool(options) or tuple in kinds
-        if is_looked_at and not (_is_plain_data(args) and _is_plain_data(options.values())):
-            return function(x, *args, **options)
-        # The types as well: 1, 1.0 and True are one key.
-        key = (op, args, kinds, *options.items(), *map(type, options.values())) if options else (op, args, kinds)
         try:
-            params = x._spec.known.get(key)
-        except TypeError:
-            return function(x, *args, **options)
-        if params is None:
-            if not is_looked_at and not _is_plain_data(args):
+            if type(x) is not Tensor or "out" in options:
                 return function(x, *args, **options)
-            params = _known_params(x, x._spec, key, door, args, options)
+            kinds = tuple(map(type, args))
+            # Before they are compared with others: a length that varies writes down what it was compared with.
+            is_looked_at = bool(options) or tuple in kinds
+            if is_looked_at and not (_is_plain_data(args) and _is_plain_data(options.values())):
+                return function(x, *args, **options)
+            # The types as well: 1, 1.0 and True are one key.
+            key = (op, args, kinds, *options.items(), *map(type, options.values())) if options else (op, args, kinds)
+            try:
+                params = x._spec.known.get(key)
+            except TypeError:
+                return function(x, *args, **options)
             if params is None:
-                return function(x, *args, **options)
-        # path: remembered parameters
-        return run((x,), params)
+                if not is_looked_at and not _is_plain_data(args):
+                    return function(x, *args, **options)
+                params = _known_params(x, x._spec, key, door, args, options)
+                if params is None:
+                    return function(x, *args, **options)
+            # path: remembered parameters
+            return run((x,), params)
+        except Exception as error:
+            failed(error, op, (x,))
+            raise
 
     return call
 
@@ -343,8 +363,10 @@ def _is_plain_data(values: Any, *more: type) -> bool:
 _INTS = frozenset({int})
 
 
-def as_operand(x: Any) -> Any:
-    """Numbers stay numbers: Python's promote weakly, and none is ever a saved tensor. Everything else is a Tensor."""
+def as_operand(x: Any, beside: bool = False) -> Any:
+    """Numbers stay numbers: Python's promote weakly, and none is ever a saved tensor. Everything else is a Tensor.
+
+    `beside` a Tensor, an array of another library keeps its kind."""
     if isinstance(x, (Tensor, np.generic)) or type(x) in _NUMBERS or x is None or hasattr(type(x), "evaluate_op"):
         return x
     if issubclass(type(x), int):
@@ -353,7 +375,9 @@ def as_operand(x: Any) -> Any:
         if adapting and asking_call() is not None:
             return asking_call().array_of(x)
         raise TypeError("a list that holds Tensors is not an array: use pb.stack(list) or pb.asarray(list)")
-    return as_constant(np.asarray(x))
+    if beside and is_foreign(x) and (payload := taken_over(x)) is not None:
+        return as_constant(payload)
+    return as_constant(np.asarray(x) if isinstance(x, (np.ndarray, list, tuple)) else as_numbers(x))
 
 
 def write_out(op: Op, operands: tuple[Any, ...], params: dict[str, Any], out: Tensor) -> Tensor:
@@ -403,21 +427,25 @@ def inplace_twin(op: Op, is_operator: bool = False) -> Callable[..., Tensor]:
     has_settings = _has_settings(op)
 
     def twin(self: Tensor, *others: Any, **params: Any) -> Tensor:
-        if is_operator and adapting and not self._spec.ndim and adapted_call(_getframe(1)) is not None:
-            out: Tensor = op.function(self, *others)
-            return out
-        if quick and not params and len(others) == 1:
-            other = others[0]
-            if write_plain(op, self, other) or write_recorded(op, self, other):
-                return self
-        if op.door_rule is not None:
-            operands, params = op.door_rule(self, *others, **params)
-            others = operands[1:]
-        if has_settings:
-            _take_numbers(op, params)
-        if "complex128" in op.refused:
-            check_real(op, (self, *others))
-        return write(op, self, tuple(as_operand(x) for x in others), params)
+        try:
+            if is_operator and adapting and not self._spec.ndim and adapted_call(_getframe(1)) is not None:
+                out: Tensor = op.function(self, *others)
+                return out
+            if quick and not params and len(others) == 1:
+                other = others[0]
+                if write_plain(op, self, other) or write_recorded(op, self, other):
+                    return self
+            if op.door_rule is not None:
+                operands, params = op.door_rule(self, *others, **params)
+                others = operands[1:]
+            if has_settings:
+                _take_numbers(op, params)
+            if "complex128" in op.refused:
+                check_real(op, (self, *others))
+            return write(op, self, tuple(as_operand(x, True) for x in others), params)
+        except Exception as error:
+            failed(error, op, (self, *others))
+            raise
 
     if op.door_rule is not None:
         twin.__wrapped__ = op.door_rule  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ from pullback.core.spec import LARGE, Spec, spec_for, spec_of
 from pullback.core.state import current, next_stamp, open_levels, switch
 from pullback.declare.op import Op
 from pullback.declare.views import ViewStep
+from pullback.eager.failures import failed
 from pullback.eager.nodes import aliases, direct_node_class, large_direct_node_class
 from pullback.eager.pull import NOT_SAVED, call_rules
 from pullback.eager.record import apply
@@ -54,7 +55,7 @@ _SHARED: dict[str, Any] = {
     "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "View": ViewInfo, "ViewStep": ViewStep,
     "accumulator_of": accumulator_of,
     "LARGE": LARGE, "aliases": aliases, "apply": apply,
-    "asarray": np.asarray, "current": current, "epochs_of": epochs_of,
+    "asarray": np.asarray, "current": current, "epochs_of": epochs_of, "failed": failed,
     "ndarray": ndarray, "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view,
     "shared_counter": shared_counter, "spec_for": spec_for, "spec_or_none": spec_or_none, "switch": switch,
 }  # fmt: skip
@@ -100,4 +101,8 @@ def _stub(operands, params):
     if current() is not switch.normal:
         return apply(op, operands, params)  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
-    return run(operands, params)  # type: ignore[name-defined]  # noqa: F821
+    try:
+        return run(operands, params)  # type: ignore[name-defined]  # noqa: F821
+    except Exception as error:
+        failed(error, op, operands)  # type: ignore[name-defined]  # noqa: F821
+        raise

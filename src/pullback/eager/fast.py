@@ -22,9 +22,11 @@ import numpy as np
 from pullback.core.spec import spec_for
 from pullback.core.state import current, next_stamp, observers, open_levels, switch
 from pullback.declare.op import Op
+from pullback.eager.failures import failed
 from pullback.eager.large import kernels_of, large_function, meter_kernels, metered_pull
 from pullback.eager.nodes import FastNode, TokenNode, fast_node_classes, large_node_classes, token_node_classes
 from pullback.eager.pull import NOT_SAVED
+from pullback.eager.record import watched
 from pullback.eager.source import Variant, compiled, elementwise_source
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.history import refresh_view
@@ -38,8 +40,9 @@ ndarray = np.ndarray
 _SHARED: dict[str, Any] = {
     "__builtins__": builtins,  # warnings look for it, as of Python 3.14
     "Leaf": Leaf, "NOT_SAVED": NOT_SAVED, "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "accumulator_of": accumulator_of,
-    "View": ViewInfo, "asarray": np.asarray, "current": current, "ndarray": np.ndarray, "next_stamp": next_stamp,
-    "open_levels": open_levels, "refresh": refresh_view, "spec_for": spec_for, "switch": switch,
+    "View": ViewInfo, "asarray": np.asarray, "current": current, "failed": failed, "ndarray": np.ndarray,
+    "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view, "spec_for": spec_for,
+    "switch": switch, "watched": watched, "PLAIN": frozenset({Tensor, float, int}),
 }  # fmt: skip
 
 
@@ -48,7 +51,7 @@ def fast_function(op: Op, duals: Any, arrays: str) -> Callable[..., Any]:
 
     `arrays` says what becomes of arrays that it is called with: see `Variant`.
     """
-    scope = {**_SHARED, "kernel": op.kernel, "kernels": kernels_of(op), "general": duals.general}
+    scope = {**_SHARED, "op": op, "kernel": op.kernel, "kernels": kernels_of(op), "general": duals.general}
     scope["unusual"], scope["inside"] = duals.in_normal_modes, duals.in_modes
     scope["untracked"] = (_untracked_unary if len(op.operands) == 1 else _untracked_binary)(op, duals.anywhere)
     function = FunctionType(_STUBS[len(op.operands) - 1], scope, op.name, (None,))
@@ -154,7 +157,11 @@ def _unary_stub(x, /, out=None):
     if (modes.trace is not None or modes.transforms) and type(x) is Tensor and out is None:
         return inside(x, modes) if modes.transforms else general(x)  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
-    return call(x, out)  # type: ignore[name-defined]  # noqa: F821
+    try:
+        return call(x, out)  # type: ignore[name-defined]  # noqa: F821
+    except Exception as error:
+        failed(error, op, (x,))  # type: ignore[name-defined]  # noqa: F821
+        raise
 
 
 def _binary_stub(x, y, /, out=None):
@@ -162,7 +169,11 @@ def _binary_stub(x, y, /, out=None):
     if (modes.trace is not None or modes.transforms) and out is None:
         return inside(x, y, modes) if modes.transforms else general(x, y)  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
-    return call(x, y, out)  # type: ignore[name-defined]  # noqa: F821
+    try:
+        return call(x, y, out)  # type: ignore[name-defined]  # noqa: F821
+    except Exception as error:
+        failed(error, op, (x, y))  # type: ignore[name-defined]  # noqa: F821
+        raise
 
 
 _STUBS = (_code_of(_unary_stub), _code_of(_binary_stub))
@@ -220,7 +231,7 @@ def _deps(x: Tensor) -> Deps:
 def with_tokens(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     """The general function of an elementwise op, with the fast path inside reverse transforms before it."""
     scope: dict[str, Any] = {
-        **_SHARED, "kernel": op.kernel, "kernels": kernels_of(op), "general": general, "unusual": general,
+        **_SHARED, "op": op, "kernel": op.kernel, "kernels": kernels_of(op), "general": general, "unusual": general,
         "dated_counter": dated_counter, "finish": finish, "is_heavy": is_heavy, "living": living,
         "observers": observers,
     }  # fmt: skip

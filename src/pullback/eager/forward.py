@@ -18,7 +18,9 @@ from pullback.core.state import Modes, current, observers, open_levels
 from pullback.declare.derive import push
 from pullback.declare.op import Op
 from pullback.eager.dual_source import DualSource
+from pullback.eager.nodes import brought
 from pullback.eager.source import compiled
+from pullback.payloads.devices import device_of
 from pullback.tape.forward.duals import follows_its_base
 from pullback.tape.forward.levels import Dual, DualAlias, ForwardGrad, ForwardLevel, handle, lend_tangent, tangent_of
 from pullback.tape.history import requires_grad
@@ -90,6 +92,8 @@ def _attach_all(
     tangents: tuple[Any, ...],
 ) -> None:
     for out, tangent in zip(outputs, pushed, strict=True):
+        if type(out._data) is not ndarray and (place := device_of(out._data)).kind is not None:
+            tangent = brought(tangent, place)
         if attach(out, level, tangent, tangents):
             for x in operands:
                 lend_tangent(x, level)

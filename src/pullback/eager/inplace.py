@@ -14,7 +14,7 @@ from pullback.declare.op import Op
 from pullback.eager.forward import push_tangents
 from pullback.eager.nodes import ScopedNode
 from pullback.eager.parts import write_view
-from pullback.eager.record import make_node, save_outputs, tell_observers
+from pullback.eager.record import check_kinds, make_node, save_outputs, tell_observers
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, assign, levels_of
 from pullback.payloads.evaluate import evaluate
@@ -168,7 +168,15 @@ def _write(
     op: Op, target: Tensor, others: tuple[Any, ...], params: dict[str, Any], overwrites: bool, modes: Modes
 ) -> Tensor:
     check_writable(target, modes)
+    kind = type(target._data)
+    if kind is not np.ndarray and (decompose := getattr(kind, "decompose_write", None)) is not None:
+        if modes.grad and not modes.inference and requires_grad(target):
+            check_tracked_write(target)
+        decompose(write, op, target, others, params, overwrites)
+        return target
     operands = (target, *others)
+    if type(target._data) is not np.ndarray or any(type(getattr(x, "_data", None)) is not np.ndarray for x in others):
+        check_kinds(op, operands)
     if modes.transforms:
         check_capture(target, others, modes)
     levels = live_levels(operands) if open_levels and not modes.inference else []
@@ -296,7 +304,12 @@ def _copy_result(op: Op, target: Tensor, result: Any) -> None:
         )
     if not np.can_cast(result.dtype, target.dtype, "same_kind"):
         raise TypeError(f"{op.name}_: the result has dtype {result.dtype}, which cannot be stored as {target.dtype}")
-    assign(target._data, result)
+    whole = getattr(target._data, "assign_whole", None)
+    counter = target._counter
+    if whole is not None and view_of(target) is None and (counter is None or not counter.shared):
+        whole(result)
+    else:
+        assign(target._data, result)
 
 
 def _tracked_write(

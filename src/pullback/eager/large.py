@@ -50,6 +50,10 @@ def set_native_eager(enabled: bool) -> bool:
     Native code needs llvmlite, and is used once it pays. Its results are those of NumPy to the bit for arithmetic, and
     within 5 units in the last place for mathematical functions. `PULLBACK_NATIVE_EAGER=0` in the environment turns it
     off from the start.
+
+    >>> before = pb.set_native_eager(False)
+    >>> pb.set_native_eager(before)
+    False
     """
     with lock:
         before, state.enabled = state.enabled, bool(enabled)
@@ -61,7 +65,13 @@ def set_native_eager(enabled: bool) -> bool:
 
 
 def is_native_eager() -> bool:
-    """May operators on large arrays use native code?"""
+    """May operators on large arrays use native code?
+
+    >>> before = pb.set_native_eager(False)
+    >>> pb.is_native_eager()
+    False
+    >>> _ = pb.set_native_eager(before)
+    """
     return state.enabled
 
 

@@ -10,17 +10,19 @@ import numpy as np
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import Modes
 from pullback.declare.derive import pull
-from pullback.declare.op import Op, Rule
+from pullback.declare.op import Op, Rule, registry
 from pullback.eager.pull import NOT_SAVED, call_pull, make_pull, names_of, saved_names
 from pullback.eager.segments import is_large, pull_of_large, pulled
 from pullback.eager.source import SLOTS, CallRules
 from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.payloads.batched.crossing import enter_level
+from pullback.payloads.devices import CPU, device_of, moved, pending_streams
+from pullback.tape.input_metadata import SparseGrad, conform
 from pullback.tape.node import Node, rare_of, released_error
 from pullback.tape.saved import SavedVariable
 from pullback.tape.transform.tokens import Scope
 from pullback.tensors.overwrites import UNWRITTEN, is_disturbed
-from pullback.tensors.tensor import Tensor
+from pullback.tensors.tensor import Tensor, as_constant
 
 
 class OpNode(Node):
@@ -565,16 +567,80 @@ class ScopedNode(OpNode):
     def within(cls, modes: Modes, operands: tuple[Any, ...]) -> ScopedNode:
         """A node recorded under these modes."""
         node = cls()
+        places = [device_of(x._data) for x in operands if isinstance(x, Tensor)]
+        place = next((each for each in places if each.kind is not None), None)
         node._scope = Scope(modes.vmaps, tuple([levels_of(x._data) if isinstance(x, Tensor) else () for x in operands]))
+        node._scope.place = place
         return node
 
     def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         with self._scope.reinstated():
             results = super().evaluate(grads, as_tensors, wanted)
+            if self._scope.place is not None:
+                results = tuple([brought(g, self._scope.place) for g in results])
             exempt = self.params["level"] if self.op is enter_level else None
             return self._scope.reduced(results, exempt)
 
 
+class ForeignNode(OpNode):
+    """An `OpNode` of a call on arrays of another library: it knows the stream of its forward, and which operands are
+    numbers on the host, whose gradients go back there."""
+
+    __slots__ = ("hosts", "place", "stream")
+
+    hosts: tuple[bool, ...]
+    place: Any
+    stream: Any
+
+    @classmethod
+    def on(cls, place: Any, operands: tuple[Any, ...]) -> ForeignNode:
+        """A node of a call on this device."""
+        node = cls()
+        node.place = place
+        node.hosts = tuple([isinstance(x, Tensor) and not x._spec.ndim and x.device is not place for x in operands])
+        node.stream = None if place.kind.streams is None else place.kind.streams.current_stream()
+        return node
+
+    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        streams = self.place.kind.streams
+        if streams is None:
+            results = super().evaluate(grads, as_tensors, wanted)
+        else:
+            pending_streams[self.stream] = streams
+            with streams.use(self.stream):  # what it reads of other streams is waited for where it is read
+                results = super().evaluate(grads, as_tensors, wanted)
+        if as_tensors:
+            results = tuple([g if g is None or isinstance(g, SparseGrad) else as_constant(g) for g in results])
+        return tuple([
+            brought(g if not is_host or g is None else conform(g, (), g.dtype), CPU if is_host else self.place)
+            for g, is_host in zip(results, self.hosts, strict=True)
+        ])  # fmt: skip
+
+
+def brought(value: Any, place: Any) -> Any:
+    """What a rule made, where its value lies: rules make constants with NumPy. None and sparse rows as they are."""
+    if value is None or isinstance(value, SparseGrad):
+        return value
+    if isinstance(value, Tensor):
+        found = device_of(value._data)
+        return value if found is place else registry["_to_device"](value, device=place, source=found, copy=None)
+    return value if device_of(value) is place else moved(value, place)
+
+
+def foreign_device(operands: Iterable[Any]) -> Any:
+    """The device of another library that one of the operands is on; None if there is none."""
+    for x in operands:
+        if isinstance(x, Tensor) and type(x._data) is not np.ndarray and type(x._data) is not BatchedArray:
+            place = device_of(x._data)
+            if place.kind is not None:
+                return place
+    return None
+
+
 def all_plain(operands: Iterable[Any]) -> bool:
     """Has no operand a batch dimension?"""
-    return not any(isinstance(x, Tensor) and type(x._data) is BatchedArray for x in operands)
+    for x in operands:
+        payload = x._data if isinstance(x, Tensor) else None
+        if type(payload) is not np.ndarray and (type(payload) is BatchedArray or levels_of(payload)):
+            return False
+    return True

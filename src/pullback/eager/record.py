@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
 import numpy as np
 
+from pullback.core.frames import is_own
 from pullback.core.spec import spec_for, spec_of
 from pullback.core.state import Modes, current, next_stamp, observers, open_levels, put_in_force
-from pullback.declare.op import Op
+from pullback.declare.derive import pull, push
+from pullback.declare.op import Op, run_rule
 from pullback.declare.views import ViewStep, part
 from pullback.eager.forward import push_tangents
-from pullback.eager.nodes import OpNode, ScopedNode, aliases, all_plain
-from pullback.payloads.batched import BatchedArray, levels_of
-from pullback.payloads.evaluate import evaluate
+from pullback.eager.nodes import ForeignNode, OpNode, ScopedNode, aliases, all_plain, foreign_device
+from pullback.payloads.batched import BatchedArray, levels_of, roomy
+from pullback.payloads.devices import CPU, device_of, mix_error
+from pullback.payloads.evaluate import OnTensors, evaluate
+from pullback.payloads.wrappers import is_wrapper
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.anomaly import remember_place
 from pullback.tape.forward.duals import attach_new
@@ -41,13 +46,13 @@ def apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate `op`, at least one of whose operands is a Tensor, and record it if somebody wants its derivative."""
     modes = current()
     if modes.watch is not None:
-        return _watched(op, operands, params, modes)
+        return watched(op, operands, params, modes)
     if modes.interceptors:
         return modes.interceptors[-1](op, operands, params, _proceed)
     return _proceed(op, operands, params) if observers else _apply(op, operands, params, modes)
 
 
-def _watched(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> Any:
+def watched(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> Any:
     """A call that somebody watches: it begins, goes its usual way, and ends."""
     watch: Any = modes.watch
     out = None
@@ -76,6 +81,9 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
     needs: list[bool] = []
     for x in operands:
         if isinstance(x, Tensor):
+            kind = type(x._data)
+            if kind is not ndarray and hasattr(kind, "decompose") and not op.takes_payloads:
+                return kind.decompose(op, operands, params)
             payloads.append(x._data)
             needs.append(
                 tracks
@@ -89,7 +97,12 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
         payloads[0] = None
         shared_counter(operands[0])  # before anything else refers to the memory
         payloads[0] = operands[0]._data
-    payload = evaluate(op, payloads, params)
+    try:
+        payload = evaluate(op, payloads, params)
+    except OnTensors as rule:
+        return rule.run(*operands)
+    if type(payload) is not ndarray:
+        check_kinds(op, operands)
     if type(payload) is tuple:  # an operator of users may return numbers as well
         outputs = [new_tensor(each, modes) if hasattr(each, "dtype") else each for each in payload]
     else:
@@ -99,6 +112,36 @@ def _apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any], modes: Mod
     if open_levels or True in needs:
         differentiate(op, operands, params, outputs, tuple(needs), modes)
     return tuple(outputs) if type(payload) is tuple else outputs[0]
+
+
+def check_kinds(op: Op, operands: tuple[Any, ...]) -> None:
+    """Raise if tensors of two libraries or devices meet. Numbers go with all of them, and so do places on the host."""
+    found: Any = None
+    for x in operands:
+        if not isinstance(x, Tensor) or not x._spec.ndim:
+            continue
+        place = CPU if type(x._data) is ndarray else device_of(x._data)
+        if found is not None and place is not found and not op.takes_payloads:
+            if op.flow in _TAKE_PLACES and CPU in (place, found) and x.dtype.kind in "iub":
+                continue
+            if _is_in_a_rule():
+                continue
+            raise mix_error(str(found), str(place))
+        found = place
+
+
+def _is_in_a_rule() -> bool:
+    """Does a derivative rule of ours make this call, and not the user? Rules make constants with NumPy."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        if frame.f_code in _OF_RULES:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_OF_RULES = frozenset({run_rule.__code__, pull.__code__, push.__code__})
+_TAKE_PLACES = frozenset({"gathers", "puts", "collects"})
 
 
 def differentiate(
@@ -137,6 +180,8 @@ def new_tensor(payload: Any, modes: Modes) -> Tensor:
         tensor._data = payload = modes.trace.home(payload)
     if modes.vmaps and (type(payload) is ndarray or modes.trace is not None) and type(payload) is not BatchedArray:
         tensor._data = BatchedArray(payload, ())  # may be widened, should an example be written into it
+    elif modes.vmaps and is_wrapper(payload):
+        tensor._data = roomy(payload)
     if type(tensor._data) is not ndarray:
         extra_of(tensor)  # fast paths are for arrays only
     return tensor
@@ -214,7 +259,12 @@ def make_node(
             specs.append(spec_of(x) if hasattr(x, "shape") and hasattr(x, "dtype") else None)
         behind.append(found)
         numbers.append(number)
-    node = OpNode() if not modes.vmaps and all_plain(operands) else ScopedNode.within(modes, operands)
+    node: Any
+    if modes.vmaps or not all_plain(operands):
+        node = ScopedNode.within(modes, operands)
+    else:
+        place = foreign_device(operands)
+        node = OpNode() if place is None else ForeignNode.on(place, operands)
     node.op = op
     node.params = params
     node.rare = None

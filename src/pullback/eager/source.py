@@ -63,12 +63,16 @@ _ELSEWHERE = {
 if out is not None:
     return general(x, out=out)
 modes = current()
+if modes.watch is not None and type(x) is Tensor and not modes.transforms:
+    return watched(op, (x,), {}, modes)
 if modes.transforms:
     return inside(x, modes)
 return (unusual if modes is switch.normal else untracked if modes is switch.no_grad else general)(x)
 """,
     ("normal", 2): """
 modes = current()
+if modes.watch is not None and type(x) is Tensor and type(y) in PLAIN and out is None and not modes.transforms:
+    return watched(op, (x, y), {}, modes)
 if modes.transforms and out is None:
     return inside(x, y, modes)
 if modes is switch.no_grad and out is None:
@@ -266,7 +270,7 @@ def elementwise_source(op: Op, variant: Variant) -> str:
         fields[f"number_{v}_{depth}"] = indented(number.format(v=v), depth)
     for tensors, depth in (("x", 1),) if count == 1 else (("xy", 3), ("x", 2), ("y", 1)):
         fields[f"record_{tensors}_{depth}"] = indented(_record(op, tensors), depth)
-    return (_UNARY if count == 1 else _BINARY).format(**fields)
+    return guarded((_UNARY if count == 1 else _BINARY).format(**fields), f"({', '.join(op.operands)},)")
 
 
 def _record(op: Op, tensors: str) -> str:
@@ -468,7 +472,7 @@ def call_source(op: Op, rules: CallRules | None, copies: bool = False) -> str:
         "saves": indented(_saves_of(rules, fixed, numbers) if rules is not None else "", 1),
         "attach": indented(_attached(numbers), 1),
     }
-    return _CALL.format(**fields)
+    return guarded(_CALL.format(**fields), "operands")
 
 
 def _kernel_of(op: Op) -> str:
@@ -566,6 +570,19 @@ def compiled(source: str, what: str, name: str = "call") -> CodeType:
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # for tracebacks, debuggers
     exec(compile(source, file, "exec"), scope)
     return scope[name].__code__
+
+
+def guarded(source: str, operands: str) -> str:
+    """The source of a function, with what it does about errors. A `try` costs nothing until there is one."""
+    head, body = source.strip("\n").split("\n", 1)
+    return f"""
+{head}
+    try:
+{indented(body, 1)}
+    except Exception as error:
+        failed(error, op, {operands})
+        raise
+"""
 
 
 def indented(text: str, depth: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from pullback.autograd.function import Function
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.func._grad import vjp
+from pullback.func._made import reduced
 from pullback.tensors.tensor import Tensor, made_here
 
 P = ParamSpec("P")
@@ -49,6 +50,9 @@ class custom_jvp(Generic[P, R]):
         self.function = function
         self.rule: Callable[..., Any] | None = None
 
+    def __reduce__(self) -> Any:
+        return reduced(self)
+
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Attach the rule `(primals, tangents) -> (value, tangent)`."""
         self.rule = rule
@@ -80,6 +84,9 @@ class custom_vjp(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.function = function
         self.rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+
+    def __reduce__(self) -> Any:
+        return reduced(self)
 
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
         """Attach `forward(*args) -> (value, kept)` and `backward(kept, g) -> gradients`."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
+from pullback.core.frames import drop_own_frames
 from pullback.core.pytree import flatten
 from pullback.core.spec import describe
-from pullback.core.state import current
+from pullback.core.state import current, put_back
 from pullback.errors import AutogradError
-from pullback.payloads.wrappers import filled, is_wrapper
+from pullback.func._made import kept_here, made_by
+from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.transform.body import split_aux
 from pullback.tape.transform.recording import Recording, check_outputs
 from pullback.tensors.tensor import Tensor, as_constant, wrap
@@ -22,11 +25,15 @@ from pullback.tensors.tensor import Tensor, as_constant, wrap
 Argnums = int | tuple[int, ...]
 
 
-def normalized_argnums(who: str, argnums: Any, count: int) -> tuple[int, ...]:
+def normalized_argnums(who: str, argnums: Any, count: int, function: Any = None) -> tuple[int, ...]:
     """Positions of the arguments meant, non-negative and in the order given."""
     given = argnums if isinstance(argnums, tuple) else (argnums,)
     if not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(f"{who}: argnums must be int or Tuple[int, ...], got {type(argnums).__name__}")
+        raise told(
+            RuntimeError(f"{who}: argnums must be int or Tuple[int, ...], got {type(argnums).__name__} {argnums!r}"),
+            why="argnums are positions; argument names are not",
+            fix="give the index of the argument, or put it first",
+        )
     if not given:
         raise RuntimeError(f"{who}: argnums must be non-empty")
     positions = []
@@ -34,11 +41,24 @@ def normalized_argnums(who: str, argnums: Any, count: int) -> tuple[int, ...]:
         if not isinstance(position, int):
             raise RuntimeError(f"{who}: elements of argnums must be int, got {type(position).__name__}")
         if not -count <= position < count:
-            raise RuntimeError(f"{who}: got argnums={argnums!r}, but only {count} positional inputs")
+            raise told(
+                RuntimeError(f"{who}: got argnums={argnums!r}, but only {count} positional inputs"),
+                why=f"{_shown(function)} was called with {count} positional argument{'' if count == 1 else 's'}",
+                fix="pass the argument by position, or name another one in argnums",
+            )
         positions.append(position % count)
     if len(set(positions)) != len(positions):
         raise RuntimeError(f"{who}: elements of argnums must be unique, got {argnums!r}")
     return tuple(positions)
+
+
+def _shown(function: Any) -> str:
+    """A function with its parameters."""
+    name = getattr(function, "__name__", "<lambda>").replace("<lambda>", "the function ")
+    try:
+        return f"{name}{inspect.signature(function)}"
+    except (TypeError, ValueError):
+        return name.strip()
 
 
 def picked(argnums: Any, results: list[Any]) -> Any:
@@ -46,20 +66,43 @@ def picked(argnums: Any, results: list[Any]) -> Any:
     return results[0] if isinstance(argnums, int) else tuple(results)
 
 
-def _check_scalar(who: str, output: Any) -> Tensor:
+def _check_scalar(who: str, output: Any, number_site: str) -> Tensor:
     if not isinstance(output, Tensor):
-        raise RuntimeError(
-            f"{who}: Expected f(*args) to return a Tensor, got {type(output).__name__}; with extra results return "
-            "(value, extra) and set has_aux=True"
-        )
+        raise _no_tensor(who, output, number_site)
     if output.ndim:
-        raise RuntimeError(
-            f"{who}: Expected f(*args) to return a scalar, a Tensor without axes, got "
-            f"{describe(output.shape, output.dtype)}; reduce it with .sum() or .mean(), or use pb.func.jacrev"
+        shown = describe(output.shape, output.dtype)
+        raise told(
+            RuntimeError(f"{who}: Expected f(*args) to return a scalar, a Tensor without axes, got {shown}"),
+            why="a gradient is the derivative of one number",
+            fix="reduce it with .sum() or .mean(); pb.func.jacrev has all derivatives, and pb.func.vmap(grad(f)) one "
+            "gradient per row",
         )
     if not output._spec.is_real:
-        raise RuntimeError(f"{who}: Expected f(*args) to return a real scalar, got dtype {output.dtype}")
+        raise told(
+            RuntimeError(f"{who}: Expected f(*args) to return a real scalar, got dtype {output.dtype}"),
+            why="a complex number has two derivatives, that of its real part and that of its imaginary part",
+            fix="return .real, or abs(...), or use pb.func.vjp with a cotangent",
+        )
     return output
+
+
+def _no_tensor(who: str, output: Any, number_site: str) -> Exception:
+    """The error for a function whose result has no derivative."""
+    what = f"{who}: Expected f(*args) to return a Tensor, got {type(output).__name__}"
+    why, fix = "", "return a Tensor; with extra results return (value, extra) and set has_aux=True"
+    if output is None:
+        what, fix = f"{what}: it returned nothing", "is a `return` missing?"
+    elif isinstance(output, (bool, int, float, complex, np.number)):
+        why = "the result is a number without history"
+        if number_site:
+            why += f": it was taken out of a tensor by .item() or float() at {number_site}"
+        fix = "return the tensor itself"
+    elif isinstance(output, (tuple, list)):
+        tensors = [k for k, part in enumerate(output) if isinstance(part, Tensor) and not part.ndim]
+        why = f"which element is the loss? It could be element {tensors[0]}" if tensors else ""
+        fix = "return (loss, extra) and set has_aux=True"
+    error: Exception = told(RuntimeError(what), why=why, fix=fix)
+    return error
 
 
 def grad_and_value(
@@ -72,15 +115,27 @@ def grad_and_value(
     >>> pb.func.grad_and_value(lambda x: (x * x).sum())(pb.tensor([1.0, 3.0]))
     (tensor([2., 6.]), tensor(10.))
     """
+    if isinstance(argnums, str):
+        normalized_argnums("grad", argnums, 0, function)
 
-    @functools.wraps(function)
+    @made_by(grad_and_value, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        positions = normalized_argnums("grad", argnums, len(args))
+        before = current()
+        try:
+            return differentiated(args, kwargs)
+        except BaseException as error:
+            put_back(error, before)
+            drop_own_frames(error)
+            raise
+
+    def differentiated(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        positions = normalized_argnums("grad", argnums, len(args), function)
         recording = Recording("grad", positions)
         returned = recording.run(function, args, kwargs)
         output, aux = split_aux("grad", returned, has_aux)
-        recording.keep_outputs([_check_scalar("grad", output)])
-        seed = wrap(filled(output._data, 1)) if is_wrapper(output._data) else as_constant(np.ones((), output.dtype))
+        recording.keep_outputs([_check_scalar("grad", output, recording.transform.number_site)])
+        payload = output._data
+        seed = wrap(filled(payload, 1, payload)) if has_kind(payload) else as_constant(np.ones((), output.dtype))
         gradients = recording.pull([seed], False, recording.keeps_history)
         in_order = dict(zip(sorted(positions), gradients, strict=True))
         result = picked(argnums, [in_order[position] for position in positions])
@@ -104,9 +159,15 @@ def value_and_grad(
     """
     with_gradient = grad_and_value(function, argnums, has_aux)
 
-    @functools.wraps(function)
+    @made_by(value_and_grad, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        gradient, value = with_gradient(*args, **kwargs)
+        before = current()
+        try:
+            gradient, value = with_gradient(*args, **kwargs)
+        except BaseException as error:
+            put_back(error, before)
+            drop_own_frames(error)
+            raise
         return value, gradient
 
     return transformed
@@ -123,9 +184,15 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     """
     with_value = grad_and_value(function, argnums, has_aux)
 
-    @functools.wraps(function)
+    @made_by(grad, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = with_value(*args, **kwargs)
+        before = current()
+        try:
+            gradient, value = with_value(*args, **kwargs)
+        except BaseException as error:
+            put_back(error, before)
+            drop_own_frames(error)
+            raise
         return (gradient, value[1]) if has_aux else gradient
 
     return transformed
@@ -141,7 +208,13 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     >>> vjp_fn(pb.tensor([1.0, 1.0]))
     (tensor([2., 6.]),)
     """
-    return vjp_at("vjp", function, primals, {}, None, has_aux)
+    before = current()
+    try:
+        return vjp_at("vjp", function, primals, {}, None, has_aux)
+    except BaseException as error:
+        put_back(error, before)
+        drop_own_frames(error)
+        raise
 
 
 def vjp_at(
@@ -155,6 +228,7 @@ def vjp_at(
     outputs, structure = check_outputs(who, output, allow_integers=False)
     recording.keep_outputs(outputs)
 
+    @kept_here
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
         """The cotangents of the output times the Jacobian: a tuple with one entry per primal.
 
@@ -183,9 +257,13 @@ def _cotangent(index: int, value: Any, out: Tensor) -> Tensor | None:
         return None
     value = as_constant(value)
     if value.shape != out.shape:
-        raise RuntimeError(
-            f"vjp_fn: Mismatch in shape: cotangent {index} has shape {list(value.shape)}, but the output has shape "
-            f"{list(out.shape)}"
+        raise told(
+            RuntimeError(
+                f"vjp_fn: Mismatch in shape: cotangent {index} has shape {list(value.shape)}, but the output has shape "
+                f"{list(out.shape)}"
+            ),
+            why="there is one number for each element of the output",
+            fix=f"pass an array of shape {list(out.shape)}",
         )
     if value.dtype.kind == "c" and out.dtype.kind != "c":
         raise AutogradError(

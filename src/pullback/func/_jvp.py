@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pullback._sites import told
+from pullback.core.frames import drop_own_frames
 from pullback.core.pytree import flatten, map_leaves, unflatten
-from pullback.core.state import current
+from pullback.core.state import current, put_back
 from pullback.func._grad import vjp
+from pullback.func._made import kept_here
 from pullback.tape.forward.duals import dual_argument, unpacked_at
 from pullback.tape.forward.levels import Dual, ForwardLevel, live_levels
 from pullback.tape.transform.body import argument_handle, as_differentiable, running_dual, split_aux
@@ -32,6 +35,18 @@ def jvp(
         leaves, directions, structure = primals, tangents, None
     else:
         leaves, directions, structure = _checked_arguments(primals, tangents)
+    before = current()
+    try:
+        return _run(function, leaves, directions, structure, strict, has_aux)
+    except BaseException as error:
+        put_back(error, before)
+        drop_own_frames(error)
+        raise
+
+
+def _run(
+    function: Callable[..., Any], leaves: Any, directions: Any, structure: Any, strict: bool, has_aux: bool
+) -> Any:
     with running_dual("jvp") as transform:
         given = [
             argument_handle(leaf, transform) if direction is None else dual_argument(leaf, direction, transform)
@@ -88,7 +103,11 @@ def _are_plain(primals: Any, tangents: Any) -> bool:
 def _checked_arguments(primals: Any, tangents: Any) -> tuple[list[Tensor], list[Tensor | None], Any]:
     """The leaves of both, and the structure that they share."""
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"jvp: Expected primals to be a tuple, one entry per argument, got {type(primals).__name__}")
+        raise told(
+            RuntimeError(f"jvp: Expected primals to be a tuple, one entry per argument, got {type(primals).__name__}"),
+            why="the function may have several arguments, each with a tangent",
+            fix="write jvp(f, (x,), (t,)) for jvp(f, x, t)",
+        )
     leaves, structure = flatten(primals)
     if not leaves:
         raise RuntimeError("jvp: Expected primals to have at least one Tensor")
@@ -105,7 +124,11 @@ def _tensor_leaf(leaf: Any, name: str) -> Tensor:
     try:
         return as_differentiable(leaf, "jvp")
     except ValueError as error:
-        raise RuntimeError(f"jvp: Expected {name} to only contain Tensors, got {type(leaf).__name__}") from error
+        raise told(
+            RuntimeError(f"jvp: Expected {name} to only contain Tensors, got {type(leaf).__name__}"),
+            why=getattr(error, "why", ""),
+            fix=getattr(error, "fix", ""),
+        ) from error
 
 
 def _unpacked(level: ForwardLevel, out: Tensor, strict: bool) -> tuple[Tensor, Tensor]:
@@ -168,6 +191,7 @@ def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False
     transposed.keep_outputs(flat)
     arguments = flatten(primals)[1]
 
+    @kept_here
     def lin(*tangents: Any) -> Any:
         leaves, given = flatten(tangents)
         if given != arguments:

@@ -7,15 +7,19 @@ sees; differentiation above works with one example. Results get the axis back on
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-import numpy as np
-
+from pullback._sites import told
+from pullback.core.frames import drop_own_frames
+from pullback.core.outside import as_numbers, is_array
 from pullback.core.progress import Bar, Progress, shown
 from pullback.core.pytree import flatten, prefix_leaves, unflatten
-from pullback.core.state import VmapLevel, changed, current
+from pullback.core.spec import describe
+from pullback.core.state import VmapLevel, changed, current, put_back
+from pullback.func._made import made_by
 from pullback.operators.arrays.joining import concat
 from pullback.operators.elementwise.casting import copy
 from pullback.operators.random.draws import Repeats
@@ -44,6 +48,7 @@ def vmap(
     progress: Progress = None,
     in_axes: InDims = NOT_GIVEN,
     out_axes: OutDims = NOT_GIVEN,
+    **unknown: Any,
 ) -> Callable[..., Any]:
     """The function mapped over an axis of its arguments.
 
@@ -58,16 +63,31 @@ def vmap(
     >>> pb.func.vmap(pb.dot)(pb.ones((3, 2)), pb.ones((3, 2)))
     tensor([2., 2., 2.])
     """
+    for name in unknown:
+        fix = "write out_dims=, or out_axes=" if "out" in name else "write in_dims=, or in_axes="
+        raise told(TypeError(f"vmap() got an unexpected keyword argument {name!r}"), fix=fix)
     in_dims = _one_of("in_dims", in_dims, "in_axes", in_axes)
     out_dims = _one_of("out_dims", out_dims, "out_axes", out_axes)
     check_mode(randomness)
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size!r})")
 
-    @functools.wraps(function)
+    @made_by(
+        vmap, function, in_dims, out_dims, randomness, chunk_size=chunk_size, axis_size=axis_size, progress=progress
+    )
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, dims = _inputs(in_dims, args, axis_size)
-        size = _size(leaves, dims, axis_size)
+        before = current()
+        try:
+            return run_mapped(args, kwargs)
+        except BaseException as error:
+            put_back(error, before)
+            drop_own_frames(error)
+            raise
+
+    def run_mapped(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        names_of = functools.partial(_names_of_leaves, function, args)
+        leaves, structure, dims = _inputs(in_dims, args, axis_size, names_of)
+        size = _size(leaves, dims, axis_size, names_of)
 
         def run(leaves: list[Any], size: int, named: dict[str, Any] = kwargs) -> Any:
             with _examples(size, randomness) as level:
@@ -106,7 +126,9 @@ def _one_of(name: str, dims: Any, other: str, axes: Any) -> Any:
     return axes
 
 
-def _inputs(in_dims: InDims, args: tuple[Any, ...], axis_size: int | None) -> tuple[list[Any], Any, list[int | None]]:
+def _inputs(
+    in_dims: InDims, args: tuple[Any, ...], axis_size: int | None, names: Callable[[], list[str]]
+) -> tuple[list[Any], Any, list[int | None]]:
     if not args and axis_size is None:
         raise ValueError("vmap: got no inputs; the function must have at least one positional argument, or axis_size=")
     if not isinstance(in_dims, (int, tuple)) and not (in_dims is None and axis_size is not None):
@@ -123,44 +145,103 @@ def _inputs(in_dims: InDims, args: tuple[Any, ...], axis_size: int | None) -> tu
         else:
             dims = prefix_leaves(in_dims, args)
     except (ValueError, TypeError) as error:
-        raise ValueError(
-            f"vmap: in_dims is not compatible with the structure of `inputs`: in_dims={in_dims!r} for {structure}"
-        ) from error
+        raise _wrong_structure(in_dims, args, structure) from error
     checked: list[int | None] = []
     for index, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
-        if dim is not None and isinstance(leaf, np.ndarray):
-            leaves[index] = leaf = as_constant(leaf)
-        checked.append(_checked_dim(leaf, dim))
+        if dim is not None and not isinstance(leaf, Tensor) and is_array(leaf):
+            leaves[index] = leaf = as_constant(as_numbers(leaf))
+        checked.append(_checked_dim(leaf, dim, index, len(leaves), names))
     if axis_size is None and all(dim is None for dim in checked):
         raise ValueError("vmap: at least one Tensor must be mapped, but all in_dims are None")
     return leaves, structure, checked
 
 
-def _checked_dim(leaf: Any, dim: Any) -> int | None:
+def _wrong_structure(in_dims: Any, args: tuple[Any, ...], structure: Any) -> Exception:
+    """The error for in_dims that do not fit the arguments: what was expected, and where the first difference is."""
+    why = f"there are {len(args)} arguments, and in_dims has {len(in_dims)} entries" if type(in_dims) is tuple else ""
+    if type(in_dims) is tuple and len(in_dims) == len(args):
+        for position, (dim, arg) in enumerate(zip(in_dims, args, strict=True)):
+            if not _fits(dim, arg):
+                why = f"the first difference is at argument {position}: {dim!r} for {flatten(arg)[1]}"
+                break
+    given = f"in_dims={in_dims!r} for {structure}"
+    error: Exception = told(
+        ValueError(f"vmap: in_dims is not compatible with the structure of `inputs`: {given}"),
+        why=why,
+        fix="give one int for all arguments, or a tuple with an int, None or a structure like the argument for each",
+    )
+    return error
+
+
+def _fits(dim: Any, arg: Any) -> bool:
+    try:
+        prefix_leaves(dim, arg)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _names_of_leaves(function: Any, args: tuple[Any, ...]) -> list[str]:
+    """What a function calls the arguments that the leaves are in, for errors."""
+    try:
+        found = [f"`{p.name}`" for p in inspect.signature(function).parameters.values() if p.kind in (0, 1)]
+    except (TypeError, ValueError):
+        found = []
+    found += [str(position) for position in range(len(found), len(args))]
+    return [name for name, arg in zip(found, args, strict=False) for _ in flatten(arg)[0]]
+
+
+def _checked_dim(leaf: Any, dim: Any, index: int, count: int, names: Callable[[], list[str]]) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, int):
         raise ValueError(f"vmap: Got in_dim={dim!r}, but in_dims must be ints or None")
     if not isinstance(leaf, Tensor):
-        raise ValueError(
-            f"vmap: Got in_dim={dim} for an input but the input is of type {type(leaf).__name__} and has no axes; use "
-            "None for it"
-        )
+        what = f"vmap: Got in_dim={dim} for an input but the input is of type {type(leaf).__name__}"
+        raise _no_axis(what, index, count, names())
+    if not leaf.ndim:
+        what = f"vmap: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality 0"
+        raise _no_axis(what, index, count, names())
     if not -leaf.ndim <= dim < leaf.ndim:
-        raise ValueError(
-            f"vmap: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {leaf.ndim}; "
-            f"expected -{leaf.ndim} <= in_dim < {leaf.ndim}"
+        raise told(
+            ValueError(
+                f"vmap: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {leaf.ndim}; "
+                f"expected -{leaf.ndim} <= in_dim < {leaf.ndim}"
+            ),
+            why=f"argument {names()[index]} is {describe(leaf.shape, leaf.dtype)}",
+            fix="name an axis that it has",
         )
     return dim % leaf.ndim
 
 
-def _size(leaves: list[Any], dims: list[int | None], axis_size: int | None) -> int:
+def _no_axis(what: str, index: int, count: int, names: list[str]) -> Exception:
+    shared = ", ".join("None" if k == index else "0" for k in range(count))
+    error: Exception = told(
+        ValueError(what),
+        why=f"argument {names[index]} has no axis to map",
+        fix=f"use None for it: in_dims=({shared}{',' if count == 1 else ''}) shares it among all examples",
+    )
+    return error
+
+
+def _size(
+    leaves: list[Any], dims: list[int | None], axis_size: int | None, names: Callable[[], list[str]]
+) -> int:
     sizes = {leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None}
     if axis_size is not None:
         sizes.add(axis_size)
     if len(sizes) > 1:
-        raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}"
+        mapped = [
+            f"argument {name} is {describe(leaf.shape, leaf.dtype)}, mapped over axis {dim}"
+            for name, leaf, dim in zip(names(), leaves, dims, strict=True)
+            if dim is not None
+        ]
+        raise told(
+            ValueError(
+                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}"
+            ),
+            why="; ".join(mapped) + ("" if axis_size is None else f"; axis_size={axis_size}"),
+            fix="map over axes of one length, or share an argument with None in in_dims",
         )
     (size,) = sizes
     return size

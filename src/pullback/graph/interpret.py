@@ -105,7 +105,7 @@ def evaluate(program: Program, arrays: Sequence[Any], plan: Plan | None = None) 
     if plan is None:
         plan = plan_of(program)
     values = _started(program, plan, arrays)
-    _run_steps(plan, values, _on_arrays)
+    _run_steps(plan, values, run_node)
     outputs = [None if place is None else values[place] for place in plan.taken]
     pending = [(values[target], values[value].copy() if early else values[value])
                for target, value, early in plan.stores]  # fmt: skip
@@ -142,7 +142,8 @@ def _run_steps(plan: Plan, values: list[Any], run: Run) -> None:
             values[place] = None
 
 
-def _on_arrays(node: Node, operands: list[Any]) -> Sequence[Any]:
+def run_node(node: Node, operands: list[Any]) -> Sequence[Any]:
+    """The results of one node, which is no store, for these arrays and numbers."""
     target = node.target
     if target is None:
         return _OWN_KINDS[node.op](node, operands)

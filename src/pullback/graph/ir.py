@@ -179,7 +179,7 @@ class Node:
         self.attrs = attrs
         self.results: tuple[Value, ...] = ()
         self.tag = tag  # FORWARD or BACKWARD
-        self.effect: str | None = None  # "random", "ordered": keeps its place, and happens exactly once
+        self.effect: str | None = None  # "random", "ordered", "collective": keeps its place; the last may happen again
         self.place: Any = None  # (file, line, function) of the user's code that made it
         self.seq = 0  # sequence number of the tape's node that a backward node belongs to
         self.recompute: str | None = None  # MUST_SAVE, PREFER_SAVE, MUST_RECOMPUTE or PREFER_RECOMPUTE

@@ -89,6 +89,26 @@ def keeps_its_place(node: Node) -> bool:
     return any(keeps_its_place(inner) for body in bodies_of(node).values() for inner in body.nodes)
 
 
+def happens_once(node: Node) -> bool:
+    """Would it be noticed if the node ran again? Of stores and draws it would, of collectives it would not: every rank
+    runs them again."""
+    if node.op == "store" or node.effect not in (None, "collective"):
+        return True
+    return any(happens_once(inner) for body in bodies_of(node).values() for inner in body.nodes)
+
+
+def collectives_in(program: Program) -> list[tuple[Any, ...]]:
+    """The messages between ranks of a graph, in order: operator, what it is called with, and types of operands."""
+    found: list[tuple[Any, ...]] = []
+    for node in program.nodes:
+        if node.effect == "collective":
+            types = tuple(value.type for value in node.inputs)
+            found.append((node.op, tuple(data for _, data in node.attrs["call"].layout), types))
+        for body in bodies_of(node).values():
+            found += collectives_in(body)
+    return found
+
+
 def with_operands(node: Node, operands: tuple[Any, ...], attrs: dict[str, Any] | None = None) -> Node:
     """The same node with other operands, and results of its own."""
     made = Node(node.target, node.op, operands, node.attrs if attrs is None else attrs, node.tag)

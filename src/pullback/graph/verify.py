@@ -22,7 +22,7 @@ from pullback.graph.ir import BACKWARD, FORWARD, Node, Program, Value, empty_lik
 from pullback.graph.text.literals import Writer, type_text
 from pullback.graph.text.printing import bodies_of, numbered, operand_text
 
-EFFECTS = (None, "random", "ordered")
+EFFECTS = (None, "random", "ordered", "collective")
 _OWN_KINDS = ("cond", "constant", "native", "scan", "store", "update", "while_loop")
 _BODIES = {"cond": ("true", "false"), "scan": ("body",), "while_loop": ("condition", "body")}
 

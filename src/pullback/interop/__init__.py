@@ -1,18 +1,22 @@
 """Tensors and the rest of the world: NumPy's protocols, arrays, Python numbers, and text.
 
-Importing this package gives `Tensor` these members; nothing here is called by name.
+Importing this package gives `Tensor` these members. What is called by name is about arrays of other libraries.
 """
 
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from pullback.core.lazy import deferred as _deferred
 from pullback.errors import DetachedScalarWarning, DetachedWarning
 from pullback.interop import _array_api, _conversion
 from pullback.operators.methods import Later as _Later
 from pullback.tensors import printing
 from pullback.tensors.tensor import Tensor as _Tensor
 
-__all__ = ["DetachedScalarWarning", "DetachedWarning"]
+_LATER = ("Kind", "as_jax_function", "as_torch_function", "compute", "no_sync", "on_host", "register_kind")
+__getattr__, __dir__ = _deferred(globals(), dict.fromkeys(_LATER, "pullback.interop._foreign"))
+
+__all__ = ["DetachedScalarWarning", "DetachedWarning", *_LATER]
 
 
 def _bind() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from pullback.operators import functions
 from pullback.operators.elementwise.casting import check_device
+from pullback.payloads.devices import resolve
 from pullback.tensors.tensor import Tensor
 
 ARRAY_API_VERSION = "2025.12"
@@ -132,12 +133,11 @@ def array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     return _EARLIER[api_version]
 
 
-def to_device(self: Tensor, device: str, /, *, stream: None = None) -> Tensor:
-    """This tensor: "cpu" is the only device, and it has no streams."""
-    check_device("to_device", device)
+def to_device(self: Tensor, device: Any, /, *, stream: None = None) -> Tensor:
+    """This tensor on another device, or itself. Streams are chosen with the library's own functions."""
     if stream is not None:
-        raise ValueError(f"to_device: there are no streams on the device 'cpu', got {stream!r}")
-    return self
+        raise ValueError(f"to_device: there are no streams on the device {str(self.device)!r}, got {stream!r}")
+    return self.to(resolve("to_device", device))
 
 
 MEMBERS: dict[str, Callable[..., Any]] = {"__array_namespace__": array_namespace, "to_device": to_device}

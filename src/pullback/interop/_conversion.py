@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from pullback.autograd import grad
-from pullback.core.frames import warn
+from pullback.core.frames import is_own, user_place, warn, who_asks
 from pullback.core.spec import describe
 from pullback.core.state import current, open_levels
 from pullback.errors import AutogradError, DetachedScalarWarning
 from pullback.operators import functions
 from pullback.payloads.array_members import ArrayMembers
+from pullback.payloads.kinds import has_kind
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad
 from pullback.tape.modes import enable_grad
@@ -47,6 +48,14 @@ def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
     payload = here(tensor)._data
     if isinstance(payload, ArrayMembers):
         return payload.plain_values(into)
+    to_numpy = getattr(payload, "to_numpy", None)
+    if to_numpy is not None:
+        return np.asarray(to_numpy())
+    if has_kind(payload):
+        raise TypeError(
+            f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} cannot become {into}: it is no array, "
+            "and its class has no method to_numpy(); x.payload has its parts"
+        )
     if type(payload) is not np.ndarray:
         raise TypeError(
             f"a {type(payload).__name__} {describe(tensor.shape, tensor.dtype)} cannot become {into}: it stands for "
@@ -74,13 +83,35 @@ def lost_gradient(tensor: Tensor, into: str) -> AutogradError:
     asker = scipy_function(sys._getframe(1))
     if asker:
         return _lost_in_scipy(asker)
+    library, is_vectorize = _asking_library(sys._getframe(1))
+    by = f"; {library} asked for it" if library else ""
+    fix = (
+        "use pb functions (pb.zeros for what is filled, pb.stack for a list), or run the code as pb.func.adapt(f); "
+        "x.detach() if no gradient is wanted"
+    )
+    if library in ("pandas", "polars"):
+        fix = "write the tensor first, x * series or x @ frame; x.detach() if no gradient is wanted"
     return AutogradError(
         "NUMPY_ON_GRAD",
-        f"a tensor {describe(tensor.shape, tensor.dtype)} that requires grad cannot become {into}",
+        f"a tensor {describe(tensor.shape, tensor.dtype)} that requires grad cannot become {into}{by}",
         why="a NumPy array carries no gradient, so the derivative would be lost without notice",
-        fix="use pb functions (pb.zeros for what is filled, pb.stack for a list), or run the code as pb.func.adapt(f); "
-            "x.detach().numpy() if no gradient is wanted",
+        fix="np.vectorize calls a function with plain numbers: use pb.func.vmap(f)(x)" if is_vectorize else fix,
     )
+
+
+def _asking_library(frame: FrameType | None) -> tuple[str, bool]:
+    """The library that asks for an array, if it is not the user's own code, and whether it is `np.vectorize`."""
+    is_vectorize = False
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        package = module.partition(".")[0]
+        if package == "numpy":
+            is_vectorize = is_vectorize or frame.f_code.co_qualname.startswith("vectorize.")
+        elif package != "pullback":
+            is_installed = "site-packages" in frame.f_code.co_filename or "dist-packages" in frame.f_code.co_filename
+            return (package if is_installed else ""), is_vectorize
+        frame = frame.f_back
+    return "", is_vectorize
 
 
 def lost_in_library(tensor: Tensor, caller: FrameType) -> AutogradError:
@@ -113,10 +144,19 @@ def scipy_function(frame: FrameType | None) -> str:
         if package == "scipy":
             if frame.f_code.co_name in frame.f_globals:  # a function that a module defines, and no wrapper around it
                 found = f"{module.partition('._')[0]}.{frame.f_code.co_name}"
+            else:
+                found = _owner(frame.f_locals.get("self")) or found
         elif package not in ("pullback", "numpy") or found:
             break
         frame = frame.f_back
     return found
+
+
+def _owner(value: Any) -> str:
+    """The public name of a class of SciPy's, or of a distribution, one of whose methods runs; "" for others."""
+    module = type(value).__module__.partition("._")[0]
+    names = dir(sys.modules[module]) if module.startswith("scipy.") else []
+    return next((f"{module}.{n}" for n in (type(value).__name__, getattr(value, "name", "")) if n and n in names), "")
 
 
 def _lost_in_scipy(name: str) -> AutogradError:
@@ -140,6 +180,17 @@ def numpy(tensor: Tensor, *, force: bool = False) -> Array:
     return _shared(tensor, payload_of(tensor) if force else detached_payload(tensor))
 
 
+def payload(tensor: Tensor) -> Any:
+    """What a constant tensor computes with: the payload that it was wrapped around or has got, or its array, which may
+    be another library's."""
+    found = here(tensor)._data
+    if not has_kind(found):
+        return numpy(tensor)
+    if is_attached(tensor):
+        raise lost_gradient(tensor, "a payload")
+    return found.array if hasattr(found, "downloaded") else found
+
+
 def _shared(tensor: Tensor, payload: Array) -> Array:
     """The memory as it is handed out: what was only lent stays read-only."""
     if tensor._extra is not None and tensor._extra.readonly:
@@ -153,7 +204,7 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> Arr
 
     Whole numbers and truth values have no derivative to lose, so `np.int64(x)` and `np.asarray(x, int)` are allowed.
     """
-    if dtype is None and "scipy.sparse" in sys.modules and sys._getframe(1).f_code.co_name == "_matmul_dispatch":
+    if dtype is None and "scipy.sparse" in sys.modules and _is_left_to_the_tensor(tensor, sys._getframe(1)):
         return _opaque(tensor)
     is_whole = dtype is not None and np.dtype(dtype).kind in "biu" and not _stores_an_item(sys._getframe(1))
     if not copy:
@@ -167,6 +218,22 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> Arr
     return payload.copy() if copy else payload
 
 
+_OPERATORS = frozenset(f"__{name}__" for name in ("mul", "rmul", "add", "radd", "sub", "rsub", "truediv"))
+
+
+def _is_left_to_the_tensor(tensor: Tensor, frame: FrameType | None) -> bool:
+    """Does a sparse matrix of SciPy's ask, in an operator that has another side? Arrays it computes with itself."""
+    if frame is not None and frame.f_code.co_name == "_matmul_dispatch":
+        return True
+    if type(here(tensor)._data) is np.ndarray and not is_attached(tensor):
+        return False
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse"):
+        if frame.f_code.co_name in _OPERATORS:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _opaque(tensor: Tensor) -> Array:
     """What is no array for SciPy's sparse matrices, which then leave a product to `Tensor.__rmatmul__`."""
     out = np.empty((), object)
@@ -176,12 +243,24 @@ def _opaque(tensor: Tensor) -> Array:
 
 def item(tensor: Tensor, *index: Any) -> Any:
     """The only element as a Python number, or the element at `index`."""
+    if not index and tensor.size == 1 and (number := _number_of_trace(tensor, sys._getframe(1))) is not None:
+        return number
     payload = payload_of(tensor, "a Python number")
+    if current().transforms:
+        _note_number()
     return payload.item(*index) if index else _only_element(tensor, payload, "item()").item()
+
+
+def _number_of_trace(tensor: Tensor, caller: FrameType) -> Any:
+    """What the user's code gets in a trace that computes with numbers taken out of tensors; None elsewhere."""
+    taken = getattr(here(tensor)._data, "taken", None)
+    return None if taken is None or is_own(who_asks(caller).f_code.co_filename) else taken()
 
 
 def tolist(tensor: Tensor) -> Any:
     """The elements as Python numbers in nested lists."""
+    if tensor.is_nested:
+        return tensor._data.tolist()
     return payload_of(tensor, "a list").tolist()
 
 
@@ -251,6 +330,13 @@ def _only_element(tensor: Tensor, payload: Array, what: str) -> Any:
     return payload.reshape(())[()]
 
 
+def _note_number() -> None:
+    """Remember where a number was taken, for the error of a transform whose function returns it."""
+    place = user_place()
+    if place is not None:
+        current().transforms[-1].number_site = f"{place[0]}:{place[1]}"
+
+
 # Their own code, and what is compiled of it, takes numbers where a user who differentiates gave a tensor.
 _TAKE_NUMBERS = ("pullback", "scipy")
 
@@ -262,6 +348,8 @@ def _leave_the_graph(tensor: Tensor, caller: FrameType) -> None:
         raise lost_gradient(tensor, "an element of a NumPy array")
     if caller.f_globals.get("__name__", "").partition(".")[0] in _TAKE_NUMBERS:
         raise lost_in_library(tensor, caller)
+    if current().transforms:
+        _note_number()
     number_taken()
     warn(
         "a number was taken out of a tensor that requires grad or carries a tangent, and no derivative flows through "
@@ -295,6 +383,7 @@ def _stores_an_item(caller: FrameType) -> bool:
 
 MEMBERS: dict[str, Any] = {
     "numpy": numpy,
+    "payload": property(payload),
     "item": item,
     "tolist": tolist,
     "__array__": to_array,
@@ -321,6 +410,11 @@ def scipy_value_and_grad(
 
     `loss` gets a Tensor of float64 with the shape of the array, and returns one real number. Other arguments are passed
     on. Where the result does not depend on `x` the gradient is 0.
+
+    >>> fun = pb.scipy_value_and_grad(lambda x: (x * x).sum())
+    >>> value, gradient = fun(np.array([1.0, 2.0]))
+    >>> value, gradient.tolist()
+    (5.0, [2.0, 4.0])
     """
 
     @functools.wraps(function)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,10 @@ def with_tensors(value: Any, sources: Sequence[np.ndarray[Any, Any]]) -> Any:
 def compute_with_numpy(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """A call that Pullback has no function for, where no derivative would be lost."""
     name = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
+    special = sys.modules.get("scipy.special")
+    is_special = method == "__call__" and not options and getattr(special, ufunc.__name__, None) is ufunc
+    if is_special and any(is_attached(tensor) for tensor in tensors_in(inputs)):  # it has a rule, or says why not
+        return getattr(import_module(f"{__name__.partition('.')[0]}.scipy.special"), ufunc.__name__)(*inputs)
     refuse_attached(name, (inputs, options))
     sources = [payload_of(tensor) for tensor in tensors_in(inputs)]
     return with_tensors(getattr(ufunc, method)(*with_payloads(tuple(inputs)), **with_payloads(options)), sources)

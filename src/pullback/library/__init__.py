@@ -5,6 +5,7 @@
 them derivatives, of which one is enough. `opcheck` checks them, and `pb.ops` finds them by name.
 """
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.library._check import opcheck
 from pullback.library._define import (
     custom_op,
@@ -64,5 +65,6 @@ __all__ = [
     "register_kernel",
     "register_vmap",
 ]
+_explain_unknown(globals())
 
 _teach_graphs()

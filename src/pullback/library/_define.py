@@ -269,7 +269,17 @@ def _resolved(op: Any) -> CustomOpDef:
 def register_autograd(
     op: CustomOpDef | str, backward: Callable[..., Any] | None, /, *, setup_context: Callable[..., Any] | None = None
 ) -> None:
-    """Give an operator a reverse formula; see `CustomOpDef.register_autograd`."""
+    """Give an operator a reverse formula; see `CustomOpDef.register_autograd`.
+
+    >>> op = pb.library.define("mine::square_a", "(Tensor x) -> Tensor")
+    >>> _ = pb.library.register_kernel(op, "cpu", lambda x: x * x)
+    >>> pb.library.register_autograd(
+    ...     op, lambda ctx, g: 2 * g * ctx.saved_tensors[0],
+    ...     setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    ... )
+    >>> pb.grad(op)(pb.tensor(3.0))
+    tensor(6.)
+    """
     _resolved(op).register_autograd(backward, setup_context=setup_context)
 
 
@@ -279,14 +289,27 @@ def register_jvp(op: CustomOpDef | str, fn: Callable[..., Any] | None = None, /,
 
 
 def register_fake(op: CustomOpDef | str, fn: Callable[..., Any] | None = None, /) -> Any:
-    """Say what an operator's results look like; see `CustomOpDef.register_fake`."""
+    """Say what an operator's results look like; see `CustomOpDef.register_fake`.
+
+    >>> op = pb.library.define("mine::square_f", "(Tensor x) -> Tensor")
+    >>> _ = pb.library.register_kernel(op, "cpu", lambda x: x * x)
+    >>> _ = pb.library.register_fake(op, lambda x: x.new_empty(x.shape))
+    >>> pb.compile(op)(pb.tensor([1.0, 2.0]))
+    tensor([1., 4.])
+    """
     return _resolved(op).register_fake(fn)
 
 
 def register_kernel(
     op: CustomOpDef | str, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
 ) -> Any:
-    """Give an operator a kernel; see `CustomOpDef.register_kernel`."""
+    """Give an operator a kernel; see `CustomOpDef.register_kernel`.
+
+    >>> op = pb.library.define("mine::square", "(Tensor x) -> Tensor")
+    >>> _ = pb.library.register_kernel(op, "cpu", lambda x: x * x)
+    >>> op(pb.tensor(3.0))
+    tensor(9.)
+    """
     return _resolved(op).register_kernel(device_types, fn)
 
 

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from pullback.core.state import change, change_grad, current, in_force, reinstate
+from pullback.errors import AutogradError
 from pullback.library._call import LIST, STATIC, TENSOR, Call
 from pullback.library._errors import AliasError, KernelResultError
 from pullback.library._schema import Type
 from pullback.payloads.batched import plain_array
+from pullback.payloads.devices import device_of
 from pullback.tensors.tensor import Extra, Tensor, alias, from_outside, wrap
 
 # Who shares memory with whom: results must be in memory of their own, unless the schema declares a view.
@@ -142,6 +144,41 @@ def run_kernel(call: Call, payloads: Sequence[Any]) -> tuple[Any, ...]:
     if definition.seen_outputs is not None:
         definition.seen_outputs.note(call, payloads, flat)
     return flat
+
+
+def run_foreign(call: Call, payloads: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of a call on arrays of another library, by the kernel that was registered for it."""
+    definition = call.definition
+    place = next(device_of(x) for x in payloads if device_of(x).kind is not None)
+    kernel = definition.kernels.get(str(place)) or definition.kernels.get(place.kind.name)
+    if kernel is None:
+        raise AutogradError(
+            "FOREIGN_OP",
+            f"{definition.qualname} cannot be computed on {place}",
+            why="it has kernels for NumPy's arrays only",
+            fix=f'register one that takes and returns tensors there: op.register_kernel("{place.kind.name}", fn)',
+        )
+    given: list[Any] = []
+    for kind, data in call.layout:
+        if kind == STATIC:
+            given.append(data)
+        elif kind == TENSOR:
+            given.append(wrap(payloads[data]))
+        else:
+            given.append([None if k is None else wrap(payloads[k]) for k in data])
+    settings = in_force()
+    change_grad(False)
+    try:
+        result = kernel[0](*given, **call.keywords)
+    finally:
+        reinstate(settings)
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    if len(results) != len(definition.schema.returns):
+        raise _wrong(call, f"returned {len(results)} values, but its schema returns {len(definition.schema.returns)}")
+    for each in results:
+        if not isinstance(each, Tensor) or each.device is not place:
+            raise _wrong(call, f"returned {_kind(each)}, but the call is on {place}: return a tensor there")
+    return tuple([each._data for each in results])
 
 
 def readonly(array: Any) -> Any:

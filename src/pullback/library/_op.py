@@ -24,10 +24,11 @@ from pullback.library._batching import run_batched
 from pullback.library._call import Call
 from pullback.library._context import context_class
 from pullback.library._fake import Outline, outputs_of_fake, view_of_fake
-from pullback.library._kernel import run_kernel
+from pullback.library._kernel import run_foreign, run_kernel
 from pullback.library._tracing import call_promised, check_not_repeated, run_promised, run_traced
 from pullback.library._writing import run_mutating
 from pullback.payloads.batched import BatchedArray
+from pullback.payloads.devices import device_of
 from pullback.payloads.traced import TracedArray
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad
@@ -87,6 +88,8 @@ def as_op(definition: Any, reverse: Any = None, forward: Any = None) -> Op:
                 return run_batched(call, operands)
             if type(x) is TracedArray:
                 trace = x.recorder
+            elif device_of(x).kind is not None and type(x) is not TracedArray:
+                return run_foreign(call, operands)
             elif (handler := getattr(type(x), "evaluate_op", None)) is not None:
                 return handler(op, operands, {"call": call})
         if trace is not None:

@@ -15,6 +15,7 @@ from pullback.library._batching import CoreSignature
 from pullback.library._call import Call
 from pullback.library._fake import SeenOutputs, outputs_of_fake
 from pullback.library._schema import DEVICES, Schema
+from pullback.payloads.devices import names_a_kind
 
 # Where registrations are made: every error about a slot says it.
 
@@ -260,7 +261,7 @@ class Registrations:
         _check_callable(fn, "kernel")
         names = [device_types] if isinstance(device_types, str) or device_types is None else list(device_types)
         for name in names:
-            if name is not None and name not in (*DEVICES, "native"):
+            if name is not None and name not in (*DEVICES, "native") and not names_a_kind(name):
                 raise RuntimeError(f"{self.qualname}: unknown device {name!r}: expected one of {DEVICES}")
         has_tensor = any(argument.type.is_tensor for argument in self.schema.arguments) or self.schema.is_dynamic
         has_device = any(argument.type.base == "Device" for argument in self.schema.arguments)
@@ -300,9 +301,14 @@ class Registrations:
         return rule
 
     def register_effect(self, effect: str | None) -> None:
-        """Say that a call has an effect that the schema does not show: `"ordered"`, or None for none."""
-        if effect not in ("ordered", None):
-            raise ValueError(f'{self.qualname}: an effect is "ordered" or None, got {effect!r}')
+        """Say that a call has an effect that the schema does not show: `"ordered"`, `"collective"`, or None for none.
+
+        Either is never dropped, merged or moved past another one. An ordered effect happens exactly once. A collective
+        one is that of a message between processes: all of them do the same, so it may happen again in a checkpoint or
+        a derivative, and a batch of them is one call, by the operator's own rule for batches.
+        """
+        if effect not in ("ordered", "collective", None):
+            raise ValueError(f'{self.qualname}: an effect is "ordered", "collective" or None, got {effect!r}')
         self._set(effect=(effect, registered_at()))
 
     # What all share.

@@ -43,8 +43,8 @@ def run_traced(trace: Recorder, call: Call, payloads: Sequence[Any]) -> tuple[An
     trace.check_open(definition.qualname, used)
     if call.promise is not None:  # a node that is traced again
         return _added(trace, call, [_traced(trace, x) for x in payloads], list(map(_empty, call.promise.results)))
-    has_effect = definition.effect is not None and definition.effect[0] is not None
-    check_not_repeated(definition, trace.region is not None and has_effect)
+    happens_once = definition.effect is not None and definition.effect[0] not in (None, "collective")
+    check_not_repeated(definition, trace.region is not None and happens_once)
     if definition.schema.returns_views:
         return (_traced_view(trace, call, payloads),)
     operands = [_traced(trace, x) for x in payloads]

@@ -63,6 +63,9 @@ class vectorize:
     through what the function computes with its arguments, which are Tensors.
 
         pb.vectorize(lambda x, y: x if x > y else x * y)(x, 1.0)
+
+    >>> pb.vectorize(lambda a, b: a * b + 1)(pb.tensor([1.0, 2.0]), 3.0)
+    tensor([4., 7.])
     """
 
     def __init__(

@@ -223,10 +223,17 @@ def contraction_of_two(a, b, *, subscripts, optimize):
     return contract(subscripts, (a, b), optimize)
 
 
-@primitive(name="einsum", flow="contracts")
+@primitive(name="einsum", flow="contracts", group="multilinear")
 def contraction_of_many(*xs, subscripts, optimize):
     """A sum of products of any number of operands, in canonical subscripts."""
     return contract(subscripts, xs, optimize)
+
+
+for _op in (contraction_of_one, contraction_of_two, contraction_of_many):
+
+    @_op.spelling("array_api")
+    def contraction_spelling(np_there, *xs, subscripts, optimize):
+        return np_there.einsum(subscripts, *xs)
 
 
 # Users call `einsum` below, which reads their subscripts.

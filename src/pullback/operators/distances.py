@@ -29,6 +29,13 @@ def row_distances(x, y, *, squared):
     return out.astype(np.result_type(x, y), copy=False)
 
 
+@row_distances.spelling("array_api")
+def row_distances_spelling(np_there, x, y, *, squared):
+    apart = x[..., :, None, :] - y[..., None, :, :]
+    squares = np_there.sum(apart * apart, -1)
+    return squares if squared else np_there.sqrt(squares)
+
+
 def _slopes(g: Any, out: Any, squared: bool) -> Any:
     """What the differences of rows are multiplied by."""
     if squared:

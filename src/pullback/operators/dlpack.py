@@ -10,8 +10,8 @@ from pullback.core.spec import describe
 from pullback.core.state import current
 from pullback.declare.composite import composite
 from pullback.operators.arrays.creation import finished
-from pullback.operators.elementwise.casting import check_device
 from pullback.payloads.batched import plain_array
+from pullback.payloads.devices import CPU, moved, resolve
 from pullback.tape.history import requires_grad
 from pullback.tensors.tensor import Tensor, from_outside, shared_counter
 
@@ -29,6 +29,8 @@ def _exported(self: Tensor) -> Any:
             "lost; export x.detach()"
         )
     payload = plain_array(self._data)
+    if payload is None and self.device.kind is not None and hasattr(self._data, "array"):
+        return self._data.array
     if payload is None:
         raise BufferError(
             f"a tensor {describe(self.shape, self.dtype)} inside a transform cannot be exported: it stands for many "
@@ -48,6 +50,8 @@ def export(
     _exported(self)
     shared_counter(self)
     payload = _exported(self)
+    if self.device.kind is not None:
+        return _exported_there(self.device.kind, payload, stream, max_version, dl_device, copy)
     if stream is not None:
         raise BufferError("__dlpack__: memory of the CPU has no streams; pass stream=None")
     if any(step < 0 for step in payload.strides):
@@ -60,9 +64,17 @@ def export(
     return payload.__dlpack__(**options)
 
 
+def _exported_there(kind: Any, array: Any, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
+    """The capsule of another library's array, made by it."""
+    if stream is not None and kind.streams is None:
+        raise BufferError(f"__dlpack__: arrays of {kind.name} have no streams here; pass stream=None")
+    options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+    return array.__dlpack__(**{name: value for name, value in options.items() if value is not None})
+
+
 def device_of_export(self: Tensor) -> tuple[int, int]:
     """Where the memory is, as DLPack counts devices: (1, 0) is the CPU."""
-    return _CPU
+    return _CPU if self.device.kind is None else self._data.array.__dlpack_device__()
 
 
 class _Capsule:
@@ -81,7 +93,9 @@ class _Capsule:
 @composite(arrays=0)
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A constant Tensor on the memory of another library's array, or on a copy of it."""
-    check_device("from_dlpack", device)
+    place = resolve("from_dlpack", device)
+    if place != CPU:
+        return from_outside(finished(moved(np.from_dlpack(x), place, copy)))
     source = x if hasattr(x, "__dlpack__") else _Capsule(x)
     array = np.from_dlpack(source) if copy is None else np.from_dlpack(source, copy=copy)
     return from_outside(finished(array))

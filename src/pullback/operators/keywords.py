@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.axes import merge_spellings, normalize_axes
+from pullback.core.frames import drop_own_frames
 from pullback.declare.composite import composite
 from pullback.declare.families import reduced_shape
 from pullback.declare.op import Op
@@ -37,7 +38,11 @@ def _with_alpha(op: Op, name: str, sign: str, aliases: tuple[str, ...]) -> None:
     twin = inplace_twin(op)
 
     def function(x: Any, y: Any, /, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
-        return op.function(x, y if _is_one(alpha) else as_operand(y) * alpha, out=out)
+        try:
+            return op.function(x, y if _is_one(alpha) else as_operand(y) * alpha, out=out)
+        except Exception as error:
+            drop_own_frames(error)
+            raise
 
     def inplace(self: Tensor, y: Any, /, *, alpha: Any = 1) -> Tensor:
         return twin(self, y if _is_one(alpha) else as_operand(y) * alpha)
@@ -120,26 +125,30 @@ def _with_where(name: str, op: Any, neutral: Any, combine: Callable[..., Any] | 
     def function(
         x: Any, /, axis: Any = None, keepdims: bool = False, *, where: Any = None, initial: Any = None, **others: Any
     ) -> Any:
-        reduce = op.function
-        if where is None and initial is None:
-            return reduce(x, axis, keepdims, **others) if others else reduce(x, axis, keepdims)
-        x = tensor_from(x)
-        if initial is not None and combine is None:
-            raise TypeError(f"{name}: got an unexpected keyword argument 'initial'")
-        if neutral is None and initial is not None:
-            initial = tensor_from(initial).astype(x.dtype)
-        if where is not None and where is not True:
-            if neutral is None and initial is None:
-                raise ValueError(f"{name}: where= needs initial=, which is the result where nothing is chosen")
-            x = choose(_mask(name, where, x.shape), x, initial if neutral is None else neutral)
-        if initial is None or combine is None:
-            return reduce(x, axis, keepdims, **others)
-        axes = normalize_axes(merge_spellings("axis/dim", axis, others.pop("dim", None)), x.ndim)
-        keepdims = bool(others.pop("keepdim", None) or keepdims)
-        if neutral is None and 0 in (x.shape[k] for k in axes):
-            return full(reduced_shape(x.shape, axes, keepdims), initial, dtype=x.dtype)
-        reduced = reduce(x, axes, keepdims, **others)
-        return combine(reduced, tensor_from(initial).astype(reduced.dtype))
+        try:
+            reduce = op.function
+            if where is None and initial is None:
+                return reduce(x, axis, keepdims, **others) if others else reduce(x, axis, keepdims)
+            x = tensor_from(x)
+            if initial is not None and combine is None:
+                raise TypeError(f"{name}: got an unexpected keyword argument 'initial'")
+            if neutral is None and initial is not None:
+                initial = tensor_from(initial).astype(x.dtype)
+            if where is not None and where is not True:
+                if neutral is None and initial is None:
+                    raise ValueError(f"{name}: where= needs initial=, which is the result where nothing is chosen")
+                x = choose(_mask(name, where, x.shape), x, initial if neutral is None else neutral)
+            if initial is None or combine is None:
+                return reduce(x, axis, keepdims, **others)
+            axes = normalize_axes(merge_spellings("axis/dim", axis, others.pop("dim", None)), x.ndim)
+            keepdims = bool(others.pop("keepdim", None) or keepdims)
+            if neutral is None and 0 in (x.shape[k] for k in axes):
+                return full(reduced_shape(x.shape, axes, keepdims), initial, dtype=x.dtype)
+            reduced = reduce(x, axes, keepdims, **others)
+            return combine(reduced, tensor_from(initial).astype(reduced.dtype))
+        except Exception as error:
+            drop_own_frames(error)
+            raise
 
     _publish_reduction(function, name, doc)
 

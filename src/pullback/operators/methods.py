@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.frames import drop_own_frames
 from pullback.declare.composite import Composite, composite, composites
 from pullback.declare.op import Op, registry
 from pullback.eager.build import inplace_twin
@@ -46,7 +47,7 @@ _REFLECTED = (
     "add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "divmod", "matmul", "and", "or", "xor", "lshift",
     "rshift",
 )  # fmt: skip
-_OF_SPARSE = ("matmul", "multiply")
+_OF_SPARSE = ("matmul", "multiply", "add", "subtract", "divide")
 _TABLES = ("members", "inplace_methods")  # what a module may list by itself
 
 
@@ -155,9 +156,13 @@ def _operator(name: str) -> Callable[..., Any]:
     has_sparse = name in _OF_SPARSE
 
     def method(self: Tensor, other: Any) -> Any:
-        if type(other) is Tensor or is_operand(other):
-            return function(self, other)
-        return sparse_product(name, self, other) if has_sparse else NotImplemented
+        try:
+            if type(other) is Tensor or is_operand(other):
+                return function(self, other)
+            return sparse_product(name, self, other) if has_sparse else NotImplemented
+        except Exception as error:
+            drop_own_frames(error)
+            raise
 
     method.__name__, method.__doc__ = name, function.__doc__
     op = registry.get(name)

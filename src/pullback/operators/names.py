@@ -7,7 +7,7 @@ finds it: `tests/operators/test_later.py` compares the names with the declaratio
 
 from __future__ import annotations
 
-LATER: tuple[str, ...] = ("fft", "linalg", "masked", "nn", "signal", "special")
+LATER: tuple[str, ...] = ("fft", "linalg", "masked", "nested", "nn", "signal", "special")
 """Families that are namespaces of their own, `pullback.linalg` and so on."""
 
 TOP_LEVEL: dict[str, tuple[str, ...]] = {
@@ -35,6 +35,7 @@ TOP_LEVEL: dict[str, tuple[str, ...]] = {
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "application": ("apply_along_axis", "apply_over_axes", "vectorize"),
     "signal.convolution": ("convolve", "correlate"),
+    "arrays.foreign": ("foreign", "set_default_device"),
     "arrays.grids": (
         "asarray_chkfinite", "bartlett", "blackman", "block_diag", "c_", "cartesian_prod", "combinations",
         "diag_indices_from", "empty_permuted", "empty_strided", "frombuffer", "fromfile", "fromfunction", "fromiter",
@@ -117,5 +118,6 @@ METHODS: dict[str, tuple[str, ...]] = {
         "scatter_reduce", "scatter_reduce_",
     ),
     "arrays.grids": ("combinations",),
+    "ragged.making": ("lengths", "offsets", "padding_mask", "row_labels", "to_padded", "values", "with_offsets_of"),
 }  # fmt: skip
 """Modules of this package, and the methods and other members that they give `Tensor`."""

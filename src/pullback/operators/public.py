@@ -9,8 +9,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from inspect import cleandoc, isfunction
 from typing import Any
 
+from pullback.core.frames import drop_own_frames
 from pullback.declare.composite import Composite, composites
 from pullback.declare.op import Op, registry
 from pullback.eager.build import as_operand
@@ -51,7 +53,9 @@ class Functions(Mapping[str, Callable[..., Any]]):
             self.load(self._families[name])
         if name not in self._made:
             declared = self._declared[name]
-            self._made[name] = declared.function if isinstance(declared, Op) else public_composite(declared)
+            function = declared.function if isinstance(declared, Op) else public_composite(declared)
+            _complete(function, declared.name)
+            self._made[name] = function
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
@@ -62,6 +66,35 @@ class Functions(Mapping[str, Callable[..., Any]]):
 
     def __len__(self) -> int:
         return len(self._declared | self._families)
+
+
+def _complete(function: Callable[..., Any], name: str) -> None:
+    """Let a function lead back to itself by its module and name, as pickling does, and have an example in `help`."""
+    space, _, function.__qualname__ = name.rpartition(".")
+    function.__module__ = "pullback"
+    if space:
+        function.__module__ += f".{space}"
+    doc = function.__doc__ or ""
+    if ">>>" not in doc:
+        example = _examples(space.partition(".")[0] or "top").get(name)
+        function.__doc__ = f"{cleandoc(doc)}\n\nExample:\n\n{example}" if example else doc
+
+
+def complete(namespace: dict[str, Any], space: str) -> None:
+    """The same for the functions of a module that no declaration makes."""
+    for name in namespace["__all__"]:
+        if isfunction(namespace[name]) and ">>>" not in (namespace[name].__doc__ or ""):
+            _complete(namespace[name], f"{space}.{name}")
+
+
+@functools.cache
+def _examples(space: str) -> dict[str, str]:
+    """What `make stubs` has written for a namespace; nothing yet if that is new."""
+    try:
+        found: dict[str, str] = import_module(f"pullback.operators.examples.{space}").EXAMPLES
+    except ModuleNotFoundError:
+        return {}
+    return found
 
 
 functions = Functions()
@@ -95,11 +128,15 @@ def public_composite(item: Composite) -> Callable[..., Any]:
 
     @functools.wraps(inner)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if len(args) >= arrays and _TENSORS.issuperset(map(type, args[:arrays])):
-            return inner(*args, **kwargs)
-        leading = [as_operand(x) for x in args[:arrays]]
-        if leading and not any(isinstance(x, Tensor) for x in leading):
-            leading[0] = as_constant(leading[0])
-        return inner(*leading, *args[arrays:], **kwargs)
+        try:
+            if len(args) >= arrays and _TENSORS.issuperset(map(type, args[:arrays])):
+                return inner(*args, **kwargs)
+            leading = [as_operand(x) for x in args[:arrays]]
+            if leading and not any(isinstance(x, Tensor) for x in leading):
+                leading[0] = as_constant(leading[0])
+            return inner(*leading, *args[arrays:], **kwargs)
+        except Exception as error:
+            drop_own_frames(error)
+            raise
 
     return function

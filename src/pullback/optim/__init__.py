@@ -12,6 +12,7 @@ tensor([3., 3.])
 `pb.optim.Adam(leaves, lr=0.1)` has `zero_grad()` and `step()`, as torch's optimisers do.
 """
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.optim._gradients import clip_by_norm, clip_by_value, ema, global_norm
 from pullback.optim._lbfgs import LBFGS, LBFGSState
 from pullback.optim._optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop, State
@@ -43,3 +44,4 @@ __all__ = [
     "root",
     "warmup",
 ]
+_explain_unknown(globals())

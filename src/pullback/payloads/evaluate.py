@@ -7,13 +7,28 @@ A payload that is made of payloads, such as `payloads/lifted/__init__.py`, has a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pullback.declare.op import Op
+from pullback.errors import AutogradError
 
 ndarray = np.ndarray
+
+
+class OnTensors(AutogradError):
+    """The rule of a payload for an operator runs above the tape, on tensors. Whoever has them goes on with `run`."""
+
+    def __init__(self, name: str, kind: str, run: Callable[..., Any]) -> None:
+        super().__init__(
+            "WRAPPER_OP",
+            f"{name} of a {kind} is needed where there are payloads only, and the class has a rule for tensors",
+            why="inside of a derivative, or in a write, values are no tensors",
+            fix=f"give {kind} a rule for {name} without on=\"tensors\"",
+        )
+        self.run = run
 
 
 def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, Any]) -> Any:
@@ -25,13 +40,24 @@ def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, An
                 lifted = _newest_lift(operands)
                 if lifted is not None:
                     return lifted.evaluate_op(op, operands, params)
-                return op.kernel(*operands, **params) if op.takes_payloads else handler(op, operands, params)
+                if op.takes_payloads and not (op.family == "random" and hasattr(type(value), "downloaded")):
+                    return op.kernel(*operands, **params)
+                return _outermost(operands, handler)(op, operands, params)
     out = (op.native or op.kernel)(*operands, **params)
     if type(out) is ndarray or op.takes_payloads:
         return out
     if isinstance(out, (tuple, list)):
         return tuple(part if type(part) is ndarray else np.asarray(part) for part in out)
     return np.asarray(out)
+
+
+def _outermost(operands: tuple[Any, ...] | list[Any], first: Any) -> Any:
+    """The handler that goes first: that of a payload made of parts, which may be batches, before all others."""
+    for value in operands:
+        kind = type(value)
+        if kind is not ndarray and (hasattr(kind, "__tensor_flatten__") or hasattr(kind, "decompose")):
+            return kind.evaluate_op
+    return first
 
 
 def _newest_lift(operands: tuple[Any, ...] | list[Any]) -> Any:

@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.state import current
-from pullback.payloads.evaluate import is_traced
-
 
 def is_wrapper(payload: Any) -> bool:
     """Is this a payload that can be taken apart?"""
@@ -22,8 +19,8 @@ def is_wrapper(payload: Any) -> bool:
 
 
 def is_array(part: Any) -> bool:
-    """Is this part an array, and not a wrapper or something else?"""
-    return isinstance(part, np.ndarray) or is_traced(part)
+    """Is this part an array of any kind, and not a wrapper or something else?"""
+    return isinstance(part, np.ndarray) or (hasattr(type(part), "evaluate_op") and not is_wrapper(part))
 
 
 def parts_of(payload: Any) -> tuple[list[tuple[str, Any]], Any]:
@@ -65,40 +62,3 @@ def stride_of(payload: Any) -> tuple[int, ...] | None:
     """The strides of a payload in bytes, None if it does not say."""
     found = getattr(payload, "strides", None)
     return None if found is None else tuple(found)
-
-
-def filled(payload: Any, number: float, is_gradient: bool = True) -> Any:
-    """A gradient of a value with this payload, or a tangent, all numbers of which are `number`.
-
-    The class may make it itself, by methods `ones(shape, dtype)` and `zeros(shape, dtype)`. Otherwise it looks like the
-    value; a gradient as `__coerce_tangent_metadata__` says, if there is such a method.
-    """
-    make = getattr(payload, "ones" if number else "zeros", None)
-    if callable(make):
-        return make(payload.shape, payload.dtype)
-    coerce = getattr(type(payload), "__coerce_tangent_metadata__", None) if is_gradient else None
-    trace = current().trace
-
-    def part(like: Any) -> Any:
-        array = np.full(like.shape, number, like.dtype)
-        return array if trace is None else trace.home(array)
-
-    return _with_numbers(payload if coerce is None else coerce(payload), part)
-
-
-def hollow(payload: Any) -> Any:
-    """A payload of the same kind whose numbers are zeros without memory."""
-    return _with_numbers(payload, lambda like: np.broadcast_to(np.zeros((), like.dtype), like.shape))
-
-
-def _with_numbers(payload: Any, make: Callable[[Any], Any]) -> Any:
-    """The same payload on other numbers; NumPy's scalars, which it makes of arrays without axes, are numbers, too."""
-    parts, meta = parts_of(payload)
-    inner = {}
-    for name, part in parts:
-        if is_wrapper(part):
-            inner[name] = _with_numbers(part, make)
-        else:
-            is_number = (is_array(part) or isinstance(part, np.generic)) and part.dtype == payload.dtype
-            inner[name] = make(part) if is_number else part
-    return type(payload).__tensor_unflatten__(inner, meta, tuple(payload.shape), stride_of(payload))

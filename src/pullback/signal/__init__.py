@@ -3,6 +3,7 @@
     smooth = pb.signal.lfilter([0.1], [1.0, -0.9], x)      # differentiable in the coefficients, too
 """
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.operators.public import namespace as _namespace
 from pullback.operators.signal import family as _family  # noqa: F401
 from pullback.signal import windows
@@ -11,3 +12,4 @@ _functions = {name: function for name, function in _namespace("signal").items() 
 globals().update(_functions)
 
 __all__ = [*_functions, "windows"]
+_explain_unknown(globals())

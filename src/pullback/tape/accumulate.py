@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import deque
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ from pullback.core.state import current, next_stamp
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.batched.indexing import assign
-from pullback.payloads.wrappers import hollow, is_wrapper
+from pullback.payloads.kinds import has_kind, hollow
 from pullback.tape.input_metadata import InputMetadata, SparseGrad
 from pullback.tape.node import ACCUMULATOR_SEQUENCE, Node
 from pullback.tensors.overwrites import make_way
@@ -46,10 +49,14 @@ class AccumulateGrad(Node):
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        payload = self.variable._data
-        metadata = InputMetadata.from_spec(self.spec, hollow(payload) if is_wrapper(payload) else None)
+        like = self.variable_kind()
+        metadata = InputMetadata.from_spec(self.spec, None if like is None else hollow(like))
         metadata.set_grad_dtype(self.grad_dtype_of(0))
         return (metadata,)
+
+    def variable_kind(self) -> Any:
+        payload = self.variable._data
+        return payload if has_kind(payload) else None
 
     def grad_dtype_of(self, output_nr: int) -> Any:
         meta = self.variable._meta
@@ -65,6 +72,11 @@ class AccumulateGrad(Node):
             and not meta.post_accumulate_hooks
             and (meta.grad_dtype is UNSET or meta.grad_dtype is self.spec.dtype)  # type: ignore[union-attr]
         )
+
+    def is_waited_for(self) -> bool:
+        """Is a hook to be called as soon as `.grad` is there?"""
+        meta = self.variable._meta
+        return meta is not None and bool(meta.post_accumulate_hooks)
 
     def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         self.accumulate(grads[0], as_tensors, False)
@@ -90,18 +102,39 @@ class AccumulateGrad(Node):
         ):
             return False
         meta = leaf._meta or meta_of(leaf)
-        meta.lock.acquire()  # half the price of a `with`
         try:
+            meta.lock.acquire()  # half the price of a `with`; inside, so that no signal leaves it locked
             if meta.grad is not None:
                 return False
             # path: adopted gradient
-            meta.grad = tensor = Tensor()
+            tensor = Tensor()
             tensor._data = gradient
             tensor._spec = spec
             tensor._node = tensor._counter = tensor._extra = tensor._meta = None
+            meta.grad = tensor
         finally:
             meta.lock.release()
         return True
+
+    def memory_for(self, gradient: np.ndarray[Any, Any]) -> Any:
+        """The array of a `.grad` that a gradient can be added to just so, and is about to be; None if not."""
+        leaf = self.variable
+        existing: Any = leaf._meta.grad  # type: ignore[union-attr]
+        if not (
+            (leaf._extra is None or leaf._extra.view is None)
+            and type(leaf._node) is Leaf
+            and type(existing) is Tensor
+            and type(existing._data) is np.ndarray
+            and existing._data.shape == gradient.shape
+            and leaf._spec.shape == self.spec.shape  # type: ignore[union-attr]
+            and _is_writable(existing)
+        ):
+            return None
+        make_way(existing)
+        counter = own_counter(existing)
+        if counter is not None:
+            counter.bump()
+        return existing._data
 
     def accumulate(self, gradient: Any, create_graph: bool, owned: bool) -> bool:
         """Add `gradient` to the leaf's `.grad`. False if there was nothing to add or nobody to receive it.
@@ -133,6 +166,70 @@ class AccumulateGrad(Node):
         return True
 
 
+class Delivery:
+    """What a pass gives to plain leaves, all of it or nothing: a pass that is interrupted takes it back.
+
+    A first gradient becomes `.grad` as soon as it is there. Sums with a `.grad` that was there before are computed at
+    the end of the pass, by one call of C code that no signal comes between.
+    """
+
+    __slots__ = ("replaced", "sums")
+
+    def __init__(self) -> None:
+        self.replaced: list[tuple[AccumulateGrad, Any]] = []  # with the `.grad` that was there before
+        self.sums: list[tuple[AccumulateGrad, Any]] = []
+
+    def give(self, accumulator: AccumulateGrad, gradient: Any, owned: bool) -> None:
+        """Let a leaf have its gradient. `owned` promises that nobody else holds it."""
+        meta = accumulator.variable._meta
+        if meta is not None and meta.grad is not None:
+            self.sums.append((accumulator, gradient))
+            return
+        self.replaced.append((accumulator, None))
+        if not (owned and accumulator.adopt(gradient)):
+            accumulator.accumulate(gradient, False, owned)
+
+    def finish(self) -> None:
+        """Add what was put off."""
+        sums, self.sums = self.sums, []
+        if len(sums) < 2:
+            for accumulator, gradient in sums:
+                accumulator.accumulate(gradient, False, False)
+            return
+        others, targets, payloads = [], [], []
+        metas = sorted([meta_of(accumulator.variable) for accumulator, _ in sums], key=id)
+        with ExitStack() as locks:
+            for meta in metas:
+                locks.enter_context(meta.lock)
+            for accumulator, gradient in sums:
+                target = accumulator.memory_for(gradient)
+                if target is None:
+                    others.append((accumulator, gradient))
+                else:
+                    targets.append(target)
+                    payloads.append(gradient)
+            deque(map(_ADD, targets, payloads, targets), maxlen=0)
+        for accumulator, gradient in others:
+            accumulator.accumulate(gradient, False, False)
+
+    def note(self, accumulator: AccumulateGrad) -> None:
+        """Remember the `.grad` of a leaf that is about to get another one in its place."""
+        meta = accumulator.variable._meta
+        self.replaced.append((accumulator, None if meta is None else meta.grad))
+
+    def take_back(self) -> None:
+        """Put back what was there, unless somebody else has added to the new gradient since."""
+        for accumulator, before in self.replaced:
+            meta = accumulator.variable._meta
+            if meta is not None and type(meta.grad) is Tensor:
+                counter = meta.grad._counter
+                if meta.grad is not before and (counter is None or counter.value == 0):
+                    meta.grad = before
+
+
+_ADD = partial(np.add, casting="unsafe")
+
+
 def accumulator_of(tensor: Tensor) -> AccumulateGrad:
     """The accumulator of a leaf that requires grad: the living one, or a new one."""
     reference = tensor._node.accumulator
@@ -155,8 +252,8 @@ def new_accumulator(tensor: Tensor) -> AccumulateGrad:
     node.rare = None
     node.seq = next_stamp()
     made = weakref.ref(node)
-    _creation_lock.acquire()  # half the price of a `with`
     try:
+        _creation_lock.acquire()  # half the price of a `with`; inside, so that no signal leaves it locked
         while True:
             reference = leaf.accumulator
             known: AccumulateGrad | None = None if reference is None else reference()
@@ -255,7 +352,9 @@ def _first_gradient(gradient: Any, leaf: Tensor, create_graph: bool, owned: bool
         return gradient.clone()
     payload = gradient._data if type(gradient) is Tensor else gradient
     if type(payload) is not np.ndarray:
-        if hasattr(payload, "region"):
+        if has_kind(payload):
+            payload = registry["copy"].call(payload, order="K")  # others may have been given the same one
+        elif hasattr(payload, "region"):
             is_columns = leaf._data.is_contiguous("F") and not leaf._data.is_contiguous()
             payload = registry["copy"].call(payload, order="F" if is_columns else "C")
         return as_made_here(wrap(np.array(payload) if isinstance(payload, np.generic) else payload))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pullback.core.frames import warn
+from pullback.core.frames import drop_own_frames, is_own, warn
 from pullback.core.spec import Spec, describe
-from pullback.core.state import change_grad, current, open_levels, switch
+from pullback.core.state import change_grad, current, open_levels, put_back, switch
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray
-from pullback.payloads.wrappers import filled, is_wrapper
+from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.accumulate import as_made_here
 from pullback.tape.engine import goes_to_leaves, gradients_at_once, pass_at_once, run_pass
 from pullback.tape.history import GradientEdge, edge_of, refresh_view, requires_grad
-from pullback.tape.input_metadata import SparseGrad, validate
-from pullback.tape.node import Node
+from pullback.tape.input_metadata import SparseGrad, of_kind, validate
+from pullback.tape.node import Node, kind_at, root_kind
 from pullback.tape.tensor_members import retain_grad
 from pullback.tape.transform.body import map_over
 from pullback.tensors.tensor import Tensor, as_constant, gradient_like, made_here, wrap
@@ -45,33 +46,39 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    is_plain = grad_tensors is None and grad_variables is None and inputs is None and not create_graph
-    if is_plain and goes_to_leaves(tensors) and pass_at_once(tensors, bool(retain_graph)):  # type: ignore[arg-type]
-        return
-    if current().transforms:
-        raise AutogradError(
-            "BACKWARD_IN_TRANSFORM",
-            "backward() called inside a function transform",
-            why="a transform returns its derivatives; accumulating into `.grad` would be a hidden side effect",
-            fix="use pb.autograd.grad, or nest pb.func.grad",
-        )
-    if grad_variables is not None:
-        warn("grad_variables is deprecated; use grad_tensors", FutureWarning)
-        if grad_tensors is not None:
-            raise RuntimeError("backward: give grad_tensors or grad_variables, not both")
-        grad_tensors = grad_variables
-    roots = _as_list(tensors)
-    wanted = None if inputs is None else _as_inputs(inputs)[1]
-    for index, value in enumerate(wanted or ()):
-        if isinstance(value, Tensor) and not requires_grad(value):
-            raise _input_error(index, value)
-    if not roots:
-        return
-    keep = create_graph if retain_graph is None else bool(retain_graph)
-    edges, gradients = _roots_and_gradients(roots, grad_tensors, "grad_tensors", _as_tensors(create_graph))
-    # From here on the call is accepted: a refused one must not leave tensors that retain their gradient.
-    accumulate_into = None if wanted is None else {_accumulating_node(value) for value in wanted}
-    run_pass(edges, gradients, keep, bool(create_graph), accumulate_into)
+    before = current()
+    try:
+        is_plain = grad_tensors is None and grad_variables is None and inputs is None and not create_graph
+        if is_plain and goes_to_leaves(tensors) and pass_at_once(tensors, bool(retain_graph)):  # type: ignore[arg-type]
+            return
+        if current().transforms:
+            raise AutogradError(
+                "BACKWARD_IN_TRANSFORM",
+                "backward() called inside a function transform",
+                why="a transform returns its derivatives; accumulating into `.grad` would be a hidden side effect",
+                fix="use pb.autograd.grad, or nest pb.func.grad",
+            )
+        if grad_variables is not None:
+            warn("grad_variables is deprecated; use grad_tensors", FutureWarning)
+            if grad_tensors is not None:
+                raise RuntimeError("backward: give grad_tensors or grad_variables, not both")
+            grad_tensors = grad_variables
+        roots = _as_list(tensors)
+        wanted = None if inputs is None else _as_inputs(inputs)[1]
+        for index, value in enumerate(wanted or ()):
+            if isinstance(value, Tensor) and not requires_grad(value):
+                raise _input_error(index, value)
+        if not roots:
+            return
+        keep = create_graph if retain_graph is None else bool(retain_graph)
+        edges, gradients = _roots_and_gradients(roots, grad_tensors, "grad_tensors", _as_tensors(create_graph))
+        # From here on the call is accepted: a refused one must not leave tensors that retain their gradient.
+        accumulate_into = None if wanted is None else {_accumulating_node(value) for value in wanted}
+        run_pass(edges, gradients, keep, bool(create_graph), accumulate_into)
+    except BaseException as error:
+        put_back(error, before)
+        drop_own_frames(error)
+        raise
 
 
 def _accumulating_node(value: Any) -> Node:
@@ -111,43 +118,52 @@ def grad(
     >>> pb.autograd.grad(x * x, x)
     (tensor(6.),)
     """
-    if not only_inputs:
-        warn("only_inputs is deprecated and ignored", FutureWarning)
-    if materialize_grads and allow_unused is False:
-        raise ValueError("grad: Expected allow_unused to be True or not passed when materialize_grads=True, got False")
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
-    roots = _as_list(outputs)
-    keys, values = _as_inputs(inputs)
-    keep = create_graph if retain_graph is None else bool(retain_graph)
-    create = bool(create_graph)
-    if grad_outputs is None and not create and not is_grads_batched and goes_to_leaves(outputs):
-        captured = gradients_at_once(roots[0], values, keep)
-        if captured is not None:
-            results = _results(captured, values, False, materialize_grads, allow_unused, ())
-            return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
-    targets: list[tuple[Node, int]] = []
-    for index, value in enumerate(values):
-        if isinstance(value, GradientEdge):
-            targets.append((value.node, value.output_nr))
-            continue
-        if not requires_grad(value):
-            raise _input_error(index, value)
-        targets.append(edge_of(value))  # type: ignore[arg-type]
-    if is_grads_batched:
-        results = _batched(roots, grad_outputs, keep, create, targets, values, materialize_grads, allow_unused)
-    else:
-        edges, gradients = _roots_and_gradients(roots, grad_outputs, "grad_outputs", _as_tensors(create))
-        captured = run_pass(edges, gradients, keep, create, None, targets)
-        results = _results(captured, values, create, materialize_grads, allow_unused, gradients)
-    return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+    before = current()
+    try:
+        if not only_inputs:
+            warn("only_inputs is deprecated and ignored", FutureWarning)
+        if materialize_grads and allow_unused is False:
+            raise ValueError(
+                "grad: Expected allow_unused to be True or not passed when materialize_grads=True, got False"
+            )
+        allow_unused = materialize_grads if allow_unused is None else allow_unused
+        roots = _as_list(outputs)
+        keys, values = _as_inputs(inputs)
+        keep = create_graph if retain_graph is None else bool(retain_graph)
+        create = bool(create_graph)
+        if grad_outputs is None and not create and not is_grads_batched and goes_to_leaves(outputs):
+            captured = gradients_at_once(roots[0], values, keep)
+            if captured is not None:
+                results = _results(captured, values, False, materialize_grads, allow_unused, (), ())
+                return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+        targets: list[tuple[Node, int]] = []
+        for index, value in enumerate(values):
+            if isinstance(value, GradientEdge):
+                targets.append((value.node, value.output_nr))
+                continue
+            if not requires_grad(value):
+                raise _input_error(index, value)
+            targets.append(edge_of(value))  # type: ignore[arg-type]
+        if is_grads_batched:
+            results = _batched(roots, grad_outputs, keep, create, targets, values, materialize_grads, allow_unused)
+        else:
+            edges, gradients = _roots_and_gradients(roots, grad_outputs, "grad_outputs", _as_tensors(create))
+            captured = run_pass(edges, gradients, keep, create, None, targets)
+            results = _results(captured, values, create, materialize_grads, allow_unused, gradients, edges)
+        return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
+    except BaseException as error:
+        put_back(error, before)
+        drop_own_frames(error)
+        raise
 
 
 def _results(
-    captured: list[Any], values: list[Any], create: bool, materialize: bool, allow_unused: bool, lent: Iterable[Any]
-) -> list[Any]:
+    captured: list[Any], values: list[Any], create: bool, materialize: bool, allow_unused: bool, lent: Iterable[Any],
+    roots: Iterable[tuple[Node, int]],
+) -> list[Any]:  # fmt: skip
     distinct = iter(distinct_results([gradient for gradient in captured if gradient is not None], create, lent))
     return [
-        _missing(index, value, create, materialize, allow_unused) if gradient is None else next(distinct)
+        _missing(index, value, create, materialize, allow_unused, roots) if gradient is None else next(distinct)
         for index, (gradient, value) in enumerate(zip(captured, values, strict=True))
     ]
 
@@ -223,6 +239,8 @@ def _memory(payload: Any) -> Any:
 def _is_lent(payload: Any) -> bool:
     """Does an array, or a batch of them, lie in memory that it does not own?"""
     array = _memory(payload)
+    if has_kind(array):
+        return True  # who holds its parts, nobody knows
     return isinstance(array, np.ndarray) and (not array.flags.writeable or array.base is not None)
 
 
@@ -231,7 +249,8 @@ def _copied(payload: Any) -> Any:
         return BatchedArray(_copied(payload.data), payload.levels)
     if isinstance(payload, np.ndarray):
         return np.array(payload, order="K")
-    return registry["copy"].call(payload, order="K") if hasattr(payload, "region") else payload
+    is_copied = hasattr(payload, "region") or has_kind(payload)
+    return registry["copy"].call(payload, order="K") if is_copied else payload
 
 
 def _recorded_copy(gradient: Tensor) -> Tensor:
@@ -243,7 +262,9 @@ def _recorded_copy(gradient: Tensor) -> Tensor:
         change_grad(previous)
 
 
-def _missing(index: int, value: Any, create: bool, materialize: bool, allow_unused: bool) -> Any:
+def _missing(
+    index: int, value: Any, create: bool, materialize: bool, allow_unused: bool, roots: Iterable[tuple[Node, int]]
+) -> Any:
     if materialize:
         if isinstance(value, GradientEdge):
             raise AutogradError(
@@ -252,7 +273,7 @@ def _missing(index: int, value: Any, create: bool, materialize: bool, allow_unus
                 why="an edge does not hold the tensor whose shape the zeros would have",
                 fix="pass the tensor, or use allow_unused=True",
             )
-        zeros = as_made_here(gradient_like(value, 0))
+        zeros = as_made_here(gradient_like(value, 0, root_kind(roots)))
         return zeros.requires_grad_() if create else zeros
     if allow_unused:
         return None
@@ -299,7 +320,7 @@ def _batched(
     def run(*rows: Tensor) -> list[Any]:
         edges, gradients = _roots_and_gradients(roots, list(rows), "grad_outputs", _as_tensors(create))
         captured = run_pass(edges, gradients, keep, create, None, targets)
-        results = _results(captured, values, create, materialize, allow_unused, gradients)
+        results = _results(captured, values, create, materialize, allow_unused, gradients, edges)
         return [wrap(result.to_dense()) if isinstance(result, SparseGrad) else result for result in results]
 
     results = map_over(run, [as_constant(gradient) for gradient in given])
@@ -377,6 +398,9 @@ def _roots_and_gradients(
         value = validate(
             value, spec.shape, spec.dtype, edge[0].grad_dtype_of(edge[1]), index, ""
         )
+        like = kind_at(*edge)
+        if gradient is not None and like is not None:
+            value = of_kind(value, like, like, index, "")
         if not create and isinstance(value, Tensor):
             value = value._data
         edges.append(edge)  # type: ignore[arg-type]
@@ -399,8 +423,20 @@ def _root_error(index: int, root: Any) -> AutogradError:
         "ROOT_NO_GRAD",
         f"output {index}, {describe(root.shape, root.dtype)}, does not require grad and has no grad_fn",
         why="nothing that it was computed from requires grad, or it was computed under no_grad",
-        fix="call requires_grad_() on the inputs before computing it",
+        fix=f"call requires_grad_() on the inputs before computing it{_candidates(root)}",
     )
+
+
+def _candidates(root: Any) -> str:
+    """Names in the user's function of tensors that could require grad and do not."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    found = [] if frame is None else [
+        name for name, value in list(frame.f_locals.items())
+        if type(value) is Tensor and value._node is None and value._spec.is_differentiable and value is not root
+    ]  # fmt: skip
+    return f"; these here do not require grad: {', '.join(found[:5])}" if found else ""
 
 
 def _root_edge(index: int, root: Any, gradient: Any) -> tuple[tuple[Node | None, int], Spec]:
@@ -459,8 +495,8 @@ def first_gradient(root: Any, node: Any, spec: Spec) -> Tensor:
     if isinstance(root, GradientEdge):
         like = None if node.rare is None else node.rare.kinds.get(root.output_nr)
     else:
-        like = None if type(root._data) is np.ndarray or not is_wrapper(root._data) else root._data
-    return wrap(_one_like(spec) if like is None else filled(like, 1))
+        like = root._data if has_kind(root._data) else None
+    return wrap(_one_like(spec) if like is None else filled(like, 1, like))
 
 
 _ones: dict[Spec, Any] = {}
@@ -482,7 +518,13 @@ def tensor_backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor with respect to the leaves to the leaves' `.grad`; see `autograd.backward`."""
-    backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs=inputs)
+    before = current()
+    try:
+        backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs=inputs)
+    except BaseException as error:
+        put_back(error, before)
+        drop_own_frames(error)
+        raise
 
 
 setattr(Tensor, "backward", tensor_backward)  # noqa: B010  (a plain assignment is an unknown attribute to mypy)

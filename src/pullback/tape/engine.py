@@ -22,7 +22,8 @@ import numpy as np
 from pullback.core.state import change, current, next_stamp, observers, open_levels, switch
 from pullback.core.threads import sums
 from pullback.errors import InternalError
-from pullback.tape.accumulate import AccumulateGrad
+from pullback.payloads.devices import pending_streams, settle_streams
+from pullback.tape.accumulate import AccumulateGrad, Delivery
 from pullback.tape.anomaly import check_nan, warn_about_origin
 from pullback.tape.entries import LIST, ONE, OWN, SOLE, Entries, add_new, hand_on, validated
 from pullback.tape.hook_calls import (
@@ -79,6 +80,14 @@ def _run(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: A
         try:
             with np.errstate(all="ignore"):
                 _loop(task, gradients, entries)
+            if task.delivery.sums:
+                task.delivery.finish()
+        except Exception:
+            task.delivery.finish()  # as in torch, leaves that a pass has finished with keep their gradients
+            raise
+        except BaseException:
+            task.delivery.take_back()
+            raise
         finally:
             if previous:
                 change(**previous)
@@ -86,6 +95,8 @@ def _run(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: A
             _run_callbacks(task)
     finally:
         task_variable.reset(token)
+        if pending_streams:
+            settle_streams()
     return task.captured
 
 
@@ -271,6 +282,11 @@ def _visit_leaves(task: GraphTask, leaves: list[tuple[AccumulateGrad, Any]], pla
             and accumulator.is_bare()
         ):
             is_ours = getrefcount(gradient) == _EXCLUSIVE
+            meta = accumulator.variable._meta
+            if meta is not None and meta.grad is not None:
+                task.delivery.sums.append((accumulator, gradient))
+                continue
+            task.delivery.replaced.append((accumulator, None))
             if not (is_ours and accumulator.adopt(gradient)):
                 accumulator.accumulate(gradient, False, is_ours)
         else:
@@ -344,8 +360,13 @@ def _visit(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]:
         return nothing
     gradients = run_node_pre_hooks(node, gradients, create)
     if isinstance(node, AccumulateGrad):
-        if node.accumulate(gradients[0], create, False):
-            run_post_accumulate_hooks(node, create)
+        if not create and node.rare is None and type(gradients[0]) is ndarray and not node.is_waited_for():
+            task.delivery.give(node, gradients[0], False)
+        else:
+            if not node.is_waited_for():
+                task.delivery.note(node)
+            if node.accumulate(gradients[0], create, False):
+                run_post_accumulate_hooks(node, create)
         run_node_post_hooks(node, (), gradients, create)
         return nothing
     wanted = tuple(task.visits(successor) for successor in node.next)
@@ -363,7 +384,7 @@ def _visit(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]:
     if not task.keep_graph:
         node.release()
     if modes.anomaly and modes.check_nan:
-        check_nan(node, results)
+        check_nan(node, results, gradients)
     if observers:
         for observer in tuple(observers):
             observer("backward", node.name(), node.seq, threading.get_ident())
@@ -452,14 +473,19 @@ def _one(dtype: Any) -> Any:
 def _accumulate(leaves: tuple[Any, ...], gradients: Any) -> None:
     """Give each leaf its gradient, which becomes `.grad` itself if nobody else holds it."""
     position = 0
-    for gradient in gradients:
-        leaf = leaves[position]
-        position += 1
-        if leaf is None or gradient is None:
-            continue
-        is_ours = sys.getrefcount(gradient) == _EXCLUSIVE_WHEN_POPPED
-        if not (is_ours and leaf.adopt(gradient)):
-            leaf.accumulate(gradient, False, is_ours)
+    delivery = Delivery()
+    try:
+        for gradient in gradients:
+            leaf = leaves[position]
+            position += 1
+            if leaf is None or gradient is None:
+                continue
+            is_ours = sys.getrefcount(gradient) == _EXCLUSIVE_WHEN_POPPED
+            delivery.give(leaf, gradient, is_ours)
+        delivery.finish()
+    except BaseException:
+        delivery.take_back()
+        raise
 
 
 def _references_when_popped() -> int:

@@ -22,8 +22,9 @@ from pullback.core.threads import sums
 from pullback.errors import AutogradError
 from pullback.tape.accumulate import AccumulateGrad
 from pullback.tape.history import ASSIGNED, CopySlices, copy_in_order, memory_order
-from pullback.tape.input_metadata import conform, fitted, validate
-from pullback.tape.node import Node, released_error
+from pullback.tape.input_metadata import conform, fitted, is_plain, of_kind, validate
+from pullback.tape.node import Node, kind_at, released_error, root_kind
+from pullback.tape.task import current_task
 from pullback.tensors.tensor import Tensor, wrap
 
 ndarray = np.ndarray
@@ -213,7 +214,11 @@ def validated(node: Node, results: tuple[Any, ...], create: bool, wanted: tuple[
             and not create
             and gradient.dtype is spec.dtype
             and gradient.shape == spec.shape
-            and (type(successor) is not AccumulateGrad or successor.variable._meta is None)
+            and (successor.rare is None or not successor.rare.kinds)
+            and (
+                type(successor) is not AccumulateGrad
+                or (successor.variable._meta is None and type(successor.variable._data) is ndarray)
+            )
         ):
             checked.append(gradient)
             continue
@@ -223,10 +228,15 @@ def validated(node: Node, results: tuple[Any, ...], create: bool, wanted: tuple[
             gradient = np.asarray(gradient)
         dtype = successor.grad_dtype_of(number)
         if node.is_strict:
-            gradient = validate(gradient, spec.shape, spec.dtype, dtype, index, node.name())
+            gradient = validate(gradient, spec.shape, spec.dtype, dtype, index, node)
             if not create and type(gradient) is Tensor:
                 gradient = gradient._data
         elif gradient.shape != spec.shape or gradient.dtype != dtype:
             gradient = conform(gradient, spec.shape, dtype)
+        like = kind_at(successor, number)
+        if like is not None or (node.is_strict and not is_plain(gradient)):
+            task = current_task()
+            root = None if task is None else root_kind(task.roots)
+            gradient = of_kind(gradient, like, root, index, node.name())
         checked.append(gradient)
     return tuple(checked)

@@ -305,17 +305,21 @@ def check_tracked_write(tensor: Tensor) -> None:
                 f"a view {describe(tensor.shape, tensor.dtype)} of a leaf that requires grad is being used in an "
                 "in-place operation",
                 why="the leaf would no longer hold the value that its gradient is taken at",
-                fix="write to a clone of the leaf, or write inside `pb.no_grad()` if this is an update",
+                fix=_UPDATE,
             )
     if is_leaf_marker(tensor._node) and requires_grad(tensor):
         raise AutogradError(
             "LEAF_INPLACE",
             f"a leaf {describe(tensor.shape, tensor.dtype)} that requires grad is being used in an in-place operation",
             why="the leaf would no longer hold the value that its gradient is taken at",
-            fix="write to a clone of the leaf, or write inside `pb.no_grad()` if this is an update",
+            fix=_UPDATE,
         )
 
 
+_UPDATE = (
+    "write to a clone of the leaf; if this is an update, `with pb.no_grad(): x -= lr * x.grad`, or use pb.optim, which "
+    "does that"
+)
 _VIEW_CODES = {
     CreationMeta.CUSTOM: "VIEW_CUSTOM",
     CreationMeta.MULTI: "VIEW_MULTI",

@@ -9,10 +9,13 @@ import numpy as np
 
 from pullback.core.spec import describe
 from pullback.core.state import change_grad, current, in_force, reinstate
+from pullback.declare.op import registry
 from pullback.errors import AutogradError
+from pullback.payloads.kinds import has_kind
 from pullback.tape.accumulate import AccumulateGrad, accumulator_of, as_made_here, is_differentiated
-from pullback.tape.input_metadata import SparseGrad
-from pullback.tape.node import Node
+from pullback.tape.input_metadata import SparseGrad, of_kind
+from pullback.tape.node import Node, kind_at, root_kind
+from pullback.tape.task import current_task
 from pullback.tensors.tensor import Extra, Leaf, Tensor, meta_of, wrap
 
 
@@ -84,14 +87,14 @@ def run_tensor_hooks(node: Node, gradients: tuple[Any, ...], create_graph: bool)
         meta = node.variable._meta
         if meta is None or not meta.hooks or gradients[0] is None:
             return gradients
-        return (_run_chain(meta.hooks, gradients[0], create_graph),)
+        return (_run_chain(meta.hooks, gradients[0], create_graph, node),)
     rare = node.rare
     if rare is None or not (rare.tensor_hooks or rare.retained):
         return gradients
     results = list(gradients)
     for number, hooks in rare.tensor_hooks.items():
         if results[number] is not None and hooks:
-            results[number] = _run_chain(hooks, results[number], create_graph)
+            results[number] = _run_chain(hooks, results[number], create_graph, node, number)
     for number, reference in tuple(rare.retained.items()):
         tensor = reference()
         if tensor is not None and results[number] is not None:
@@ -99,7 +102,7 @@ def run_tensor_hooks(node: Node, gradients: tuple[Any, ...], create_graph: bool)
     return tuple(results)
 
 
-def _run_chain(hooks: Any, gradient: Any, create_graph: bool) -> Any:
+def _run_chain(hooks: Any, gradient: Any, create_graph: bool, node: Node, number: int = 0) -> Any:
     for hook in hooks:
         lent = lend(gradient)
         result = call_user(create_graph, hook, lent)
@@ -107,6 +110,11 @@ def _run_chain(hooks: Any, gradient: Any, create_graph: bool) -> Any:
             continue
         _check_replacement(hook, gradient, result)
         gradient = taken_back(result, create_graph)
+        like = kind_at(node, number)
+        if like is not None:
+            task = current_task()
+            root = None if task is None else root_kind(task.roots)
+            gradient = of_kind(gradient, like, root, number, f"hook {_hook_name(hook)!r}")
     return gradient
 
 
@@ -141,7 +149,9 @@ def _retain(tensor: Tensor, gradient: Any, create_graph: bool) -> None:
             meta.grad = gradient.clone() if meta.grad is None else meta.grad + gradient
             return
         payload = gradient._data if type(gradient) is Tensor else gradient
-        if hasattr(type(payload), "evaluate_op"):  # a payload without data, which nobody writes to
+        if has_kind(payload) and meta.grad is None:
+            payload = registry["copy"].call(payload, order="K")
+        if hasattr(type(payload), "evaluate_op"):  # a payload without data, which nobody writes to, or a new one
             meta.grad = as_made_here(wrap(payload if meta.grad is None else meta.grad._data + payload))
             return
         total = np.array(payload) if meta.grad is None else meta.grad._data + payload

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from pullback.core.spec import Spec, describe, is_complex_dtype, is_differentiable_dtype, spec_for
+from pullback.declare.op import registry
 from pullback.errors import AutogradError
-from pullback.payloads.wrappers import filled
+from pullback.payloads.kinds import PLAIN_DEVICE, device_of, filled, has_kind, is_elsewhere, is_users_own
 from pullback.tensors.tensor import Tensor, wrap
 
 # `SparseGrad`: a gradient that is zero except in some rows, as reads of a few rows of a large table produce it.
@@ -105,36 +106,35 @@ class InputMetadata:
     """The record of one forward output, which is an input of the backward node."""
 
     # No dataclass: making one takes a millisecond of every `import pullback`.
-    __slots__ = ("_like", "dtype", "grad_dtype", "shape", "was_default_constructed")
+    __slots__ = ("dtype", "grad_dtype", "shape", "was_default_constructed")
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     grad_dtype: Any  # the dtype that gradients are cast to; None accepts any
     was_default_constructed: bool  # stands for an output that takes no gradient
-    _like: Any  # of a value whose payload is made of arrays: such a payload, without memory
-    # The same for every value: arrays are in main memory, and none of them has rows of different lengths.
-    device = "cpu"
-    layout = "dense"
-    is_nested = False
-    stream = None
+    # The same for every plain array; `RichInputMetadata` has slots for them.
+    device: Any = PLAIN_DEVICE
+    stream: Any = None
+    layout: str = "dense"
+    is_nested: bool = False
+    is_tensor_subclass: bool = False  # is the payload of a class of the user's?
+    kind: Any = None  # the class of the payload, or what it calls its kind
 
     def __init__(
-        self, shape: tuple[int, ...], dtype: np.dtype[Any], grad_dtype: Any, was_default_constructed: bool = False,
-        like: Any = None,
-    ) -> None:  # fmt: skip
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], grad_dtype: Any, was_default_constructed: bool = False
+    ) -> None:
         store = object.__setattr__
         store(self, "shape", shape)
         store(self, "dtype", dtype)
         store(self, "grad_dtype", grad_dtype)
         store(self, "was_default_constructed", was_default_constructed)
-        store(self, "_like", like)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name}: the metadata of a node is read-only")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, InputMetadata) and all(
-            getattr(self, name) == getattr(other, name) for name in (*self.__slots__[1:], "kind")
+            getattr(self, name) == getattr(other, name) for name in (*InputMetadata.__slots__, *_RICH)
         )
 
     def __hash__(self) -> int:
@@ -146,24 +146,17 @@ class InputMetadata:
     @classmethod
     def from_spec(cls, spec: Spec | None, like: Any = None) -> InputMetadata:
         """The record of a value with this spec; None stands for an output that takes no gradient. `like` is a payload
-        of the value's kind, if that is made of arrays."""
+        of the value's kind, if it has one."""
         if spec is None:
             return cls((), np.dtype(np.float64), None, was_default_constructed=True)
-        return cls(spec.shape, spec.dtype, spec.dtype, like=like)
-
-    @property
-    def kind(self) -> type | None:
-        """The class of the value's payload, if that is one of the user's own (`pb.aot.wrap_payload`), else None."""
-        return None if self._like is None else type(self._like)
-
-    @property
-    def is_tensor_subclass(self) -> bool:
-        """Is the value's payload one of the user's own?"""
-        return self._like is not None
+        made = (cls if like is None else RichInputMetadata)(spec.shape, spec.dtype, spec.dtype)
+        if like is not None:
+            made._describe(like)  # type: ignore[attr-defined]
+        return made
 
     def zeros_like(self) -> Tensor:
         """Zeros of the value's own shape, dtype and kind."""
-        return wrap(np.zeros(self.shape, self.dtype) if self._like is None else filled(self._like, 0))
+        return wrap(np.zeros(self.shape, self.dtype))
 
     def is_same_shape(self, gradient: Any) -> bool:
         """True if the gradient has exactly the value's shape."""
@@ -193,11 +186,81 @@ class InputMetadata:
         """The gradient in the shape and dtype this record asks for, or an error. None stays None."""
         if gradient is None:
             return None
-        return validate(gradient, self.shape, self.dtype, self.grad_dtype, index, "")
+        return of_kind(validate(gradient, self.shape, self.dtype, self.grad_dtype, index, ""), None, None, index, "")
 
     def set_grad_dtype(self, dtype: Any) -> None:
         """Ask for gradients of another dtype; only a leaf's accumulator does this."""
         object.__setattr__(self, "grad_dtype", dtype)
+
+
+_RICH = ("device", "stream", "layout", "is_nested", "is_tensor_subclass", "kind")
+
+
+class RichInputMetadata(InputMetadata):
+    """The record of a value whose payload has a kind (`payloads/kinds.py`)."""
+
+    __slots__ = ("_like", *_RICH)
+
+    _like: Any  # such a payload, without memory
+
+    def _describe(self, like: Any) -> None:
+        store = object.__setattr__
+        store(self, "_like", like)
+        store(self, "device", device_of(like))
+        store(self, "stream", getattr(like, "stream", None))
+        store(self, "layout", getattr(like, "layout", "dense"))
+        store(self, "is_nested", getattr(like, "is_nested", False))
+        store(self, "is_tensor_subclass", is_users_own(like))
+        store(self, "kind", getattr(like, "kind", type(like)))
+
+    def zeros_like(self) -> Tensor:
+        return wrap(filled(self._like, 0))
+
+    def validate(self, gradient: Any, index: int = 0) -> Any:
+        if gradient is None:
+            return None
+        gradient = validate(gradient, self.shape, self.dtype, self.grad_dtype, index, "")
+        return of_kind(gradient, self._like, None, index, "")
+
+
+def is_plain(gradient: Any) -> bool:
+    """Is a gradient a plain array, or a tensor on one?"""
+    return type(gradient._data if type(gradient) is Tensor else gradient) is np.ndarray
+
+
+def of_kind(gradient: Any, like: Any, root: Any, index: int, node: str) -> Any:
+    """A gradient as a value on a payload like this takes it; None stands for a plain array. See `payloads/kinds.py`."""
+    payload = gradient._data if isinstance(gradient, Tensor) else gradient
+    if isinstance(payload, SparseGrad):
+        return gradient
+    take = getattr(like, "take_gradient", None)
+    if take is None and like is None:
+        take = getattr(payload, "to_plain", None)
+        taken = payload if take is None else take()
+    else:
+        taken = payload if take is None else take(payload, root)
+    if take is None and (like is not None or has_kind(payload)) and is_elsewhere(payload, like):
+        raise AutogradError(
+            "GRAD_DEVICE",
+            f"gradient {index} is on device {device_of(payload)}, but the value is on {device_of(like)}",
+            where=node,
+            why="a gradient lies where its value lies; nothing is copied between devices unasked",
+            fix=f'return a gradient on {device_of(like)}, for example by .to("{device_of(like)}")',
+        )
+    if taken is payload or not isinstance(gradient, Tensor):
+        return taken if not isinstance(gradient, Tensor) else gradient
+    if not gradient.requires_grad:
+        return wrap(taken)
+    if like is None or "_taken" not in registry:
+        raise AutogradError(
+            "GRAD_WRAPPER",
+            f"gradient {index} is a {type(payload).__name__} with a history, and would have to become a "
+            f"{type(taken).__name__}",
+            where=node,
+            why="the conversion is not recorded, so a second derivative would miss it",
+            fix="return a gradient of the kind of its value",
+        )
+    return registry["_taken"](gradient, like=like, root=root)
 
 
 def is_expandable(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
@@ -219,7 +282,11 @@ def reduce_gradient(gradient: Any, shape: tuple[int, ...]) -> Any:
             gradient = np.asarray(gradient)  # a NumPy scalar is no place that a formula could write to
         lengths = lengths[extra:]
     axes = tuple([axis for axis, length in enumerate(shape) if length == 1 and lengths[axis] != 1])
-    return gradient.sum(axis=axes, keepdims=True) if axes else gradient
+    if axes:
+        gradient = gradient.sum(axis=axes, keepdims=True)
+    if type(gradient) is not np.ndarray and tuple(gradient.shape) != shape:  # a payload may have a wrong `sum`
+        raise _shape_error(0, tuple(gradient.shape), shape, "")
+    return gradient
 
 
 def conform(gradient: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -270,7 +337,7 @@ def fitted(gradient: Any, successor: Any) -> Any:
     return conform(gradient, shape, dtype)
 
 
-def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any, index: int, node: str) -> Any:
+def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any, index: int, node: Any) -> Any:
     """A user's gradient in the shape and dtype asked for, after the checks of the specification, in its order."""
     got = tuple(gradient.shape)
     if got != shape:
@@ -283,7 +350,7 @@ def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any,
         raise AutogradError(
             "GRAD_COMPLEX",
             f"gradient {index} has dtype {given}, but the value is {describe(shape, dtype)}",
-            where=node,
+            where=_formula_of(node),
             why="a complex gradient belongs to a complex value; dropping its imaginary part would hide a mistake",
             fix="return the real part if that is what the mathematics says, or a floating point gradient",
         )
@@ -293,19 +360,28 @@ def validate(gradient: Any, shape: tuple[int, ...], dtype: Any, grad_dtype: Any,
         raise AutogradError(
             "GRAD_DTYPE",
             f"gradient {index} has dtype {gradient.dtype}, which cannot carry a gradient",
-            where=node,
+            where=_formula_of(node),
             why="gradients are real or complex floating point numbers",
             fix=f"return a gradient of dtype {dtype}",
         )
     return gradient
 
 
-def _shape_error(index: int, got: tuple[int, ...], expected: tuple[int, ...], node: str) -> AutogradError:
-    where = f"the formula of {node}" if node else ""
+def _shape_error(index: int, got: tuple[int, ...], expected: tuple[int, ...], node: Any) -> AutogradError:
     return AutogradError(
         "GRAD_SHAPE",
         f"gradient {index} has shape {list(got)}, but the value has shape {list(expected)}",
-        where=where,
+        where=_formula_of(node),
         why="a gradient has its value's shape, or a shape that the value broadcasts to; it is summed, never expanded",
         fix=f"return a gradient of shape {list(expected)}",
     )
+
+
+def _formula_of(node: Any) -> str:
+    """Whose formula it is; of a custom Function, with the line at which it is written."""
+    if isinstance(node, str):
+        return node and f"the formula of {node}"
+    written = getattr(getattr(node, "_function", None), "backward", None)
+    code = getattr(written, "__code__", None)
+    place = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
+    return f"the formula of {node.name()}{place}"

@@ -203,7 +203,14 @@ class no_grad(_GradMode, metaclass=_BareDecorator):
 
 
 class enable_grad(_GradMode, metaclass=_BareDecorator):
-    """Operations are recorded inside, also within `no_grad`."""
+    """Operations are recorded inside, also within `no_grad`.
+
+    >>> x = pb.ones(2, requires_grad=True)
+    >>> with pb.no_grad(), pb.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -211,7 +218,14 @@ class enable_grad(_GradMode, metaclass=_BareDecorator):
 
 
 class set_grad_enabled(_Mode):
-    """Switch recording on or off from now on; as a context manager or decorator only for its extent."""
+    """Switch recording on or off from now on; as a context manager or decorator only for its extent.
+
+    >>> x = pb.ones(2, requires_grad=True)
+    >>> with pb.set_grad_enabled(False):
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
@@ -229,7 +243,14 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode, metaclass=_BareDecorator):
-    """Nothing is recorded and results carry no version counter; `inference_mode(False)` goes back to normal."""
+    """Nothing is recorded and results carry no version counter; `inference_mode(False)` goes back to normal.
+
+    >>> x = pb.ones(2, requires_grad=True)
+    >>> with pb.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
 
     _places_of_function = frozenset({"mode"})
 
@@ -239,12 +260,22 @@ class inference_mode(_Mode, metaclass=_BareDecorator):
 
 
 def is_grad_enabled() -> bool:
-    """True if operations are recorded here."""
+    """True if operations are recorded here.
+
+    >>> with pb.no_grad():
+    ...     pb.is_grad_enabled()
+    False
+    """
     return current().grad
 
 
 def is_inference_mode_enabled() -> bool:
-    """True inside `inference_mode`."""
+    """True inside `inference_mode`.
+
+    >>> with pb.inference_mode():
+    ...     pb.is_inference_mode_enabled()
+    True
+    """
     return current().inference
 
 
@@ -272,14 +303,28 @@ class _Switch:
 
 
 class enforce_grad_layout_policy(_Switch):
-    """Whether a leaf's first `.grad` gets the leaf's own strides; False keeps the layout that the pass produced."""
+    """Whether a leaf's first `.grad` gets the leaf's own strides; False keeps the layout that the pass produced.
+
+    >>> with pb.autograd.enforce_grad_layout_policy(False):
+    ...     x = pb.ones(2, requires_grad=True)
+    ...     (x * 3).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
 
     def __init__(self, enforce: bool) -> None:
         super().__init__(layout_policy=bool(enforce))
 
 
 class set_multithreading_enabled(_Switch):
-    """Accepted for compatibility: a backward pass runs on the thread that calls it, so results do not change."""
+    """Accepted for compatibility: a backward pass runs on the thread that calls it, so results do not change.
+
+    >>> with pb.autograd.set_multithreading_enabled(False):
+    ...     x = pb.ones(2, requires_grad=True)
+    ...     (x * 3).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__(multithreading=bool(mode))

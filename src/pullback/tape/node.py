@@ -15,7 +15,7 @@ from typing import Any
 from pullback.core.spec import Spec
 from pullback.core.state import next_stamp
 from pullback.errors import AutogradError
-from pullback.payloads.wrappers import hollow, is_wrapper
+from pullback.payloads.kinds import has_kind, hollow, root_among
 from pullback.tape.hooks import HookList, RemovableHandle
 from pullback.tape.input_metadata import InputMetadata
 
@@ -35,7 +35,7 @@ class NodeRare:
         self.retained: dict[int, Any] = {}  # weak references to tensors whose gradient is kept, by output number
         self.saved: dict[str, Any] = {}  # saved values that were given hooks after recording
         self.topological_nr: int | None = None
-        self.kinds: dict[int, Any] = {}  # by output number: of outputs on payloads made of arrays, one without memory
+        self.kinds: dict[int, Any] = {}  # by output number: of payloads that have a kind, one without memory
 
     @property
     def has_hooks(self) -> bool:
@@ -116,6 +116,10 @@ class Node:
         spec = self.specs[output_nr]
         return None if spec is None else spec.dtype
 
+    def variable_kind(self) -> Any:
+        """Of an accumulator: the payload of its leaf, if that has a kind."""
+        return None
+
     def _sequence_nr(self) -> int:
         return self.seq
 
@@ -180,9 +184,22 @@ class Node:
 
 
 def note_kind(node: Node, number: int, payload: Any) -> None:
-    """Let the node know that an output is made of arrays, so that gradients which it makes itself are, too."""
-    if is_wrapper(payload):
+    """Let the node know of what kind an output is, so that gradients which it makes itself are, too."""
+    if has_kind(payload):
         rare_of(node).kinds[number] = hollow(payload)
+
+
+def kind_at(node: Node | None, number: int) -> Any:
+    """A payload like output `number` of the node, without memory, if that has a kind."""
+    if node is None or node.rare is None:
+        return None if node is None else node.variable_kind()
+    found = node.rare.kinds.get(number)
+    return node.variable_kind() if found is None else found
+
+
+def root_kind(roots: Iterable[tuple[Node | None, int]]) -> Any:
+    """A payload like those that a pass over `roots` begins with, if they are all alike."""
+    return root_among([kind_at(node, number) for node, number in roots])
 
 
 def rare_of(node: Node) -> NodeRare:
@@ -199,7 +216,8 @@ def released_error(name: str) -> AutogradError:
         f"backward reached `{name}` a second time, after its saved values were released",
         where=name,
         why="values saved in the forward pass are freed as soon as a backward pass has used them",
-        fix="give retain_graph=True to the first backward, or run the forward pass again",
+        fix="give retain_graph=True to the first backward, or run the forward pass again; a total that is kept over "
+        "steps holds their graphs: add loss.item(), or loss.detach()",
     )
 
 

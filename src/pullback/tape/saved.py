@@ -28,6 +28,8 @@ from pullback.core.state import (
 )
 from pullback.errors import AutogradError
 from pullback.payloads.batched import levels_of
+from pullback.payloads.kinds import hollow
+from pullback.payloads.wrappers import is_array, is_wrapper, leaves_of, rebuilt
 from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.forward.levels import handle, live_levels, store_tangent, tangent_of
 from pullback.tape.history import CopySlices, history_of_view, requires_grad
@@ -382,6 +384,7 @@ class saved_tensors_hooks:
 
     `pack(tensor)` runs when the value is saved and may return anything; `unpack` turns that back into a tensor of the
     same shape and dtype. Of nested blocks the innermost applies. The tensor itself is no longer checked for writes.
+    With `pack_parts` a tensor on a payload made of parts goes through the hooks part by part.
 
     >>> def pack(tensor):
     ...     return tensor.numpy().astype("float32")
@@ -393,9 +396,11 @@ class saved_tensors_hooks:
     >>> y.backward()
     """
 
-    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        self.pack_hook = pack_hook
-        self.unpack_hook = unpack_hook
+    def __init__(
+        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any], *, pack_parts: bool = False
+    ) -> None:
+        self.pack_hook = _packing_parts(pack_hook) if pack_parts else pack_hook
+        self.unpack_hook = _unpacking_parts(unpack_hook) if pack_parts else unpack_hook
         self._entered: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
@@ -406,6 +411,35 @@ class saved_tensors_hooks:
 
     def __exit__(self, *exc: object) -> None:
         change(**last_entered(self._entered, self))
+
+
+class _PackedParts:
+    """What a pack hook has made of the parts of a payload; `like` is such a payload without memory."""
+
+    __slots__ = ("like", "parts")
+
+    def __init__(self, like: Any, parts: dict[tuple[str, ...], Any]) -> None:
+        self.like, self.parts = like, parts
+
+
+def _packing_parts(pack: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def packed(tensor: Any) -> Any:
+        payload = tensor._data
+        if not is_wrapper(payload):
+            return pack(tensor)
+        made = {path: pack(wrap(part)) for path, part in leaves_of(payload) if is_array(part)}
+        return _PackedParts(hollow(payload), made)
+
+    return packed
+
+
+def _unpacking_parts(unpack: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def unpacked(packed: Any) -> Any:
+        if not isinstance(packed, _PackedParts):
+            return unpack(packed)
+        return wrap(rebuilt(packed.like, lambda path, _: unpack(packed.parts[path])._data))
+
+    return unpacked
 
 
 class disable_saved_tensors_hooks:

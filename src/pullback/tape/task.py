@@ -10,6 +10,7 @@ from typing import Any
 
 from pullback.core.state import current, open_levels, running_pass
 from pullback.errors import AutogradError
+from pullback.tape.accumulate import Delivery
 from pullback.tape.node import Node
 
 _next_id: Callable[[], int] = itertools.count().__next__
@@ -24,6 +25,7 @@ class GraphTask:
         "captured",
         "create_graph",
         "current_node",
+        "delivery",
         "depth",
         "execute",
         "floor",
@@ -46,6 +48,7 @@ class GraphTask:
         self.vmaps = current().vmaps  # the batch dimensions that this pass itself is part of
         self.current_node: Node | None = None
         self.callbacks: list[Callable[[], Any]] = []
+        self.delivery = Delivery()
         # Nodes whose formula runs and nodes that are visited at all; None means all that are reachable.
         self.execute: set[Node] | None = None
         self.visit: set[Node] | None = None

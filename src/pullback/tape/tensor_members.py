@@ -13,6 +13,8 @@ from pullback.core.spec import is_differentiable_dtype, spec_of
 from pullback.core.state import current
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of
+from pullback.payloads.kinds import is_users_own
+from pullback.payloads.wrappers import is_wrapper, rebuilt
 from pullback.tape.accumulate import AccumulateGrad
 from pullback.tape.forward.levels import live_levels, store_tangent, tangent_of
 from pullback.tape.history import grad_fn, is_leaf, requires_grad
@@ -55,7 +57,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
             "DTYPE",
             f"only tensors of floating point and complex dtype can require grad, and this one is {tensor.dtype}",
             why="a function of integers has no derivative",
-            fix="convert it first: x.astype(pb.float64)",
+            fix="write floats, pb.tensor([1., 2.]), or dtype=float where it is made; or convert: x.astype(pb.float64)",
         )
     if value:
         _check_inference(tensor)
@@ -147,6 +149,13 @@ def set_grad(tensor: Tensor, value: Any) -> None:
             f"the grad has shape {tuple(value.shape)}, but the tensor has shape {tensor.shape}",
             why="a gradient has exactly the shape of its tensor",
             fix="reshape the gradient",
+        )
+    if isinstance(value, Tensor) and value.device is not tensor.device and not is_users_own(tensor._data):
+        raise AutogradError(
+            "GRAD_DEVICE",
+            f"the grad is on device {value.device}, but the tensor is on {tensor.device}",
+            why="a gradient lies where its value lies",
+            fix="move it: x.grad = g.to(x.device)",
         )
     meta_of(tensor).grad = value
 
@@ -435,8 +444,11 @@ def _belongs_to_transform(tensor: Tensor) -> bool:
 
 def _deepcopy_payload(payload: Any, memo: dict[Any, Any]) -> Any:
     """A copy that keeps aliasing: arrays on one buffer become arrays on one copied buffer."""
+    if is_wrapper(payload):
+        return rebuilt(payload, lambda _, part: _deepcopy_payload(part, memo))
     if type(payload) is not np.ndarray:
-        return payload.copy()
+        own = getattr(type(payload), "__deepcopy__", None)  # of one that shares records with others
+        return payload.copy() if own is None else own(payload, memo)
     owner = payload
     while isinstance(owner.base, np.ndarray):
         owner = owner.base

@@ -21,7 +21,7 @@ _TOLD_BY_THE_NUMBERS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bo
 
 def to_text(tensor: Tensor) -> str:
     """The tensor as `repr` and `str` show it."""
-    payload = plain_array(tensor._data)
+    payload = _printed(tensor)
     trace = current().trace
     if trace is not None and (payload is None or trace.lifts):
         trace.looked_for = "the text of a tensor"
@@ -37,10 +37,16 @@ def to_text(tensor: Tensor) -> str:
     return f"{text})"
 
 
+def _printed(tensor: Tensor) -> Any:
+    """The numbers to be shown, if there are any."""
+    shown = getattr(tensor._data, "printed", None)
+    return plain_array(tensor._data) if shown is None else shown()
+
+
 def _kind(tensor: Tensor) -> list[str]:
-    """Shape and dtype, where the numbers leave them open."""
+    """Shape, dtype and device, where the numbers leave them open."""
     shape, dtype = tensor.shape, tensor.dtype
-    parts = []
+    parts = [] if type(tensor._data) is np.ndarray or tensor.device == "cpu" else [f"device='{tensor.device}'"]
     if 0 in shape and shape != (0,):
         parts.append(f"shape={shape}")
     is_told = dtype in _TOLD_BY_THE_NUMBERS if tensor.size else dtype == np.float64
@@ -69,13 +75,13 @@ def _tangents(tensor: Tensor) -> list[Tensor]:
 
 
 def _numbers(tensor: Tensor) -> str:
-    payload = plain_array(tensor._data)
+    payload = _printed(tensor)
     return repr(tensor._data) if payload is None else np.array2string(payload, separator=", ")
 
 
 def format_tensor(tensor: Tensor, specification: str) -> str:
     """`format(tensor, specification)`: a tensor without axes is formatted like its number."""
-    payload = plain_array(tensor._data)
+    payload = _printed(tensor)
     if tensor.ndim == 0 and payload is not None:
         number = payload[()]
         return format(number, specification) if specification else str(number)

@@ -21,7 +21,8 @@ from pullback.core.pytree import add_leaf_type
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
 from pullback.payloads.batched import BatchedArray
-from pullback.payloads.wrappers import filled, is_wrapper
+from pullback.payloads.devices import CPU, device, device_of
+from pullback.payloads.kinds import filled, has_kind
 from pullback.tensors.versions import VersionCounter, dated_counter, join_group, new_counter
 
 ndarray = np.ndarray
@@ -91,7 +92,13 @@ else:
 
 
 class Tensor(_Members):
-    """An n-dimensional array that can be differentiated. Make one with `pb.tensor` or `pb.asarray`."""
+    """An n-dimensional array that can be differentiated. Make one with `pb.tensor` or `pb.asarray`.
+
+    >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
 
     __slots__ = ("__dict__", "__weakref__", "_counter", "_data", "_extra", "_meta", "_node", "_spec")
 
@@ -148,17 +155,22 @@ class Tensor(_Members):
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes to step in memory per axis, as in NumPy."""
-        return tuple(self._data.strides)
+        return tuple(getattr(self._data, "shown_strides", self._data.strides))
 
     @property
-    def device(self) -> str:
-        """Where the data lives: always "cpu"."""
-        return "cpu"
+    def device(self) -> device:
+        """Where the data lies: "cpu" for NumPy's memory, else the library and its device, as in "torch:cuda:0"."""
+        return CPU if type(self._data) is ndarray else device_of(self._data)
 
     @property
     def layout(self) -> str:
-        """How the data is stored: always "dense" for tensors."""
-        return "dense"
+        """How the data is stored: "dense", or "jagged" for rows of different lengths."""
+        return "dense" if self._extra is None else getattr(self._data, "layout", "dense")
+
+    @property
+    def is_nested(self) -> bool:
+        """Has the tensor rows of different lengths (`pb.nested`)?"""
+        return self._extra is not None and getattr(self._data, "is_nested", False)
 
     @property
     def name(self) -> str | None:
@@ -190,7 +202,9 @@ def as_constant(value: Any) -> Tensor:
     if type(value) is ndarray:
         return wrap(value)
     as_tensor = getattr(type(value), "as_tensor", None)  # of a number in a trace
-    return wrap(np.asarray(value)) if as_tensor is None else as_tensor(value)
+    if as_tensor is not None:
+        return as_tensor(value)
+    return wrap(value if hasattr(type(value), "evaluate_op") else np.asarray(value))
 
 
 def alias(tensor: Tensor) -> Tensor:
@@ -253,6 +267,8 @@ def from_outside(tensor: Tensor) -> Tensor:
 def _owner_of(memory: Any) -> Any:
     """What the memory of an array belongs to in the end."""
     while True:
+        if hasattr(memory, "array") and hasattr(type(memory), "evaluate_op"):
+            return memory.array  # of another library
         # Other objects are not asked for their `base`: that of an array of Cython's leads back to itself.
         below: Any = memory.base if isinstance(memory, np.ndarray) else None
         if isinstance(memory, memoryview):
@@ -350,9 +366,11 @@ def made_here(payload: Any) -> Tensor:
     return tensor
 
 
-def gradient_like(value: Tensor, number: int) -> Tensor:
-    """A gradient of `value` that nobody has given: 0 or 1 everywhere, on the same kind of payload."""
-    return _filled_like(value, number, True)
+def gradient_like(value: Tensor, number: int, root: Any = None) -> Tensor:
+    """A gradient of `value` that nobody has given: 0 or 1 everywhere, on the same kind of payload.
+
+    `root` is a payload like what the pass began with, if that has a kind."""
+    return _filled_like(value, number, True, root)
 
 
 def zero_tangent(value: Tensor) -> Tensor:
@@ -360,8 +378,11 @@ def zero_tangent(value: Tensor) -> Tensor:
     return _filled_like(value, 0, False)
 
 
-def _filled_like(value: Tensor, number: int, is_gradient: bool) -> Tensor:
+def _filled_like(value: Tensor, number: int, is_gradient: bool, root: Any = None) -> Tensor:
     payload = value._data
-    if type(payload) is not np.ndarray and is_wrapper(payload):
-        return made_here(filled(payload, number, is_gradient))
+    if has_kind(payload):
+        return made_here(filled(payload, number, root, is_gradient))
+    if type(payload) is BatchedArray and has_kind(payload.data):
+        inner: Any = payload.data
+        return wrap(BatchedArray((inner.ones if number else inner.zeros)(value.shape, value.dtype), ()))
     return made_here((np.ones if number else np.zeros)(value.shape, value.dtype))

@@ -47,6 +47,8 @@ def assert_close(
         assert_close(pb.autograd.grad(loss, (a, b)), (2.0, [[1.0, 0.0]]), rtol=1e-5)
 
     The message names the worst element: where it is, both values, and how far apart they may be.
+
+    >>> pb.testing.assert_close(pb.tensor([0.1]) + 0.2, pb.tensor([0.3]))
     """
     __tracebackhide__ = True
     compare(actual, expected, "", Options(rtol, atol, equal_nan, check_dtype))

@@ -10,6 +10,7 @@ optimisers and `pb.save` all take trees. The leaves of a dict come by its sorted
 tensor([1., 1., 1.])
 """
 
+from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.core.pytree import flatten, unflatten
 from pullback.tree._trees import (
     Rest,
@@ -50,3 +51,4 @@ __all__ = [
     "summary",
     "unflatten",
 ]
+_explain_unknown(globals())

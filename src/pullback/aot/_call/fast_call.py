@@ -29,7 +29,7 @@ from pullback.aot._guards import leaf_key
 from pullback.aot._metadata import OWN, MutationType, OutputType
 from pullback.aot._numbers.program import is_number
 from pullback.aot._trace.captured import CapturedTensor
-from pullback.aot._trace.higher import states_of
+from pullback.aot._trace.higher import put_back, states_of
 from pullback.aot._trace.leaves import touching
 from pullback.core.pytree import flatten
 from pullback.core.state import NORMAL, Modes, current, open_levels
@@ -73,6 +73,7 @@ def is_plain_entry(entry: Any) -> bool:
     meta = entry.meta
     return (
         entry.deferred_error is None
+        and not entry.capture.has_effects
         and meta.grad_enabled_mutation is None
         and not meta.backward_writes
         and not meta.num_intermediate_bases
@@ -150,7 +151,7 @@ class _Writer(ResultsWriter):
             "flatten": flatten, "has_hooks": has_hooks,
             "forward": self.guarded or entry.forward, "is_usual": is_usual, "leaf_key": leaf_key,
             "may_share_memory": np.may_share_memory, "modes": current(), "ndarray": np.ndarray,
-            "real": get_default_dtype(), "states_of": states_of, "touching": touching,
+            "put_back": put_back, "real": get_default_dtype(), "states_of": states_of, "touching": touching,
         })  # fmt: skip
 
     def compiled(self, args: tuple[Any, ...], order: list[int] | None) -> Any:
@@ -166,7 +167,9 @@ class _Writer(ResultsWriter):
             if given.info.mutates_data and type(leaf) is Tensor:
                 self.lines += [f"d_{name} = None", f"make_way({name}, None, 'store')", f"d_{name} = {name}._data"]
         call = f"forward({', '.join(f'd_{name}' for name in self.names)})"
-        if self.guarded is None:
+        if self.entry.labels is not None:
+            self._path(call)
+        elif self.guarded is None:
             self.lines.append(f"r = {call}")
         else:
             self.lines += [f"r = {call}", "if r is MISS: return MISS"]
@@ -179,6 +182,15 @@ class _Writer(ResultsWriter):
         function = self.scope["call"]
         function.source = source
         return function
+
+    def _path(self, call: str) -> None:
+        """Run the graph of a path, and see if it is the path of this call. If not, nothing has happened."""
+        self.scope["outcomes"] = self.entry.outcomes
+        put_back = ["put_back(draws)"] if self.entry.draw_sources else []
+        self.lines += ["try:", f"    r = {call}", "except Exception:", *(f"    {each}" for each in put_back)]
+        self.lines += ["    return MISS", *(["if r is MISS: return MISS"] if self.guarded is not None else [])]
+        self.lines += [f"if {self._output(0)}.tobytes() != outcomes:", *(f"    {each}" for each in put_back)]
+        self.lines.append("    return MISS")
 
     # Guards.
 

@@ -60,7 +60,10 @@ class ResultsWriter:
         for name, leaf, given in zip(self.names, self.given, self.entry.inputs, strict=True):
             if type(leaf) is Tensor:
                 self.lines += [f"bump_version({name})"] * given.info.version_bumps
-        self.lines.append(f"return {self._tree(self.entry.capture.out_tree, [self._made(*each) for each in infos])}")
+        made = [self._made(*each) for each in infos]
+        for position, is_scalar in self.entry.capture.taken.items():
+            made[position] = f"{made[position]}._data{'[()]' if is_scalar else '.item()'}"
+        self.lines.append(f"return {self._tree(self.entry.capture.out_tree, made)}")
 
     def new_tensors(self) -> dict[int, dict[str, Any]]:
         """By output of the graph: what the slots of the tensors on new arrays hold. Native code makes such tensors."""

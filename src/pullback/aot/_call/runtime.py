@@ -17,8 +17,9 @@ from pullback.aot._call.results import Results
 from pullback.aot._entry import Entry
 from pullback.aot._metadata import InputAliasInfo, MutationType
 from pullback.aot._trace.capture import GraphInput
-from pullback.aot._trace.higher import States, states_of
+from pullback.aot._trace.higher import States, put_back, states_of
 from pullback.aot._trace.leaves import base_of_group, memory_of, strided_view
+from pullback.aot._tree.effects import perform
 from pullback.core.pytree import unflatten
 from pullback.core.state import change_grad, changed, current
 from pullback.eager.inplace import check_writable
@@ -35,11 +36,41 @@ def run(entry: Entry, leaves: list[Any]) -> Any:
     numbers = entry.capture.numbers
     values = numbers.at(leaves) if numbers.inputs or numbers.outputs else ()
     given = [input_of(each, leaves) if each.number is None else values[each.number] for each in entry.inputs]
-    if entry.overwrites_inputs:
+    if entry.overwrites_inputs and entry.labels is None:
         check_writes(entry, given)
     draws = states_of(entry.draw_sources) if entry.draw_sources else None
-    results = entry.forward(*map(memory_of, given))
+    if entry.labels is None:
+        results = entry.forward(*map(memory_of, given))
+    else:
+        results = _on_path(entry, given, draws)
+        if type(results) is Exit:
+            return results
     return Epilogue(entry, leaves, given, results, draws, values[len(numbers.inputs) :]).finish()
+
+
+class Exit:
+    """A call has left its path, and nothing has happened. `position` is that of the first event that was another; None
+    if something was raised."""
+
+    def __init__(self, position: int | None) -> None:
+        self.position = position
+
+
+def _on_path(entry: Entry, given: list[Any], draws: States | None) -> Any:
+    """What the graph of a path returns, if it is the path of this call."""
+    position = None
+    try:
+        results = entry.forward(*map(memory_of, given))
+        outcomes = results[0].tobytes()
+        if outcomes == entry.outcomes:
+            if entry.overwrites_inputs:
+                check_writes(entry, given)
+            return results
+        position = next(k for k, (now, then) in enumerate(zip(outcomes, entry.outcomes, strict=True)) if now != then)
+    except Exception:
+        pass  # eager code raises as well, where somebody may catch it
+    put_back(draws or [])
+    return Exit(position)
 
 
 def input_of(each: GraphInput, leaves: list[Any]) -> Any:
@@ -91,7 +122,8 @@ class Epilogue:
         self._set_flags()
         if entry.is_training:
             self.node = self._new_node()
-        written = self._write_inputs(iter(self.results[:first]))
+        outcomes = [None] if entry.capture.events else []
+        written = self._write_inputs(iter(self.results[len(outcomes) : first]))
         if self.node is not None and entry.overwrites_inputs:
             self.node.note_inputs()
         results = Results(meta, self._attach, self._input)
@@ -99,14 +131,20 @@ class Epilogue:
         for position, number in zip(entry.capture.numbers.outputs, self.numbers, strict=True):
             results.made[position] = number
         if self.node is not None:
-            self._save(self.node, self.results[count:], [*written, *results.made, *results.bases])
+            self._save(self.node, self.results[count:], [*outcomes, *written, *results.made, *results.bases])
             self.node.drop_tensors()
         results.connected()
         self._detach_inputs()
         made = results.all()
+        for position, is_scalar in entry.capture.taken.items():
+            made[position] = made[position]._data[()] if is_scalar else made[position]._data.item()
         if meta.grad_enabled_mutation is not None:
             change_grad(meta.grad_enabled_mutation)
-        return unflatten(entry.capture.out_tree, made)
+        result = unflatten(entry.capture.out_tree, made)
+        if entry.capture.has_effects:
+            result, effects = result
+            perform(effects)
+        return result
 
     def _input(self, number: int) -> Any:
         """The caller's object in a slot; captures are numbered behind the arguments."""

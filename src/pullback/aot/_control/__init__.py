@@ -25,7 +25,7 @@ from pullback.aot._control.body import (
     tidied,
     trace_body,
 )
-from pullback.aot._control.flow import Cond, Scan, WhileLoop, carried_on, reached
+from pullback.aot._control.flow import Cond, Scan, WhileLoop, carried_on, check_communicate_alike, reached
 from pullback.aot._control.reverse import halves
 from pullback.aot._control.run import run_flow
 from pullback.core.state import current
@@ -61,6 +61,7 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     true = trace_body("branch true_fn", branch(true_fn), givens, grad)
     false = trace_body("branch false_fn", branch(false_fn), givens, grad)
     check_same("cond", results[0], results[1], "what true_fn returns", "what false_fn returns")
+    check_communicate_alike(true.graph, false.graph)
     outside = _shared_inputs([true, false], len(givens))
     arguments = [*given.tensors, *outside]
     flow = Cond(_body(true), _body(false), limits=limits_of(true) | limits_of(false))

@@ -20,21 +20,24 @@ from pullback.aot._trace.captured import InputBoundary
 from pullback.aot._trace.trace import Trace, note_history
 from pullback.aot._wrapper import is_wrapped
 from pullback.core import pytree
-from pullback.core.pytree import flatten, unflatten
+from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.records import Record
 from pullback.core.spec import describe
 from pullback.core.state import changed, current, next_stamp
 from pullback.declare.families import predicate
 from pullback.declare.op import Op, registry
 from pullback.eager.record import _proceed as make_new
-from pullback.errors import TraceError
+from pullback.errors import AutogradError, TraceError
 from pullback.graph.descriptors import DummyAOTInput, DummyAOTOutput, GradAOTOutput, PlainAOTOutput, TangentAOTInput
 from pullback.graph.graph import Graph
 from pullback.graph.ir import FORWARD, ArrayType, Value, array_type, type_of
 from pullback.graph.ir import Node as GraphNode
 from pullback.graph.pipeline import JOINT, run
+from pullback.operators.assembly import assemble, parts
 from pullback.payloads.batched import BatchedArray
 from pullback.payloads.traced import Storage, TracedArray, fresh, user_location
+from pullback.payloads.wrapped import Payload
+from pullback.payloads.wrappers import arrays_of, is_wrapper, rebuilt
 from pullback.tape.engine import run_pass
 from pullback.tape.forward.levels import handle
 from pullback.tape.function.node import FunctionNode
@@ -51,10 +54,13 @@ _NUMBERS = (int, float, complex, np.ndarray, np.generic)
 class Tree:
     """A tree of tensors taken apart. None is a leaf that stays None; everything else is made a tensor."""
 
-    __slots__ = ("leaves", "structure", "what")
+    __slots__ = ("leaves", "metas", "structure", "what")
 
     def __init__(self, what: str, tree: Any) -> None:
         self.what = what
+        self.metas: list[Any] = []
+        if current().trace is not None:
+            tree = map_leaves(self._packed, tree)
         found, self.structure = flatten(tree)
         self.leaves: list[Tensor | None] = []
         for position, leaf in enumerate(found):
@@ -66,6 +72,14 @@ class Tree:
                 self.leaves.append(as_constant(leaf))
             else:
                 raise _no_tensor(leaf, f"{what}{paths(tree, len(found))[position]}")
+
+    def _packed(self, leaf: Any) -> Any:
+        """A leaf whose payload is made of parts as a container of them, which is put together where it is filled."""
+        if not (isinstance(leaf, Tensor) and isinstance(leaf._data, Payload)):
+            return leaf
+        kind, meta = type(leaf._data), leaf._data.meta
+        self.metas.append((kind, meta))
+        return Packed(kind, meta, [self._packed(part) for part in parts(leaf)])
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -82,6 +96,20 @@ class Tree:
         tree = unflatten(self.structure, self.leaves)
         names = [f"{self.what}{path}" for path in paths(tree, len(self.leaves))]
         return list(zip(names, self.leaves, strict=True))
+
+
+class Packed:
+    """The parts of a tensor on a payload, as a container: its structure knows class and meta."""
+
+    def __init__(self, kind: Any, meta: Any, children: Any) -> None:
+        self.kind, self.meta, self.children = kind, meta, list(children)
+
+
+pytree.register(
+    Packed,
+    lambda packed: (packed.children, (packed.kind, packed.meta)),
+    lambda about, children: assemble(*children, kind=about[0], meta=about[1]),
+)
 
 
 def paths(tree: Any, count: int) -> list[str]:
@@ -104,13 +132,23 @@ def of_payload(tensor: Any, name: str) -> TraceError:
         f"{name} is a tensor on a {kind}: compiled loops and branches take and return plain tensors only",
         location=user_location(),
         why="the graph of a body has arrays, and what they are the parts of is known to the function around it only",
-        fix=f"pass the parts of the {kind} as tensors and put them together behind, use pb.where for a choice, or call "
-        "the loop outside of the compiled function",
+        fix=f"give it to the loop or branch as an argument or carry, if {kind} is derived from pb.Payload; or pass its "
+        "parts as tensors and put them together behind, use pb.where for a choice, or call the loop outside of the "
+        "compiled function",
     )
 
 
 def check_same(who: str, first: Tree, second: Tree, first_role: str, second_role: str) -> None:
     """Raise unless two trees have the same structure, and leaves of the same shapes and dtypes."""
+    if first.metas != second.metas and [kind for kind, _ in first.metas] == [kind for kind, _ in second.metas]:
+        pairs = zip(first.metas, second.metas, strict=True)
+        (kind, mine), (_, theirs) = next(pair for pair in pairs if pair[0] != pair[1])
+        raise AutogradError(
+            "WRAPPER_META",
+            f"{who}: a {kind.__name__} has {mine} in {first_role} and {theirs} in {second_role}",
+            why="one graph computes every turn, or either branch, so the meta of a payload cannot change",
+            fix="convert it inside, or compute it in a Python loop",
+        )
     if first.structure != second.structure:
         raise TypeError(
             f"{who}: {second_role} has another structure than {first_role}\n"
@@ -251,19 +289,28 @@ class BodyTrace(Trace):
         of, or was computed while grad mode was off, is so in the graph, too."""
         tensor = self.lifted(tensor)
         payload: Any = tensor._data
-        inner: Any = payload.data if type(payload) is BatchedArray else payload
-        if inner.value not in self._moving:
-            return tensor
-        modes = current()
-        if inner.is_detached or modes.inference:
-            mark = detached
-        elif modes.grad and inner.value in self._active and not requires_grad(tensor):
-            mark = unrecorded
+        if not is_wrapper(payload):
+            mark = self._mark(payload, tensor)
+            made = None if mark is None else mark.call(payload)
+        elif all(self._mark(part, tensor) is None for part in arrays_of(payload)):
+            made = None
         else:
+            made = rebuilt(payload, lambda _, part: part if (m := self._mark(part, tensor)) is None else m.call(part))
+        if made is None:
             return tensor
         marked = handle(tensor)  # a leaf that was made of a detached tensor stays that leaf
-        marked._data = mark.call(payload)
+        marked._data = made
         return marked
+
+    def _mark(self, payload: Any, tensor: Tensor) -> Op | None:
+        """What the graph must say of an array, or of a part of a tensor."""
+        inner: Any = payload.data if type(payload) is BatchedArray else payload
+        if inner.value not in self._moving:
+            return None
+        modes = current()
+        if inner.is_detached or modes.inference:
+            return detached
+        return unrecorded if modes.grad and inner.value in self._active and not requires_grad(tensor) else None
 
     def add(self, target: Op | str, operands: list[Any], attrs: dict[str, Any], types: list[ArrayType]) -> GraphNode:
         node = super().add(target, operands, attrs, types)
@@ -284,6 +331,8 @@ class BodyTrace(Trace):
 
     def _is_foreign(self, tensor: Tensor) -> bool:
         payload = tensor._data
+        if is_wrapper(payload):
+            return any(type(part) is not TracedArray or part.storage.trace is not self for part in arrays_of(payload))
         if type(payload) is BatchedArray:
             payload = payload.data
         return payload.storage.trace is not self if type(payload) is TracedArray else True

@@ -20,7 +20,7 @@ from pullback.core.records import Record, field
 from pullback.errors import TraceError
 from pullback.graph.graph import Graph
 from pullback.graph.ir import ArrayType, Program, Value, array_type
-from pullback.graph.rewrite import keeps_its_place
+from pullback.graph.rewrite import collectives_in, happens_once
 
 if TYPE_CHECKING:
     from pullback.aot._control.body import Joint
@@ -189,10 +189,21 @@ def check_repeatable(flow: Flow) -> None:
     """Raise if running the bodies a second time would give other values."""
     for body in flow.bodies:
         for node in body.nodes:
-            if keeps_its_place(node):
+            if happens_once(node):
                 raise TraceError(
                     f"the derivative of this {flow.kind} runs its body again, and {node.op} in it would then draw "
                     "other numbers",
                     why="what the body drew is not kept",
                     fix="draw the numbers outside, and pass them in as operands or xs",
                 )
+
+
+def check_communicate_alike(true: Program, false: Program) -> None:
+    """Raise if the branches of a cond make different collectives: ranks may take different ones."""
+    if collectives_in(true) != collectives_in(false):
+        names = [", ".join(op for op, *_ in collectives_in(branch)) or "nothing" for branch in (true, false)]
+        raise TraceError(
+            f"the branches communicate differently: true_fn calls {names[0]}, and false_fn calls {names[1]}",
+            why="every rank must make the same sequence of collectives, whichever branch it takes",
+            fix="communicate before the cond or after it",
+        )

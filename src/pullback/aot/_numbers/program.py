@@ -143,6 +143,8 @@ def fixed_numbers(leaves: Sequence[Any], why: str) -> Program:
 class Host:
     """What a trace knows of the numbers that its function was given."""
 
+    is_live = False  # they are known before the graph runs: see aot/_tree/taken.py for others
+
     def __init__(self, leaves: Sequence[Any], slots: Sequence[int], fixed: dict[int, str], trace: Any) -> None:
         self.is_open = True
         self.program = Program(tuple(sorted({*slots, *fixed})))
@@ -151,6 +153,7 @@ class Host:
         self.trace = trace  # the outermost one
         self.tensors: dict[Any, Any] = {}  # by name and dtype: inputs of the graph
         self.inputs: list[Any] = []  # their values there
+        self.arrays: list[Any] = []  # and what they are in the call that is traced
         self._known: dict[Any, str] = {}  # by what they are made of: values that were computed before
         self._names: dict[Any, str] = {}  # of constants
         self._pinned: set[str] = set()

@@ -82,6 +82,8 @@ class Number:
         return bool(value)
 
     def __hash__(self) -> int:
+        if self._host.is_live:
+            return hash(pinned(self, "hash()"))
         if self._host.is_open:
             raise Repeat(self._slots, "it is hashed, as a key of a dict or a member of a set is")
         return hash(self._value)
@@ -293,6 +295,9 @@ def applied(function: Callable[..., Any], *args: Any) -> Any:
         for number in numbers:
             pinned(number, "an exception")
         raise
+    taker: Any = next((number._host for number in numbers if number._host.is_live), None)
+    if taker is not None:
+        return taker.applied(function, args, result)
     outcomes = result if type(result) is tuple else (result,)
     if result is NotImplemented or not all(
         type(x) in _PLAIN or isinstance(x, (np.number, np.bool_)) for x in (*values, *outcomes)
@@ -325,6 +330,9 @@ def _outcome(host: Host, result: Any, name: str, slots: frozenset[int], text: st
 def payload_of(number: Any, dtype: np.dtype[Any]) -> TracedArray | None:
     """The value of a number as an input of the graph, in the trace that is running; None if it has to be a constant."""
     host, running = number._host, current().trace
+    if host.is_live and host.is_open:
+        found: TracedArray | None = host.payload(number, dtype)
+        return found
     if not host.is_open or running is None:
         return None
     value = number._value
@@ -340,12 +348,14 @@ def payload_of(number: Any, dtype: np.dtype[Any]) -> TracedArray | None:
     if known is None:
         if len(host.program.inputs) >= _MOST_INPUTS:
             raise Repeat(frozenset(host.given), f"more than {_MOST_INPUTS} different values are computed of numbers")
-        if _converted(value, own) is None:
+        array = _converted(value, own)
+        if array is None:
             return None
         shadow = np.empty((), dtype)
         position = host.taken(number._name, own)
         added = host.trace.graph.add_input(type_of(shadow), NumberAOTInput(position))
         host.inputs.append(added)
+        host.arrays.append(array)
         known = host.tensors[key] = wrap(fresh(host.trace, added, shadow))
     host.used |= number._slots
     payload: TracedArray = (known if is_outermost else running.lifted(known))._data
@@ -437,6 +447,8 @@ def math_function(function: Any) -> Callable[..., Any]:
     return called
 
 
-def names_type(code: CodeType) -> bool:
+def names_type(code: CodeType | None) -> bool:
     """Does code ask for the type() of things, where stand-ins would be found out?"""
+    if code is None:
+        return False
     return "type" in code.co_names or any(isinstance(part, CodeType) and names_type(part) for part in code.co_consts)

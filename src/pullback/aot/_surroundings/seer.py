@@ -23,6 +23,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -45,6 +46,7 @@ from pullback.aot._numbers.program import Repeat
 from pullback.aot._numbers.stand_in import MathView, is_of_math, math_function, names_type, value_of
 from pullback.aot._surroundings.mirrors import Mirrors
 from pullback.aot._surroundings.places import PLAIN, Place, Weak, contents_changed, contents_of, items_changed, items_of
+from pullback.aot._surroundings.refused import Asked, LibraryView, Refusing, is_clock, tells
 from pullback.aot._surroundings.watched import restored, watched
 from pullback.core.mirrors import HEAP_TYPE, Space, rebuilt, store_names, twin_of
 from pullback.errors import SideEffectError
@@ -74,8 +76,12 @@ class Seer:
     """What one trace shows to the function that it runs. `lift` gives the stand-in of a tensor, or of an array that is
     an argument, and `look_at` is told of other arrays."""
 
-    def __init__(self, lift: Callable[[Any], Any], look_at: Callable[[Any], None], has_numbers: bool = False) -> None:
-        self._has_numbers = has_numbers  # there are stand-ins for numbers among the arguments
+    def __init__(
+        self, lift: Callable[[Any], Any], look_at: Callable[[Any], None], has_numbers: bool = False,
+        built_ins: dict[str, Any] | None = None, takes_numbers: bool = False,
+    ) -> None:  # fmt: skip
+        self._has_numbers = has_numbers or takes_numbers  # there are stand-ins for numbers
+        self._built_ins = built_ins or {}  # what some names of Python's own mean in the function
         self._lift = lift
         self._look_at = look_at
         self._places: dict[Any, Place] = {}
@@ -151,7 +157,9 @@ class Seer:
             return self._look_at_function(value, text)
         if isinstance(value, MethodType):
             return MethodType(self.see(value.__func__, text), self.see(value.__self__, "self"))
-        if isinstance(value, functools.partial):
+        if isinstance(value, BuiltinFunctionType) and type(value.__self__) in _CONTAINERS:
+            return getattr(self.see(value.__self__, text), value.__name__)
+        if isinstance(value, functools.partial) and not hasattr(value, "seen_by"):
             arguments = {name: self.see(item, name) for name, item in value.keywords.items()}
             self.note("items", value.keywords, None, items_of(value.keywords), f"the keywords of {text}")
             return functools.partial(
@@ -161,8 +169,8 @@ class Seer:
         if self._has_numbers and is_of_math(value):
             return MathView(value, self.see) if isinstance(value, ModuleType) else math_function(value)
         if isinstance(value, ModuleType):
-            if value is time or value is os:
-                return _LibraryView(value, self)
+            if value in (time, os, warnings) or value.__name__ == "logging":
+                return LibraryView(value, self) if self._built_ins or value in (time, os) else value
             return value if is_library(value.__name__) else _ModuleView(value, self)
         if isinstance(value, tuple):
             return rebuilt(value, [self.see(item, f"{text}[{k}]") for k, item in enumerate(value)])
@@ -183,15 +191,15 @@ class Seer:
             self.note("items", value, None, items_of(value), text)
             return MappingProxyType({name: self.see(item, f"{text}[{name!r}]") for name, item in value.items()})
         if isinstance(value, (functools._lru_cache_wrapper, ContextVar, weakref.ref)):
-            return _Asked(value, text, self)
+            return Asked(value, text, self)
         if value is os.environ or value is os.getenv:
             names = os.environ._data  # type: ignore[attr-defined]
             before = items_of(names)
             self.note("items", names, None, before, "os.environ")
             self.watch(lambda: "changes os.environ" if items_changed(names, before) else None, _nothing)
             return value
-        if isinstance(value, threading.local) or _is_clock(value):
-            return _Refusing(value, text)
+        if isinstance(value, threading.local) or is_clock(value) or (self._built_ins and tells(value)):
+            return Refusing(value, text)
         if isinstance(value, type):
             return self._mirrors.of_class(value)
         return self._look_at_object(value, text)
@@ -374,7 +382,7 @@ class Seer:
     def _space(self, names: dict[str, Any]) -> Space:
         if id(names) not in self._spaces:
             see = functools.partial(self._see_name, names)
-            space = self._spaces[id(names)] = Space(names, see, self._see_import, {}, {})
+            space = self._spaces[id(names)] = Space(names, see, self._see_import, self._built_ins, {})
             self._copies.add(id(space.copy))
             self.watch(lambda: _left_behind(space), lambda: space.store_assigned(self.outside))
         return self._spaces[id(names)]
@@ -443,6 +451,14 @@ class Seer:
         value = _contents(cell)
         return cell if value is cell else CellType(self.outward(value) if callable(value) else self.outside(value))
 
+    def is_twin(self, names: dict[str, Any]) -> bool:
+        """Are these the names that functions which are traced see?"""
+        return id(names) in self._copies
+
+    def is_untouched(self) -> bool:
+        """Has the function left nothing behind so far?"""
+        return not self._generators and all(left() is None for left, _ in (*self._effects, *self._mirrors.effects()))
+
     def finish(self) -> None:
         """Give objects that were made by the function their own classes."""
         self._mirrors.finish()
@@ -508,80 +524,6 @@ class _ModuleView(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__["_space"].copy[name] = value  # which counts as left behind
         self.__dict__[name] = value
-
-
-class _Asked:
-    """A function with a cache, or a context variable: what it answers is asked for again before every call."""
-
-    def __init__(self, asked: Any, text: str, seer: Seer) -> None:
-        self._asked, self._text, self._seer = asked, text, seer
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs or not all(isinstance(each, PLAIN) for each in args):
-            raise SideEffectError(
-                f"the function asks {self._text}, which has a cache, for something that is no plain value",
-                location=user_location(),
-                why="the tensors of a trace may not be kept there",
-                fix="call it outside of what is compiled, and pass what it returns",
-            )
-        return self._answer(self._asked, args)
-
-    def get(self, *default: Any) -> Any:
-        """What a context variable has."""
-        return self._answer(self._asked.get, default)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_Refusing(self._asked, self._text), name)
-
-    def _answer(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        value = function(*args)
-        self._seer.note("call", function, args, value, f"what {self._text} answers")
-        return self._seer.see(value, self._text)
-
-
-_CLOCKS = frozenset((
-    "time", "perf_counter", "monotonic", "process_time", "thread_time",
-    "time_ns", "perf_counter_ns", "monotonic_ns", "process_time_ns", "thread_time_ns",
-))  # fmt: skip
-
-
-def _is_clock(value: Any) -> bool:
-    return isinstance(value, BuiltinFunctionType) and value.__module__ == "time" and value.__name__ in _CLOCKS
-
-
-class _LibraryView(ModuleType):
-    """The modules `time` and `os`, whose clocks and environment are not constant."""
-
-    def __init__(self, module: ModuleType, seer: Seer) -> None:
-        super().__init__(module.__name__)
-        self.__dict__.update(_module=module, _seer=seer)
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self.__dict__["_module"], name)
-        if name in ("environ", "getenv"):
-            return self.__dict__["_seer"].see(value, name)
-        return _Refusing(value, f"time.{name}") if _is_clock(value) else value
-
-
-class _Refusing:
-    """Something that may answer differently every time, as a clock does: it is not asked."""
-
-    def __init__(self, asked: Any, text: str) -> None:
-        self._asked, self._text = asked, text
-
-    def __getattr__(self, name: str) -> Any:
-        raise self._refused()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise self._refused()
-
-    def _refused(self) -> SideEffectError:
-        return SideEffectError(
-            f"the function asks {self._text}, of type {type(self._asked).__name__}, from outside",
-            location=user_location(),
-            why="every call may get another answer, and a compiled call does not run the function",
-            fix="draw random numbers with pb.random, or pass what it answers as an argument",
-        )
 
 
 def _state_of(generator: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:

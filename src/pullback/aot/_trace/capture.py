@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from pullback.aot._guards import leaf_key
 from pullback.aot._metadata import (
     OWN,
@@ -19,7 +21,7 @@ from pullback.aot._metadata import (
 )
 from pullback.aot._numbers.attempts import Attempts, static_slots
 from pullback.aot._numbers.program import Program, Repeat
-from pullback.aot._numbers.stand_in import is_stand_in, name_of, value_of
+from pullback.aot._numbers.stand_in import is_stand_in, name_of, names_type, value_of
 from pullback.aot._surroundings.places import Place
 from pullback.aot._surroundings.seer import Seer
 from pullback.aot._trace.analysis import Outputs, input_info
@@ -41,18 +43,23 @@ from pullback.aot._trace.left_behind import (
     check_gradients,
     check_host_randomness,
     check_modes,
+    check_seen,
     guarded_modes,
     host_randomness,
 )
 from pullback.aot._trace.trace import Primal, Trace, WrittenAlias
+from pullback.aot._tree.live import Abandoned, Event, Live
+from pullback.aot._tree.loops import Lost
+from pullback.aot._tree.taken import Taker, views
 from pullback.aot._wrapper import check_plain, is_wrapped
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.records import Record, field, replace
 from pullback.core.state import change_grad, current
 from pullback.declare.op import registry
-from pullback.errors import AliasError, AOTError, AutogradError, SideEffectError, TraceError
+from pullback.errors import AliasError, AOTError, AutogradError, TraceError
 from pullback.graph.descriptors import (
     CapturedAOTInput,
+    DummyAOTOutput,
     GradAOTOutput,
     InputMutationAOTOutput,
     IntermediateBaseAOTOutput,
@@ -75,6 +82,8 @@ _ALLOWED = {
     "side_effects": ("trace", "refuse"),
 }  # fmt: skip
 
+_MOST_LOOPS = 8  # of one path
+
 
 class Options(Record, frozen=True):
     """What a capture can be told."""
@@ -88,6 +97,7 @@ class Options(Record, frozen=True):
     joint_pass: Callable[[Graph], Graph] | None = None
     static: tuple[int | str, ...] = ()  # arguments, by position or name, of which captures are for the very numbers
     side_effects: str = "trace"  # of the function on Python objects: they happen while tracing, or are refused
+    live: bool = False  # answer those who ask for values, with those of the call: aot/_tree
     reroll: bool = True  # make loops of what Python loops left in the graph: graph/reroll
 
     def __post_init__(self) -> None:
@@ -149,6 +159,9 @@ class Capture(Record):
     texts: dict[int, str] = field(default_factory=dict)  # by id: what captured tensors are called
     numbers: Program = field(default_factory=Program)  # what is done with numbers before the graph runs
     unused_numbers: tuple[int, ...] = ()  # slots of numbers on which nothing depends
+    taken: dict[int, bool] = field(default_factory=dict)  # results that are numbers: is this one of NumPy's?
+    has_effects: bool = False  # the result is one, with what is printed: aot/_tree/effects.py
+    events: tuple[Event, ...] = ()  # what the function was told of values; their outcomes are the first output
 
     def payload_of(self, position: int, values: Sequence[Any]) -> Any:
         """The payload of a result, made of the values that the graph returns; None for plain results."""
@@ -157,31 +170,56 @@ class Capture(Record):
 
 def capture(
     function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True,
-    watcher: Any = None, numbers: bool = False,
+    watcher: Any = None, numbers: bool = False, is_open_at: Callable[[Any], bool] | None = None,
 ) -> Capture:  # fmt: skip
     """Run `function` once on stand-ins for its arguments. It is run again for each group of overlapping arguments of
     which it writes one, where a backward pass that fails has effects (`dry_runs.py`), and where it cannot do with
     stand-ins for numbers. A `watcher` is told what the function asks about sizes that vary. The capture is for these
-    very numbers unless `numbers` is true."""
+    very numbers unless `numbers` is true. Values that the function asks for are computed if `is_open_at` is given,
+    which says of a place whether too many different ones were found there."""
     check_leaves(unflatten(in_tree, leaves), leaves, "args")
     merged: tuple[tuple[int, ...], ...] = ()
     trials = Trials()
+    loops: dict[int, Any] = {}  # that were found, by event
+    straight: Capture | None = None  # the capture without the last of them
+    is_lost = False  # what was found was none
+    # Are there stand-ins for what it takes out of tensors?
+    takes_numbers = not names_type(getattr(function, "__code__", None))
     attempts = Attempts(leaves, static_slots(function, in_tree, len(leaves), options.static) if numbers else None)
     while True:
         trace = Trace(options.captures, merged)
         trace.watcher = watcher
+        if is_open_at is not None:
+            trace.live = Live(trace, trace.real_inputs, is_open_at)
+            trace.live.taker = Taker(trace.live, trace) if takes_numbers else None
+            trace.live.loops = dict(loops)
         attempts.begin(trace)
         try:
             found = run_traced(trace, function, leaves, in_tree, options, Maker, trials if backward else None)
             if attempts.are_for(found):
-                return found
+                loop = None if trace.live is None or is_lost else trace.live.found_loop(max(loops, default=-1) + 1)
+                if loop is None or len(loops) == _MOST_LOOPS:
+                    return found
+                straight, loops, trials = found, {**loops, loop.event: loop}, Trials()  # once more, with a loop
+                continue
             trials = Trials()
+        except Lost:
+            is_lost = True
+            if straight is not None:
+                return straight
         except WrittenAlias as written:
             merged, trials = (*merged, written.group), Trials()
         except BeginAgain:
             pass
         except (Repeat, Exception) as error:
+            if straight is not None:
+                return straight
+            if trace.live is not None and takes_numbers and not isinstance(error, AOTError):
+                takes_numbers, trials = False, Trials()
+                continue
             if not attempts.goes_on_after(error):
+                if trace.live is not None and trace.live.events and not isinstance(error, AOTError):
+                    raise Abandoned from error
                 raise
             trials = Trials()
         finally:
@@ -195,7 +233,10 @@ def run_traced(
     """Run the function in this trace; `make` turns what it leaves into a capture, with gradients if there are `trials`
     to find out where they come from."""
     has_numbers = trace.host is not None and bool(trace.host.given)
-    seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers)
+    is_taking = trace.live is not None and trace.live.taker is not None
+    own_names = {} if trace.live is None else {"print": trace.live.effects.print}
+    own_names.update({**views(), "range": trace.live.counters.range} if is_taking else {})
+    seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
     try:
         return _run_seeing(seer, trace, function, leaves, in_tree, options, make, trials)
     except BaseException as error:
@@ -235,19 +276,28 @@ def _run_seeing(
             seer.finish()
         check_modes(before)
         check_host_randomness(drawn, options.side_effects == "refuse")
+        effects = [] if trace.live is None else trace.live.effects.given
+        if effects:
+            result = (result, effects)
         outs, out_tree = flatten(result)
         check_leaves(result, outs, "output")
         outs = [trace.lifted(leaf) if isinstance(leaf, Tensor) else seer.back(leaf) for leaf in outs]
+        taken = {k: leaf for k, leaf in enumerate(outs) if is_stand_in(leaf) and leaf._host.is_live}
+        outs = [leaf.as_tensor() if k in taken else leaf for k, leaf in enumerate(outs)]
         returned = {k: name_of(leaf) for k, leaf in enumerate(outs) if is_stand_in(leaf)}
         outs = [value_of(leaf) for leaf in outs]
         check_gradients(trace, outs)
+        outcomes = None if trace.live is None else trace.live.outcomes()
+        if outcomes is not None:  # which are compared before anything is written
+            options = replace(options, keep_input_mutations=False)
         trace.settle(outs)
         maker = _made(make, trace, outs, options)
+        maker.outcomes = outcomes
         maker.meta.grad_enabled_mutation = grad_after if grad_after is not grad_before else None
         captured = maker.finish(out_tree, trials)
         seer.check(options.side_effects == "refuse")
         if options.side_effects == "refuse":
-            _check_seen(trace, seer)
+            check_seen(trace, seer)
         captured.places = [
             *seer.places, *(Place("tensor", x, None, leaf_key(x), seer.texts[id(x)]) for x in trace.unused)
         ]  # fmt: skip
@@ -262,6 +312,9 @@ def _run_seeing(
             captured.overwrites = list(trace.overwrites)
         captured.texts = {id(x): seer.texts[id(x)] for x in captured.meta.captures if id(x) in seer.texts}
         captured.in_tree = in_tree
+        captured.has_effects = bool(effects)
+        captured.taken = {k: isinstance(leaf._value, np.generic) for k, leaf in taken.items()}
+        captured.events = () if outcomes is None else tuple(trace.live.events)
         if host is not None:
             captured.numbers = host.closed()
             used = host.used.union(*(slots for _, slots in returned.values()))
@@ -269,23 +322,6 @@ def _run_seeing(
             captured.unused_numbers = tuple(slot for slot in host.given if slot not in used)
         captured.literals = {slot: leaf for slot, leaf in enumerate(leaves) if not is_input(leaf)}
         return captured
-
-
-def _check_seen(trace: Trace, seer: Seer) -> None:
-    """Raise if the function uses a tensor of which nobody knows where it comes from, or looks at what is not known."""
-    if trace.looked_for is not None:
-        raise SideEffectError(
-            f"the function looks at {trace.looked_for}",
-            why="it is another one in every call, and a compiled call does not run the function",
-            fix="look at it outside of what is compiled",
-        )
-    for primal in trace.captured:
-        if id(primal.original) not in seer.texts:
-            raise TraceError(
-                f"the function uses a tensor {primal.tensor._spec!r} that comes from code which is not traced",
-                why="it is not known where it was found, and whether another call would find it there",
-                fix="pass it as an argument, or keep it in a variable, a list, a dict or an attribute",
-            )
 
 
 def _made(make: type[Maker], trace: Trace, outs: list[Any], options: Options) -> Maker:
@@ -320,6 +356,7 @@ class Maker:
         )
         self.outputs = Outputs(trace, outs)
         self.stand_ins = {id(primal.tensor) for primal in (*trace.members.values(), *trace.primals)}
+        self.outcomes: Value | None = None  # what the function was told of values
         self.borrowed: list[int] = []  # outputs that are copies of values computed for somebody else
         self.returned: set[int] = set()  # values that are outputs, by id
         self.handed_out: dict[int, int] = {}  # memory that the caller will see: by root value, the storage it is for
@@ -404,6 +441,8 @@ class Maker:
     def _finals(self) -> list[tuple[Value | None, Any]]:
         """What the forward part returns."""
         finals: list[tuple[Value | None, Any]] = []
+        if self.outcomes is not None:
+            finals.append((self.outcomes, DummyAOTOutput(0)))
         for primal in self.trace.primals:
             info = self.infos[id(primal)]
             if info.is_returned:
@@ -425,6 +464,8 @@ class Maker:
 
     def _kept(self) -> Iterator[Any]:
         """The storages of what the forward part returns, in the same order."""
+        if self.outcomes is not None:
+            yield None
         for primal in self.trace.primals:
             if self.infos[id(primal)].is_returned:
                 yield primal.tensor._data.storage

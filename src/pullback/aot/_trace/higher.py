@@ -121,9 +121,11 @@ def nodes_in(program: Program) -> Iterator[GraphNode]:
 
 
 def is_repeatable(node: GraphNode) -> bool:
-    """May a node run again, and nobody notices? Not if it has an effect, or draws from what cannot be put back."""
+    """May a node run again, and nobody notices? Not if it has an effect, or draws from what cannot be put back.
+
+    A collective may: every rank runs it again."""
     call = node.attrs.get("call")
-    has_effect = call is not None and call.definition.effect is not None
+    has_effect = call is not None and call.definition.effect is not None and node.effect != "collective"
     return not has_effect and (node.effect != "random" or "generator" in node.attrs)
 
 
@@ -131,6 +133,12 @@ def states_of(sources: Iterable[Any]) -> States:
     """Where the streams of generators are."""
     chosen = [numpy_generator(source) for source in sources]
     return [(source, source.bit_generator.state) for source in chosen]
+
+
+def put_back(states: States) -> None:
+    """Bring the streams of generators to where they were."""
+    for source, state in states:
+        source.bit_generator.state = state
 
 
 @contextmanager

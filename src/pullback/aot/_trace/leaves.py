@@ -59,7 +59,8 @@ def check_leaves(tree: Any, leaves: Sequence[Any], what: str) -> None:
     """Raise if a leaf is of a type that is neither an array nor a literal, or an array that computes in its own way."""
     for position, leaf in enumerate(leaves):
         has_own_way = isinstance(leaf, np.ndarray) and type(leaf) is not np.ndarray and _computes_alone(type(leaf))
-        if has_own_way or not (is_leaf_type(leaf) or callable(leaf)):
+        is_literal = is_leaf_type(leaf) or callable(leaf) or getattr(type(leaf), "is_literal_argument", False)
+        if has_own_way or not is_literal:
             found = paths(tree)
             path = "".join(f"[{key!r}]" for key in found[position]) if position < len(found) else f"[{position}]"
             if has_own_way:

@@ -104,3 +104,20 @@ def _is_same_state(first: Any, second: Any) -> bool:
         mine["pos"] == theirs["pos"] and first["has_gauss"] == second["has_gauss"]
         and bool(np.array_equal(mine["key"], theirs["key"]))
     )  # fmt: skip
+
+
+def check_seen(trace: Any, seer: Any) -> None:
+    """Raise if the function uses a tensor of which nobody knows where it comes from, or looks at what is not known."""
+    if trace.looked_for is not None:
+        raise SideEffectError(
+            f"the function looks at {trace.looked_for}",
+            why="it is another one in every call, and a compiled call does not run the function",
+            fix="look at it outside of what is compiled",
+        )
+    for primal in trace.captured:
+        if id(primal.original) not in seer.texts:
+            raise TraceError(
+                f"the function uses a tensor {primal.tensor._spec!r} that comes from code which is not traced",
+                why="it is not known where it was found, and whether another call would find it there",
+                fix="pass it as an argument, or keep it in a variable, a list, a dict or an attribute",
+            )

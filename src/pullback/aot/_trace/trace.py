@@ -105,6 +105,8 @@ class Trace(Recorder):
         self.num_slots = 0
         self.looked_at: list[Array] = []  # arrays that the function uses as they are
         self.inner: list[Primal] = []  # inputs by which the function itself computes gradients
+        self._tensors: dict[int, Tensor] = {}
+        self.live: Any = None  # answers those who ask for values (aot/_tree/live.py), if this is allowed
         self.unused: list[Tensor] = []  # tensors that the function has seen, and that are no inputs of the graph
 
     def numbered(self) -> Iterator[tuple[int, Primal]]:
@@ -144,6 +146,39 @@ class Trace(Recorder):
     def add(self, target: Op | str, operands: list[Any], attrs: dict[str, Any], types: list[ArrayType]) -> GraphNode:
         # What is part of a graph is no stand-in, whatever way it came here.
         return super().add(target, operands, without_stand_ins(attrs) if attrs else attrs, types)
+
+    def answered(self, array: Any, into: str) -> Any:
+        if self.live is None or not self.is_open or current().trace is not self:
+            return None
+        return self.live.answered(array, into)
+
+    def taken(self, array: Any) -> Any:
+        if self.live is None or not self.is_open or current().trace is not self or self.live.taker is None:
+            return None
+        return self.live.taken(array)
+
+    def with_lengths(self, op: Op, operands: Any, params: dict[str, Any]) -> tuple[Op, dict[str, Any]]:
+        if self.live is None or not self.is_open or current().trace is not self:
+            return op, params
+        found = self.live.with_lengths(op, operands, params)
+        return (op, params) if found is None else found
+
+    def stands_for(self, tensor: Any) -> bool:
+        """Does this tensor stand for one from outside?"""
+        return isinstance(tensor, Tensor) and self._stands_for(tensor) is not None
+
+    def tensor_of(self, array: Any) -> Tensor:
+        """A tensor on an array of this trace that no tensor has; always the same."""
+        if id(array) not in self._tensors:
+            self._tensors[id(array)] = wrap(array)
+        return self._tensors[id(array)]
+
+    def real_inputs(self) -> Iterator[tuple[Any, Any]]:
+        """The inputs of the graph so far, with the arrays that the caller gave."""
+        for primal in self.primals:
+            yield primal.value, memory_of(primal.original)
+        if self.host is not None:
+            yield from zip(self.host.inputs, self.host.arrays, strict=True)
 
     def draw(self, name: str, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return recorded(self, registry[name], operands, params)
@@ -297,7 +332,7 @@ class Trace(Recorder):
         """Stand in for every operator: tensors from outside become inputs first."""
         if proceed is not make_new:
             note_history(operands[0])
-        if self.host is not None and params:
+        if params and (self.host is not None or self.live is not None):
             params = without_stand_ins(params)
         for x in operands:
             if isinstance(x, Tensor) and type(x._data) is not TracedArray and is_outside(x._data):
@@ -434,6 +469,8 @@ class Trace(Recorder):
         self.inner.clear()
         self.unused = []
         self.seer = None
+        if self.live is not None:
+            self.live.close()
         if self.host is not None:
             self.host.closed()
 

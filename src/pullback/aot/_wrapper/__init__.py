@@ -20,9 +20,8 @@ import numpy as np
 
 from pullback.core.spec import spec_of
 from pullback.errors import TraceError
-from pullback.payloads.batched.indexing import assign, read, store
-from pullback.payloads.operators import bind_operators
 from pullback.payloads.traced import TracedArray
+from pullback.payloads.wrapped.members import complete
 from pullback.payloads.wrappers import arrays_of, is_wrapper, leaves_of, parts_of
 from pullback.tensors.tensor import Tensor, wrap
 
@@ -75,7 +74,7 @@ def wrap_payload(payload: Any) -> Tensor:
     spec_of(payload)  # a shape that is no tuple, or a dtype that is none, is found here
     if not any(isinstance(part, ARRAYS) for _, part in leaves_of(payload)):
         raise TypeError(f"wrap_payload: none of the parts of {kind.__name__} is an array")
-    _complete(kind)
+    complete(kind)
     return wrap(payload)
 
 
@@ -120,73 +119,3 @@ def _part_key(part: Any) -> Any:
         flags = part.flags
         return part.shape, part.dtype, None if flags.c_contiguous else part.strides, flags.writeable
     return type(part), part
-
-
-# What upstairs expects of every payload.
-
-
-def _complete(kind: Any) -> None:
-    """Give a class what it lacks of an array."""
-    if kind.__dict__.get("_is_completed_payload"):
-        return
-    defaults: Any = type("Defaults", (), dict(_DEFAULTS))
-    bind_operators(defaults, read, store)
-    for name, value in vars(defaults).items():
-        own = getattr(kind, name, None)
-        if name not in _OF_EVERY_CLASS and (own is None or own is getattr(object, name, None)):
-            setattr(kind, name, value)
-    kind._is_completed_payload = True
-
-
-_OF_EVERY_CLASS = frozenset({"__dict__", "__doc__", "__module__", "__weakref__", "__qualname__", "__firstlineno__"})
-
-
-def _assign_parts(self: Any, value: Any) -> None:
-    """Write a value: to the parts of this dtype, since the others say how the values are arranged."""
-    if not is_wrapper(self):
-        raise TypeError(f"a {type(value).__name__} cannot be written into a plain array")
-    parts = dict(leaves_of(self))
-    given = dict(leaves_of(value)) if type(value) is type(self) else {}
-    for path, part in parts.items():
-        if isinstance(part, ARRAYS) and part.dtype == self.dtype:
-            assign(part, given.get(path, value))
-
-
-def _aliases_payload(self: Any, source: Any) -> bool:
-    """Does it share a part with what an operator made it of?"""
-    if type(source) is not type(self):
-        return False
-    theirs = arrays_of(source)
-    return any(_share(mine, other) for mine in arrays_of(self) if mine.dtype == self.dtype for other in theirs)
-
-
-def _share(first: Any, second: Any) -> bool:
-    if type(first) is TracedArray or type(second) is TracedArray:
-        return type(first) is type(second) and first.storage is second.storage
-    return bool(np.may_share_memory(first, second))
-
-
-def _size(self: Any) -> int:
-    count = 1
-    for length in self.shape:
-        count *= length
-    return count
-
-
-_DEFAULTS = {
-    "assign_payload": _assign_parts,
-    "aliases_payload": _aliases_payload,
-    "ndim": property(lambda self: len(self.shape)),
-    "size": property(_size),
-    "itemsize": property(lambda self: self.dtype.itemsize),
-    "nbytes": property(lambda self: self.size * self.dtype.itemsize),
-    "strides": property(lambda self: _first(self).strides),
-    "flags": property(lambda self: _first(self).flags),
-    "is_contiguous": lambda self, order="C": _first(self).flags[f"{order}_CONTIGUOUS"],
-    "__repr__": lambda self: f"{type(self).__name__}({self.dtype}{list(self.shape)})",
-}
-
-
-def _first(payload: Any) -> Any:
-    # NumPy makes scalars of arrays without axes.
-    return next(part for _, part in leaves_of(payload) if isinstance(part, (*ARRAYS, np.generic)))

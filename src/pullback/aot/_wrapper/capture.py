@@ -54,6 +54,13 @@ def wrapped_input_info(primal: WrappedPrimal, keep: bool) -> InputAliasInfo:
     tensor, storages = primal.tensor, primal.storages
     writes = sum(storage.generation for storage in storages)
     bumps = version_of(tensor)
+    if requires_grad(tensor) and getattr(type(primal.payload), "is_nested", False):
+        raise FunctionalizationError(
+            f"{primal.desc.expr()} is a ragged tensor that requires grad, and no argument of a compiled function",
+            location=user_location(),
+            why="its gradient would have offsets of its own, which do not belong to it",
+            fix="give it to the function as an argument of pb.compile, which takes values and offsets apart",
+        )
     if not _is_unmoved(primal):
         raise FunctionalizationError(
             f"the shape, the memory or the meta of {primal.desc.expr()} was changed, which is a "
@@ -90,9 +97,10 @@ def _is_unmoved(primal: WrappedPrimal) -> bool:
         type(mine) is TracedArray and mine.storage is before.storage and same_place(mine, before)
         for mine, before in zip(now, primal.parts, strict=True)
     )
-    return same_arrays and tuple(final.shape) == tuple(primal.original.shape) and parts_of(final)[1] == parts_of(
-        primal.original._data
-    )[1]  # fmt: skip
+    # A length that is no number stands for offsets, which are those of the trace here; they are among the arrays.
+    is_ragged = getattr(type(final), "is_nested", False)
+    same_shape = is_ragged or tuple(final.shape) == tuple(primal.original.shape)
+    return same_arrays and same_shape and parts_of(final)[1] == parts_of(primal.original._data)[1]
 
 
 def check_apart(trace: WrapperTrace, outs: list[Any]) -> None:

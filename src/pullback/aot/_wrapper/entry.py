@@ -20,12 +20,16 @@ from pullback.aot._wrapper import is_wrapped
 from pullback.aot._wrapper.records import PlainTensorMeta
 from pullback.core.records import replace
 from pullback.core.spec import spec_for, spec_of
-from pullback.errors import AOTError
+from pullback.errors import AOTError, AutogradError
 from pullback.payloads.batched.indexing import assign
 from pullback.payloads.wrappers import arrays_of, is_array, is_wrapper, leaves_of
 from pullback.tape.node import note_kind
-from pullback.tensors.tensor import Tensor
+from pullback.tensors.tensor import Tensor, wrap
 from pullback.tensors.versions import overlap
+
+
+class Misfit(Exception):
+    """A gradient that its value takes is another than the backward graph was traced for."""
 
 
 class FlatEntry(Entry):
@@ -133,6 +137,17 @@ class WrappedEntry:
             if made is not None and _misfit(meta, made) is None:
                 return made
         what = self.meta.traced_tangents_descs[number].of.expr()
+        expected = getattr(meta, "original_subclass_type", type(gradient))
+        if hasattr(expected, "take_gradient"):
+            if self.options.higher_order == "retrace":
+                raise Misfit
+            raise AutogradError(
+                "GRAD_WRAPPER",
+                f"the gradient of {what} is {found}, and {_words(meta)} was expected",
+                where=self.wrapping.places[number],
+                why="the backward graph was traced for gradients as they are if the pass begins at this result",
+                fix='compile with higher_order="retrace", or let check_gradient of the class convert it',
+            )
         raise AOTError(
             f"the gradient of {what} is {found}, and {_words(meta)} was expected",
             location=self.wrapping.places[number],
@@ -339,10 +354,15 @@ class WrappedBackward(CompiledBackward):
             return (None,) * len(self.next)
         if as_tensors:
             return self._recorded(grads, ())
-        flat = [
-            part for number, gradient in enumerate(grads)
-            for part in entry.tangent_parts(number, gradient, self.structure)
-        ]  # fmt: skip
+        try:
+            flat = [
+                part for number, gradient in enumerate(grads)
+                for part in entry.tangent_parts(number, gradient, self.structure)
+            ]  # fmt: skip
+        except Misfit:
+            # The graph is one for other gradients. Those that have come are right, so the function is run again.
+            found = self._recorded(tuple([None if g is None else wrap(g) for g in grads]), ())
+            return tuple([None if g is None else g._data for g in found])
         return entry.gradients(self.inner.evaluate(tuple(flat), False, ()))
 
     def _recorded(self, grads: tuple[Any, ...], defined: tuple[bool, ...]) -> tuple[Any, ...]:

@@ -28,6 +28,7 @@ from pullback.graph.descriptors import (
 )
 from pullback.graph.ir import ArrayType, type_of
 from pullback.graph.ir import Node as GraphNode
+from pullback.payloads.kinds import as_gradient
 from pullback.payloads.traced import Storage, TracedArray, fresh, user_location, user_place
 from pullback.payloads.wrappers import arrays_of, is_array, is_wrapper, leaves_of, rebuilt
 from pullback.tape.history import edge_of
@@ -217,8 +218,7 @@ class WrapperTrace(Trace):
     def _guess(self, payload: Any) -> Any:
         """A payload that looks as the gradient will. Nothing of how it is made stays in the graph."""
         count, read = len(self.graph.nodes), dict(self.read_later)
-        coerce = getattr(type(payload), "__coerce_tangent_metadata__", None)
-        guess = payload if coerce is None else coerce(payload)
+        guess = as_gradient(payload, payload)
         guess = rebuilt(guess, lambda _, array: array if type(array) is TracedArray else self.home(array))
         del self.graph.nodes[count:]
         self.read_later = read

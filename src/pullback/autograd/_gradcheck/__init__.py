@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from pullback.autograd._gradcheck.forward import check_batched_tangents, check_forward, check_undefined_tangents
+from pullback.autograd._gradcheck.parts import by_parts
 from pullback.autograd._gradcheck.problem import (
     InputDerivative,
     Problem,
     as_tuple,
     check_outputs,
+    memory_of,
     numerical_derivative,
-    payload_of,
+    on_values,
 )
 from pullback.autograd._gradcheck.reverse import (
     check_backward,
@@ -38,6 +40,7 @@ from pullback.autograd._gradcheck.reverse import (
 )
 from pullback.core.frames import warn
 from pullback.core.progress import Progress, TimeUp, labelled, shown
+from pullback.core.state import current, put_back
 from pullback.errors import GradcheckError
 from pullback.tensors.tensor import Tensor
 
@@ -86,6 +89,10 @@ def gradcheck(
     A complex output is checked as two real functions, its imaginary part first; the gradient of a complex input is
     `d/d re + i d/d im`. The memory of the inputs is moved during the check and restored exactly; their versions and
     their `.grad` do not change.
+
+    >>> x = pb.tensor([0.5, 1.5], requires_grad=True)
+    >>> pb.autograd.gradcheck(lambda x: pb.sin(x) * x, (x,))
+    True
     """
     if not (check_backward_ad or check_forward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -93,8 +100,9 @@ def gradcheck(
         raise AssertionError("check_batched_grad=True needs check_backward_ad=True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("check_batched_forward_grad=True needs check_forward_ad=True")
-    arguments = as_tuple(inputs)
+    func, arguments = by_parts(*on_values(func, as_tuple(inputs)))
     _check_inputs(arguments)
+    before = current()
     try:
         outputs = check_outputs(func(*arguments))
         stored = stored_elements(outputs, dict(_varied_inputs(arguments))) if masked else {}
@@ -122,6 +130,9 @@ def gradcheck(
         if raise_exception:
             raise
         return False
+    except BaseException as error:
+        put_back(error, before)
+        raise
     return True
 
 
@@ -136,7 +147,7 @@ def _varied_inputs(inputs: tuple[Any, ...]) -> list[tuple[int, Tensor]]:
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
     """Raise unless the inputs that require grad can be varied element by element; warn if they are too coarse."""
     for position, x in _varied_inputs(inputs):
-        payload = payload_of(x)
+        payload = memory_of(x)
         if np.finfo(payload.dtype).eps > np.finfo(np.float64).eps:
             warn(
                 f"input {position} requires grad and is {payload.dtype}: central differences in less than double "
@@ -226,6 +237,10 @@ def gradgradcheck(
 
     Without `grad_outputs` they are random numbers between -1 and 1 that require grad, non-contiguous in memory if
     `gen_non_contig_grad_outputs`. The other options are those of `gradcheck`.
+
+    >>> x = pb.tensor([0.5, 1.5], requires_grad=True)
+    >>> pb.autograd.gradgradcheck(lambda x: pb.sin(x) * x, (x,))
+    True
     """
     if not (check_rev_over_rev or check_fwd_over_rev or check_fwd_over_fwd):
         raise AssertionError(
@@ -233,7 +248,7 @@ def gradgradcheck(
         )
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("check_batched_grad=True needs check_rev_over_rev=True")
-    arguments = as_tuple(inputs)
+    func, arguments = by_parts(*on_values(func, as_tuple(inputs)))
     _varied_inputs(arguments)
 
     def check(function: Callable[..., Any], vectors: tuple[Any, ...], *, backward: bool, forward: bool) -> bool:

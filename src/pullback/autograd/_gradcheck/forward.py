@@ -13,6 +13,7 @@ from pullback.autograd._gradcheck.problem import (
     Part,
     Probe,
     Problem,
+    beside,
     check_outputs,
     is_complex,
     numerical_derivative,
@@ -25,7 +26,7 @@ from pullback.core.spec import describe
 from pullback.errors import GradcheckError
 from pullback.tape.forward.duals import jvp_of_tuple
 from pullback.tape.transform.body import map_over
-from pullback.tensors.tensor import Tensor, as_constant
+from pullback.tensors.tensor import Tensor
 
 __all__ = ["check_batched_tangents", "check_forward", "check_undefined_tangents"]
 
@@ -61,6 +62,8 @@ def check_forward_of_input(
                 position,
                 remark=remark_on(x, axis, output, part),
                 full=whole_jacobians if fast else None,
+                dtype=str(x.dtype),
+                shape=tuple(x.shape),
             )
             output_probe = output_probes[output_index]
             comparison.check(
@@ -94,7 +97,7 @@ def tangent_rows(problem: Problem, position: int, axis: Part, probe: Probe) -> l
     """Per output a matrix whose rows are its tangents for each direction of `probe` in the argument at `position`."""
     rows = [np.zeros((probe.num_directions, y.size), y.dtype) for y in problem.outputs]
     for row, direction in enumerate(probe.arrays(problem.inputs[position].dtype, axis.unit)):
-        for i, tangent in enumerate(push_forward(problem, {position: as_constant(direction)})):
+        for i, tangent in enumerate(push_forward(problem, {position: beside(problem.inputs[position], direction)})):
             if tangent is not None:
                 check_tangent_kind(tangent, problem.outputs[i], i, position)
                 rows[i][row] = payload_of(tangent).reshape(-1)
@@ -122,10 +125,10 @@ def check_tangent_kind(tangent: Tensor, output: Tensor, output_index: int, posit
 def check_undefined_tangents(problem: Problem) -> None:
     """Raise GradcheckError (and warn) unless an input without tangent gives what an input with tangent zero gives."""
     rng = np.random.default_rng(2147483647)
-    random = {p: as_constant(random_batch(rng, x)[0]) for p, x in problem.varied}
+    random = {p: beside(x, random_batch(rng, x)[0]) for p, x in problem.varied}
     for position, x in problem.varied:
         others = {p: tangent for p, tangent in random.items() if p != position}
-        expected = push_forward(problem, {**others, position: as_constant(np.zeros(x.shape, x.dtype))})
+        expected = push_forward(problem, {**others, position: beside(x, np.zeros(x.shape, x.dtype))})
         try:
             found = push_forward(problem, others)
         except Exception as error:
@@ -160,13 +163,13 @@ def check_batched_tangents(problem: Problem) -> None:
     rng = np.random.default_rng(2147483647)
     for position, x in problem.varied:
         batch = random_batch(rng, x)
-        single = [push_forward(problem, {position: as_constant(tangent)}) for tangent in batch.copy()]
+        single = [push_forward(problem, {position: beside(x, tangent)}) for tangent in batch.copy()]
 
         def tangents_of(tangent: Tensor, position: int = position) -> Sequence[Tensor | None]:
             return push_forward(problem, {position: tangent})
 
         try:
-            together = map_over(tangents_of, [as_constant(batch)])
+            together = map_over(tangents_of, [beside(problem.inputs[position], batch)])
         except Exception as error:
             raise GradcheckError(
                 f"the tangents for input {position} could not be computed for a batch "

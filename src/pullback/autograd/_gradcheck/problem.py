@@ -17,7 +17,8 @@ import numpy as np
 from pullback.core.progress import Bar
 from pullback.core.records import Record, field
 from pullback.core.spec import describe
-from pullback.tensors.tensor import Tensor
+from pullback.declare.op import registry
+from pullback.tensors.tensor import Tensor, as_constant
 
 __all__ = [
     "IMAGINARY",
@@ -28,9 +29,12 @@ __all__ = [
     "Probe",
     "Problem",
     "as_tuple",
+    "beside",
     "check_outputs",
     "is_complex",
+    "memory_of",
     "numerical_derivative",
+    "on_values",
     "payload_of",
 ]
 
@@ -40,9 +44,43 @@ def as_tuple(values: Any) -> tuple[Any, ...]:
     return tuple(values) if isinstance(values, list | tuple) else (values,)
 
 
+def on_values(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function of tensors whose rows have different lengths as one of their values, which are moved and compared."""
+    kinds = [x._data if isinstance(x, Tensor) and x.is_nested else None for x in inputs]
+    if not any(kind is not None for kind in kinds):
+        return func, inputs
+    values = [
+        x if kind is None else x.detach().values().clone().requires_grad_(x.requires_grad)
+        for x, kind in zip(inputs, kinds, strict=True)
+    ]
+
+    def of_values(*given: Any) -> Any:
+        made = [
+            x if kind is None else registry["_ragged"](x, offsets=kind.offsets, axis=kind.axis, starts=None)
+            for x, kind in zip(given, kinds, strict=False)
+        ]
+        outs = func(*made, *given[len(made) :])
+        flat = [out.contiguous().values() if out.is_nested else out for out in as_tuple(outs)]
+        return tuple(flat) if isinstance(outs, list | tuple) else flat[0]
+
+    return of_values, tuple(values)
+
+
 def payload_of(tensor: Tensor) -> np.ndarray:
-    """The memory of `tensor`, whether or not it requires grad."""
+    """The values of `tensor`, whether or not it requires grad: its memory, where that is NumPy's."""
+    if tensor.device.kind is not None:
+        return tensor.detach().to("cpu").numpy()
     return tensor.detach().numpy()
+
+
+def memory_of(tensor: Tensor) -> Any:
+    """What is varied of `tensor`: its memory, or an array of another library, which new values are given to."""
+    return tensor.detach()._data if tensor.device.kind is not None else payload_of(tensor)
+
+
+def beside(tensor: Tensor, values: np.ndarray) -> Tensor:
+    """Values as a constant where `tensor` lies."""
+    return as_constant(values).to(tensor.device)
 
 
 def is_complex(tensor: Tensor) -> bool:
@@ -238,7 +276,7 @@ def central_differences(
     problem: Problem, position: int, probe: Probe, unit: complex, bar: Bar | None = None
 ) -> list[np.ndarray]:
     """`(f(x + eps d) - f(x - eps d)) / (2 eps)` per output, with a row for each direction `d` of `probe`."""
-    payload = payload_of(problem.inputs[position])
+    payload = memory_of(problem.inputs[position])
     rows = [np.zeros((probe.num_directions, y.size), np.result_type(y.dtype, np.float64)) for y in problem.outputs]
     for row, (where, amount) in enumerate(probe.moves()):
         above, below = evaluate_around(problem, payload, where, amount * unit * problem.eps)

@@ -49,15 +49,27 @@ class Comparison(Record, frozen=True, eq=False):
     input_index: int
     remark: str = ""
     full: Callable[[], tuple[np.ndarray, np.ndarray]] | None = None
+    dtype: str = "float64"
+    shape: tuple[int, ...] | None = None  # of the input
+
+    def precision_first(self) -> str:
+        """What to look at before anything else: are there enough digits for differences?"""
+        if self.dtype in ("float64", "complex128", "longdouble", "clongdouble"):
+            return ""
+        return (
+            f"input {self.input_index} is {self.dtype}, which has too few digits for the default step and tolerances: "
+            "use float64, or gradcheck(..., eps=1e-3, atol=1e-2)\n"
+        )
 
     def check(self, analytical: np.ndarray, numerical: np.ndarray, rtol: float, atol: float, weight: float) -> None:
         """Raise GradcheckError unless the two agree. `weight` is what the probes make of an error of 1 everywhere."""
         if are_close(analytical, numerical, rtol, atol * weight):
             return
+        before = self.precision_first()
         if self.full is None:
-            raise GradcheckError(self.headline() + self.jacobians(analytical, numerical))
+            raise GradcheckError(before + self.headline() + self.jacobians(analytical, numerical))
         text = (
-            f"{self.headline()}\n  seen along random directions (fast_mode):"
+            f"{before}{self.headline()}\n  seen along random directions (fast_mode):"
             f"\n  numerical:  {numerical.item():.12g}\n  analytical: {analytical.item():.12g}"
         )
         whole_analytical, whole_numerical = self.full()
@@ -75,9 +87,8 @@ class Comparison(Record, frozen=True, eq=False):
         place = f"for output {self.output_index} with respect to input {self.input_index}"
         return f"Jacobian {how}mismatch {place}" + (f". While considering {self.remark}" if self.remark else "")
 
-    @staticmethod
-    def jacobians(analytical: np.ndarray, numerical: np.ndarray) -> str:
-        """Both matrices and the entry at which they differ most."""
+    def jacobians(self, analytical: np.ndarray, numerical: np.ndarray) -> str:
+        """Both matrices, the entry at which they differ most, and what the difference looks like."""
         worst, index = largest_difference(analytical, numerical, equal_nan=False)
         text = f"\n  numerical:\n{numerical}\n  analytical:\n{analytical}"
         text += "\n  (one row per input element, one column per output element)"
@@ -86,4 +97,26 @@ class Comparison(Record, frozen=True, eq=False):
                 f"\n  the largest difference is {worst:.6g}, at row {index[0]}, column {index[1]}: "
                 f"numerical {numerical[index]:.12g}, analytical {analytical[index]:.12g}"
             )
-        return text
+            if self.shape and np.prod(self.shape) == analytical.shape[0]:
+                place = [int(k) for k in np.unravel_index(index[0], self.shape)]
+                text += f"; that row is element {place} of input {self.input_index}"
+        return text if self.precision_first() else text + _pattern(analytical, numerical)
+
+
+def _pattern(analytical: np.ndarray, numerical: np.ndarray) -> str:
+    """What kind of mistake makes such a difference, if it is one of the common ones."""
+    scale = float(np.max(np.abs(numerical), initial=0.0))
+    matters = np.abs(numerical) > 1e-3 * scale
+    if not scale or not np.isfinite(analytical).all() or not matters.any():
+        return ""
+    ratios = analytical[matters] / numerical[matters]
+    ratio = complex(np.mean(ratios))
+    same = np.allclose(ratios, ratio, rtol=1e-3) and np.allclose(analytical[~matters], 0, atol=1e-2 * scale)
+    if same and np.isclose(ratio, -1, rtol=1e-3):
+        return "\n  all entries have the other sign: the formula has a wrong sign"
+    if same and ratio and abs(ratio.imag) < 1e-6 * abs(ratio):
+        return f"\n  all entries are {ratio.real:.4g} times what they should be: a factor is missing or too many"
+    is_square = analytical.shape[0] == analytical.shape[1]
+    if is_square and np.allclose(analytical.T, numerical, rtol=1e-3, atol=1e-3 * scale):
+        return "\n  the matrix is the transpose of what it should be"
+    return ""

@@ -20,6 +20,7 @@ from pullback.autograd._gradcheck.problem import (
     Part,
     Probe,
     Problem,
+    beside,
     check_outputs,
     is_complex,
     numerical_derivative,
@@ -32,7 +33,7 @@ from pullback.errors import GradcheckError
 from pullback.tape.backward import grad
 from pullback.tape.forward.duals import jvp_of_tuple
 from pullback.tape.input_metadata import SparseGrad
-from pullback.tensors.tensor import Tensor, as_constant
+from pullback.tensors.tensor import Tensor
 
 __all__ = [
     "check_backward",
@@ -66,14 +67,15 @@ def check_backward_of_output(
     output_probe = output_probes[output_index]
     columns = repeatable_gradients(problem, output_index, part, output_probe)
     remark = f"the {part.name} part of complex outputs only" if is_complex(problem.outputs[output_index]) else ""
-    for slot, (position, _) in enumerate(problem.varied):
+    for slot, (position, x) in enumerate(problem.varied):
 
         def whole_jacobians(slot: int = slot) -> tuple[np.ndarray, np.ndarray]:
             return full_jacobians(problem, output_index, slot, part)
 
         comparison = Comparison(
-            "backward", output_index, position, remark=remark, full=whole_jacobians if fast else None
-        )
+            "backward", output_index, position, remark=remark, full=whole_jacobians if fast else None,
+            dtype=str(x.dtype), shape=tuple(x.shape),
+        )  # fmt: skip
         comparison.check(
             input_probes[slot].rows_of(columns[slot]),
             output_probe.columns_of(numerical[slot].of_part(output_index, part)),
@@ -128,7 +130,7 @@ def pull_back(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], gradients: Iterable[np.ndarray]
 ) -> Sequence[Tensor | SparseGrad | None]:
     """The gradients of `inputs` for the given output gradients; the graph is kept."""
-    constants = [as_constant(gradient) for gradient in gradients]
+    constants = [beside(output, gradient) for output, gradient in zip(outputs, gradients, strict=True)]
     return grad(outputs, inputs, constants, retain_graph=True, allow_unused=True)
 
 
@@ -170,7 +172,7 @@ def check_batched_gradients(problem: Problem) -> None:
         single = [pull_back([output], tensors, [gradient]) for gradient in batch.copy()]
         try:
             batched = grad(
-                [output], tensors, [as_constant(batch)], retain_graph=True, allow_unused=True, is_grads_batched=True
+                [output], tensors, [beside(output, batch)], retain_graph=True, allow_unused=True, is_grads_batched=True
             )
         except Exception as error:
             raise GradcheckError(
@@ -341,5 +343,5 @@ def random_vectors(like: list[Tensor], strided: bool) -> tuple[Tensor, ...]:
         values[...] = rng.uniform(-1, 1, shape)
         if dtype.kind == "c":
             values.imag = rng.uniform(-1, 1, shape)
-        vectors.append(as_constant(values).requires_grad_())
+        vectors.append(beside(tensor, values).requires_grad_())
     return tuple(vectors)

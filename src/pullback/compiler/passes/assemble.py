@@ -105,7 +105,7 @@ def _assembled(made: Program, node: Node, parts: list[Part], free: list[bool]) -
     for part in parts:
         if part.indices:
             places.setdefault(_box(part.indices, kind.shape), []).append(part)
-    if kind.strides is not None or not all(_fits(part, kind.shape) for part in parts):
+    if not places or kind.strides is not None or not all(_fits(part, kind.shape) for part in parts):
         return None
     writes = _Writes(made, node)
     whole = [part.value for part in parts if not part.indices]

@@ -15,6 +15,7 @@ from pullback.errors import AutogradError
 from pullback.func._adapt.numpy_proxy import is_numpy, numpy_value
 from pullback.func._adapt.rewrite import ADAPTED, Rewriter, home_of
 from pullback.func._adapt.scipy_callbacks import is_scipy, public_module
+from pullback.func._made import Transformed, made_by
 
 
 def adapt(
@@ -38,13 +39,13 @@ def adapt(
     arguments, methods and objects of classes, `functools.partial`, tables of functions; NumPy under any name (`from
     numpy import sin`, `import numpy.linalg as la`, an import in the function); and the functions of `math`, `float`,
     `complex`, `round`, `x.item()` and `x.tolist()`, which stay differentiable. `modules` names more modules and
-    packages to see into. Functions of SciPy that Pullback has too, as `scipy.linalg.expm` or `stats.norm.logpdf`, keep
-    gradients.
+    packages to see into. Functions of SciPy that Pullback has too, as `scipy.linalg.expm`, `stats.norm.logpdf` or
+    `optimize.minimize`, keep gradients.
 
     **Not seen** are other modules, compiled code, and classes with `__slots__`, a metaclass, `__new__` or
     `__init_subclass__`. They run as they are. Where a tensor with a gradient would become an array there, the error has
     code `ADAPT_UNSEEN` and says what to name; other uses are refused or, for `float(x)` and `math`, warned about as
-    outside of `adapt`. A function handed to SciPy, as to `quad` or `brentq`, must return constants: `ADAPT_CALLBACK`.
+    outside of `adapt`. A function of SciPy's that has no derivative here is given constants only: `SCIPY_NO_RULE`.
     `int(x)` and comparisons give plain values, as everywhere.
 
     **Arrays** among the arguments, in globals and in attributes of objects are seen as tensors on the same memory.
@@ -59,12 +60,20 @@ def adapt(
     and `global` names, which reach the module when the call ends. Results are ordinary tensors. Calls may be nested,
     run in several threads, and be given to `grad`, `vmap` and the other transforms, which adapted code may also use.
     Generators and coroutines are adapted whenever they run.
+
+    >>> def lengths(points):
+    ...     out = np.zeros(len(points))
+    ...     for k in range(len(points)):
+    ...         out[k] = np.sqrt(np.sum(points[k] ** 2))
+    ...     return out
+    >>> pb.grad(lambda points: pb.func.adapt(lengths)(points).sum())(pb.tensor([[3.0, 4.0]]))
+    tensor([[0.6, 0.8]])
     """
     if function is None:
         return functools.partial(adapt, modules=modules)
     named = frozenset(_module_names(modules))
     if is_numpy(function) and not isinstance(function, type):
-        return numpy_value(function)
+        return made_by(adapt, function)(numpy_value(function))
     home = home_of(function)
     if home is None or isinstance(function, type):
         raise TypeError(
@@ -81,7 +90,7 @@ def _module_names(modules: Iterable[ModuleType | str]) -> Iterator[str]:
         name = module.__name__ if isinstance(module, ModuleType) else module
         if not isinstance(name, str):
             raise TypeError(f"adapt: modules= takes modules or their names, got {module!r}")
-        if name.partition(".")[0] in ("numpy", "pullback"):
+        if name.partition(".")[0] in ("numpy", "pullback", "scipy"):
             raise ValueError(f"adapt: {name} is not a module to see into: its functions take tensors already")
         yield name
 
@@ -106,9 +115,11 @@ def _adapted(function: Callable[..., Any], home: FunctionType, named: frozenset[
         rewriter.check({**dict(enumerate(args)), **kwargs})
         return out
 
-    functools.update_wrapper(adapted, function, updated=())
-    setattr(adapted, ADAPTED, True)
-    return adapted
+    made = Transformed(adapted)
+    functools.update_wrapper(made, function, updated=())
+    made.recipe = (adapt, function, (), {"modules": sorted(named)})
+    setattr(made, ADAPTED, True)
+    return made
 
 
 _RESUMED = (GeneratorType, CoroutineType)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.frames import adapted_call, adapting
+from pullback.core.frames import adapted_call, adapting, passes_on
 from pullback.core.spec import describe
 from pullback.core.state import current
 from pullback.errors import AutogradError
@@ -185,6 +185,7 @@ def _of_two_meanings(numpys: Any, own: Callable[..., Any]) -> Callable[..., Any]
     """A method that is NumPy's where adapted code calls it, and otherwise the tensor's own."""
 
     @functools.wraps(own)
+    @passes_on
     def method(*args: Any, **kwargs: Any) -> Any:
         is_adapted = adapting and adapted_call(sys._getframe(1)) is not None
         return (numpys if is_adapted else own)(*args, **kwargs)

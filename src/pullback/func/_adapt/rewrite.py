@@ -28,6 +28,7 @@ from pullback.func._adapt.numpy_proxy import Drawing, Vectorize, is_numpy, numpy
 from pullback.func._adapt.scipy_callbacks import is_scipy, stand_in, through_scipy, with_derivatives
 from pullback.func._adapt.scipy_twins import scipy_twin, with_twin
 from pullback.func._adapt.stand_ins import BUILTINS, Proxy, is_math, math_value
+from pullback.func._made import Transformed
 from pullback.operators import functions
 from pullback.tensors.tensor import Tensor
 
@@ -121,9 +122,9 @@ class Mirrors:
         """`value` through the mirror of its class; `value` itself if there is none."""
         cls = type(value)
         mirror = self._see(cls) if hasattr(value, "__dict__") else cls
-        if mirror is cls:
+        if mirror is cls or not isinstance(mirror, type):
             return value
-        view = object.__new__(mirror)
+        view: Any = object.__new__(mirror)
         object.__setattr__(view, "__dict__", value.__dict__)
         self._made.append(weakref.ref(view))
         return view
@@ -267,6 +268,8 @@ class Rewriter:
             return self._look_at_library(value)
         if isinstance(value, MethodType):
             return MethodType(self.see(value.__func__), self.see(value.__self__))
+        if isinstance(value, Transformed):
+            return value if hasattr(value, ADAPTED) else self._through_pullback(value)
         if isinstance(value, functools.partial):
             arguments = {name: self.see(item) for name, item in value.keywords.items()}
             return functools.partial(self.see(value.func), *map(self.see, value.args), **arguments)
@@ -337,11 +340,11 @@ class Rewriter:
         if is_numpy(function):
             return numpy_value(function)
         if is_scipy(names.get("__name__")):
-            return through_scipy(function, MARK)
+            return through_scipy(function)
         # What a decorator of another module made: its own names stay, the function in its closure is seen.
         return self._rewrite(function, names) if self._encloses_visible(function) else function
 
-    def _through_pullback(self, function: FunctionType) -> Any:
+    def _through_pullback(self, function: Callable[..., Any]) -> Any:
         """A function of Pullback's: what it is given to call may write to its arguments."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -451,6 +454,6 @@ def _is_pullback(module: str) -> bool:
 
 
 def _is_of_pullback(function: Any) -> bool:
-    return isinstance(function, FunctionType) and _is_pullback(
-        function.__globals__.get("__name__", function.__module__ or "")
-    )
+    if not isinstance(function, FunctionType):
+        return isinstance(function, Transformed)
+    return _is_pullback(function.__globals__.get("__name__", function.__module__ or ""))

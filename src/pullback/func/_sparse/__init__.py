@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from pullback.errors import AutogradError
 from pullback.func._grad import Argnums, grad, vjp
 from pullback.func._jacobian import _check_real, _with_positions
 from pullback.func._jvp import jvp
+from pullback.func._made import made_by
+from pullback.func._pieces import blocks, check_sendable
 from pullback.func._sparse.coloring import (
     color_columns,
     color_rows,
@@ -26,6 +28,7 @@ from pullback.func._sparse.coloring import (
     star_coloring,
 )
 from pullback.func._vmap import vmap
+from pullback.operators import functions
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad
 from pullback.tape.transform.recording import check_outputs
@@ -47,6 +50,8 @@ def sparse_jacobian(
     check: bool | None = None,
     chunk_size: int | None = None,
     progress: Progress = None,
+    differentiable: bool = False,
+    executor: Any = None,
 ) -> Callable[..., Any]:
     """The Jacobian as a sparse matrix of SciPy, computed from few directional derivatives.
 
@@ -59,8 +64,9 @@ def sparse_jacobian(
     matrix in `sparsity`, or as a `structure`, "diag", "banded(k)" with k diagonals on both sides, or "block(b)" with
     square blocks of size b along the diagonal. Then `check`, on by default, compares with one random direction and
     raises ValueError if an entry is missing. `format` is "csr" or "coo"; `chunk_size` limits how many directions are
-    computed at once, and `progress` says how many are done (see `jacrev`). The matrix is a constant: SciPy's matrices
-    carry no gradients.
+    computed at once, `progress` says how many are done, and workers of an `executor` compute them (see `jacrev`). The
+    matrix is a constant: SciPy's matrices carry no gradients. With `differentiable=True` it is a `SparseTensor` of
+    `pb.scipy.sparse`, whose values have derivatives; it is computed by columns, here.
 
     >>> pb.func.sparse_jacobian(lambda x: x[1:] * x[:-1])(pb.tensor([1.0, 2.0, 3.0])).toarray()
     array([[2., 1., 0.],
@@ -71,11 +77,14 @@ def sparse_jacobian(
     if mode not in _MODES:
         raise ValueError(f"{who}: mode must be one of {', '.join(_MODES)}, got {mode!r}")
 
-    @functools.wraps(function)
+    @made_by(
+        sparse_jacobian, function, sparsity, argnums=argnums, structure=structure, mode=mode, format=format,
+        check=check, chunk_size=chunk_size, progress=progress, differentiable=differentiable, executor=executor,
+    )  # fmt: skip
     def transformed(*args: Any, **kwargs: Any) -> Any:
         sparse = scipy_sparse(who)
         of_these, chosen = _with_positions(who, function, argnums, args, kwargs)
-        products = _Products(who, of_these, chosen, chunk_size, labelled(progress, who))
+        products = _Products(who, of_these, chosen, chunk_size, labelled(progress, who), executor)
         given = sparsity is not None or structure is not None
         if structure is not None:
             size = products.num_inputs
@@ -86,6 +95,8 @@ def sparse_jacobian(
             pattern = jacobian_sparsity(of_these, *chosen, argnums=tuple(range(len(chosen))))
         if pattern.shape[1] != products.num_inputs:
             raise ValueError(f"{who}: sparsity has {pattern.shape[1]} columns for {products.num_inputs} inputs")
+        if differentiable:
+            return _differentiable(products, pattern, format)
         result = _compressed(products, pattern, mode)
         if check if check is not None else given:
             _check_complete(who, products, result)
@@ -105,6 +116,7 @@ def sparse_hessian(
     check: bool | None = None,
     chunk_size: int | None = None,
     progress: Progress = None,
+    executor: Any = None,
 ) -> Callable[..., Any]:
     """The matrix of second derivatives of a scalar function as a sparse matrix of SciPy.
 
@@ -119,12 +131,15 @@ def sparse_hessian(
     who = "sparse_hessian"
     _check_options(who, sparsity, structure, format, coloring)
 
-    @functools.wraps(function)
+    @made_by(
+        sparse_hessian, function, sparsity, argnums=argnums, structure=structure, format=format,
+        check=check, chunk_size=chunk_size, progress=progress, executor=executor,
+    )  # fmt: skip
     def transformed(*args: Any, **kwargs: Any) -> Any:
         sparse = scipy_sparse(who)
         of_these, chosen = _with_positions(who, function, argnums, args, kwargs)
         gradient = grad(of_these, tuple(range(len(chosen))))
-        products = _Products(who, gradient, chosen, chunk_size, labelled(progress, who))
+        products = _Products(who, gradient, chosen, chunk_size, labelled(progress, who), executor)
         size = products.num_inputs
         given = sparsity is not None or structure is not None
         if structure is not None:
@@ -150,10 +165,13 @@ class _Products:
     """A function at a point, as a linear map between all elements of its inputs and all of its outputs."""
 
     def __init__(
-        self, who: str, function: Callable[..., Any], point: tuple[Any, ...], chunk_size: int | None, progress: Progress
-    ) -> None:
+        self, who: str, function: Callable[..., Any], point: tuple[Any, ...], chunk_size: int | None,
+        progress: Progress, executor: Any,
+    ) -> None:  # fmt: skip
         self.who, self.function, self.point, self.chunk_size = who, function, point, chunk_size
-        self.progress = progress
+        self.progress, self.executor = progress, executor
+        if executor is not None:
+            check_sendable(who, point)
         self.inputs, self.structure = flatten(point)
         _check_real(who, self.inputs, "inputs")
         self.num_inputs = sum(leaf.size for leaf in self.inputs)
@@ -162,17 +180,58 @@ class _Products:
 
     def forward(self, directions: Any) -> Any:
         """The Jacobian times each row of a matrix."""
+        return self._mapped(_ForwardProducts(self.who, self.function, self.point), directions)
 
-        def column(*tangents: Tensor) -> Any:
-            outputs, slopes = jvp(self.function, self.point, unflatten(self.structure, tangents))
-            _check_real(self.who, flatten(outputs)[0], "outputs")
-            return tuple(flatten(slopes)[0])
-
-        mapped = vmap(column, chunk_size=self.chunk_size, progress=self.progress)
-        return self._rows(mapped(*_parts(directions, self.inputs)))
+    def columns(self, directions: Any) -> Tensor:
+        """The same as a tensor with derivatives."""
+        products = _ForwardProducts(self.who, self.function, self.point)
+        parts = products.mapped(directions, self.chunk_size, self.progress)
+        return functions["concat"]([part.reshape(part.shape[0], -1) for part in parts], axis=1)
 
     def backward(self, directions: Any) -> Any:
         """Each row of a matrix times the Jacobian."""
+        return self._mapped(_BackwardProducts(self.who, self.function, self.point), directions)
+
+    def _mapped(self, products: _ForwardProducts | _BackwardProducts, directions: Any) -> Any:
+        if self.executor is None or len(directions) < 2:
+            return self._rows(products.mapped(directions, self.chunk_size, self.progress))
+        work = _SomeProducts(products, directions)
+        whole: Any = None
+        for start, stop, found in blocks(
+            work, len(directions), self.chunk_size, who=self.who, executor=self.executor, progress=self.progress
+        ):
+            rows = self._rows(found)
+            whole = np.empty((len(directions), rows.shape[1]), rows.dtype) if whole is None else whole
+            whole[start:stop] = rows
+        return whole
+
+    def _rows(self, results: Any) -> Any:
+        return np.concatenate([_plain(self.who, part).reshape(part.shape[0], -1) for part in results], axis=1)
+
+
+class _ForwardProducts:
+    """Products of a Jacobian with directions of the inputs."""
+
+    def __init__(self, who: str, function: Callable[..., Any], point: tuple[Any, ...]) -> None:
+        self.who, self.function, self.point = who, function, point
+
+    def mapped(self, directions: Any, chunk_size: int | None, progress: Progress) -> Any:
+        """One product for each row, in the parts that the outputs have."""
+        inputs, structure = flatten(self.point)
+
+        def column(*tangents: Tensor) -> Any:
+            outputs, slopes = jvp(self.function, self.point, unflatten(structure, tangents))
+            _check_real(self.who, flatten(outputs)[0], "outputs")
+            return tuple(flatten(slopes)[0])
+
+        return vmap(column, chunk_size=chunk_size, progress=progress)(*_parts(directions, inputs))
+
+
+class _BackwardProducts(_ForwardProducts):
+    """Products of directions of the outputs with a Jacobian."""
+
+    def mapped(self, directions: Any, chunk_size: int | None, progress: Progress) -> Any:
+        """One product for each row, in the parts that the inputs have."""
         output, vjp_fn = vjp(self.function, *self.point)
         outputs, structure = check_outputs(self.who, output, allow_integers=False)
         _check_real(self.who, outputs, "outputs")
@@ -180,10 +239,17 @@ class _Products:
         def row(*cotangents: Tensor) -> Any:
             return tuple(flatten(vjp_fn(unflatten(structure, cotangents)))[0])
 
-        return self._rows(vmap(row, chunk_size=self.chunk_size, progress=self.progress)(*_parts(directions, outputs)))
+        return vmap(row, chunk_size=chunk_size, progress=progress)(*_parts(directions, outputs))
 
-    def _rows(self, results: Any) -> Any:
-        return np.concatenate([_plain(self.who, part).reshape(part.shape[0], -1) for part in results], axis=1)
+
+class _SomeProducts:
+    """What a worker does."""
+
+    def __init__(self, products: _ForwardProducts, directions: Any) -> None:
+        self.products, self.directions = products, directions
+
+    def __call__(self, start: int, stop: int) -> Any:
+        return self.products.mapped(self.directions[start:stop], None, False)
 
 
 def _plain(who: str, part: Tensor) -> Any:
@@ -241,6 +307,16 @@ def _compressed(products: _Products, pattern: Any, mode: str) -> Any:
             raise ValueError(f"{products.who}: sparsity has {pattern.shape[0]} rows for {found.shape[1]} outputs")
         data[~by_row] = found[columns[at_column[~by_row]], at_row[~by_row]]
     return type(pattern)((data, at_column, pattern.indptr), shape=pattern.shape)
+
+
+def _differentiable(products: _Products, pattern: Any, format: str) -> Any:
+    """The matrix with a tensor of values, made in a package above this one."""
+    colors = color_columns(pattern)
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    found = products.columns(_seeds(colors))
+    values = found[colors[pattern.indices], rows]
+    sparse = import_module(f"{__name__.partition('.')[0]}.scipy.sparse")
+    return getattr(sparse, f"{format}_array")((values, (rows, pattern.indices)), shape=pattern.shape)
 
 
 def _check_width(who: str, pattern: Any, rows: int, width: int, expected: int) -> None:

@@ -14,30 +14,13 @@ from typing import Any
 import numpy as np
 
 from pullback.core.records import Record, field
+from pullback.payloads.devices import DEVICES, device
 
 BASES = ("Tensor", "SymInt", "int", "float", "bool", "str", "complex", "Scalar", "ScalarType", "Device", "Any")
 NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "no default"})()
 
+__all__ = ["BASES", "DEVICES", "NO_DEFAULT", "Number", "device"]
 
-class device(str):
-    """Where data lives. There is one place so far, `"cpu"`.
-
-    >>> pb.library.device("cpu")
-    device('cpu')
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, name: str = "cpu") -> device:
-        if name not in DEVICES:
-            raise RuntimeError(f"unknown device {name!r}: expected one of {', '.join(map(repr, DEVICES))}")
-        return super().__new__(cls, name)
-
-    def __repr__(self) -> str:
-        return f"device({str(self)!r})"
-
-
-DEVICES = ("cpu", "meta")
 Number = int | float | bool
 """The annotation of an argument that takes any real Python number: `Scalar` in a schema."""
 

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.axes import normalize_axis_index, normalize_shape
+from pullback.core.outside import as_numbers, number_dtype, what_is_no_number
 from pullback.core.spec import is_complex_dtype, is_differentiable_dtype
 from pullback.core.state import current, open_levels
 from pullback.declare.composite import composite
@@ -24,8 +26,11 @@ from pullback.operators.arrays.joining import concat, stack
 from pullback.operators.arrays.movement import broadcast_to, moveaxis
 from pullback.operators.arrays.reshaping import reshape
 from pullback.operators.elementwise.arithmetic import floor
-from pullback.operators.elementwise.casting import check_device
+from pullback.operators.elementwise.casting import check_device, on_device
 from pullback.payloads.batched import levels_of, own_copies
+from pullback.payloads.devices import CPU, is_foreign, moved, on_host, resolve
+from pullback.payloads.devices import Defaults as DeviceDefaults
+from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad as is_recorded
 from pullback.tape.tensor_members import requires_grad_
@@ -64,7 +69,10 @@ def default_dtype_for(array: Array) -> np.dtype[Any]:
 
 def finished(payload: Array, device: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
     """A new leaf on `payload`."""
-    check_device("device=", device)
+    if device is not None or DeviceDefaults.were_set:
+        place = resolve("device=", device)
+        if type(payload) is np.ndarray and place != CPU:
+            payload = moved(payload, place)
     tensor = new_tensor(payload, current())
     if requires_grad is not False:
         requires_grad_(tensor, requires_grad)
@@ -82,15 +90,25 @@ def _has_tensors(data: Any) -> bool:
 
 def _as_ndarray(data: Any, dtype: Any, copy: bool | None) -> Array:
     """Data without Tensors as an ndarray, numbers in the default dtype."""
+    given = data
+    if is_foreign(data):
+        data = on_host(data)
     has_dtype = hasattr(data, "dtype") or hasattr(data, "__array__") or hasattr(data, "__array_interface__")
+    dtype = None if dtype is None else number_dtype(dtype)
+    if has_dtype and not isinstance(data, (np.ndarray, np.generic)):
+        data = as_numbers(data)
     array = np.array(data, dtype, copy=True) if copy else np.asarray(data, dtype)
     if array.dtype.kind not in "biufc":
-        raise TypeError(
-            f"a tensor holds truth values, integers, real or complex numbers, and this data is of dtype {array.dtype}; "
-            "convert it to numbers first, or make lists of one length if they are ragged"
+        raise told(
+            TypeError(
+                "a tensor holds truth values, integers, real or complex numbers, and this data is of dtype "
+                f"{array.dtype}"
+            ),
+            why=what_is_no_number(given) if has_dtype else "",
+            fix="convert it to numbers first, or make lists of one length if they are ragged",
         )
     if copy is False and array is not data and not np.may_share_memory(array, data):
-        raise ValueError(f"asarray: {type(data).__name__} cannot become an array of {array.dtype} without a copy")
+        raise ValueError(f"asarray: {type(given).__name__} cannot become an array of {array.dtype} without a copy")
     return array if has_dtype or dtype is not None else array.astype(default_dtype_for(array), copy=False)
 
 
@@ -133,7 +151,8 @@ def asarray(
     if not _has_tensors(data):
         made = finished(_as_ndarray(data, dtype, copy), device, requires_grad or False)
         return made if copy else from_outside(made)
-    check_device("asarray", device)
+    if device is not None and isinstance(data, Tensor):
+        data = on_device(data, resolve("asarray", device), copy)
     if not isinstance(data, Tensor):
         if copy is False:
             raise ValueError("asarray: a list of Tensors cannot become one Tensor without a copy")
@@ -193,7 +212,7 @@ def _shape_and_dtype(
     lengths = normalize_shape(parts[0] if len(parts) == 1 else parts)
     if min(lengths, default=0) < 0:
         raise ValueError(f"{name}: lengths cannot be negative, got {lengths}")
-    return lengths, Defaults.real if dtype is None else np.dtype(dtype)
+    return lengths, Defaults.real if dtype is None else number_dtype(dtype)
 
 
 def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callable[..., Any], ...]:
@@ -214,7 +233,10 @@ def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callabl
         requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
         lengths, dtype = _shape_and_dtype(f"new_{name}", lengths, shape, x.dtype if dtype is None else dtype)
-        return finished(own_copies(fill(lengths, dtype), levels_of(x._data)), device, requires_grad)
+        made: Any = own_copies(fill(lengths, dtype), levels_of(x._data))
+        if device is None and x.device != CPU:
+            made = moved(made, x.device)
+        return finished(made, device, requires_grad)
 
     factory.__doc__ = f"A tensor of this shape {doc}."
     like.__doc__ = f"A tensor of the shape and dtype of `x` {doc}; it never inherits requires_grad."
@@ -227,8 +249,14 @@ def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callabl
 def _like(x: Any, fill: Callable[..., Array], dtype: Any, device: Any, requires_grad: bool) -> Any:
     """An array like `x` in the same memory order: a Tensor like a Tensor, a plain array like a plain array."""
     payload = x._data if isinstance(x, Tensor) else x
-    dtype = x.dtype if dtype is None else np.dtype(dtype)
+    dtype = x.dtype if dtype is None else number_dtype(dtype)
     made: Any
+    if has_kind(payload):
+        number = fill((), dtype).item()
+        made = filled(payload, 1 if number else 0, is_gradient=False)
+        made = made if number in (0, 1) else made * number
+        made = made if made.dtype == dtype else made.astype(dtype)
+        return finished(made, device, requires_grad) if isinstance(x, Tensor) else made
     # A payload without data has a shadow, an array that lies in memory as the data would.
     pattern = payload if type(payload) is np.ndarray else getattr(payload, "shadow", None)
     if pattern is not None and not pattern.flags.c_contiguous and 0 not in pattern.strides:

@@ -30,13 +30,13 @@ ROWS: Template = (ARRAY,)
 # Basic indices.
 
 
-@view(name="_basic_index", torch="slice")
+@view(name="_basic_index", torch="slice", group="index")
 def basic_view(x, *, index):
     """`x[index]`, sharing memory."""
     return x[index]
 
 
-@primitive(name="_place_slice", torch="slice_backward", flow="moves", price="add", spec="shape")
+@primitive(name="_place_slice", torch="slice_backward", flow="moves", price="add", spec="shape", group="index")
 def place_slice(x, *, index, shape):
     """Zeros of `shape` with `x` at `[index]`."""
     out = np.zeros(shape, x.dtype)
@@ -132,7 +132,7 @@ def _saved_indices(node: Any) -> tuple[Any, ...]:
 index_arrays.saved_aliases["indices"] = _saved_indices
 
 
-@primitive(name="_index_add", torch="index_backward", flow="collects", fresh=True, spec="shape")
+@primitive(name="_index_add", torch="index_backward", flow="collects", fresh=True, spec="shape", group="index")
 def index_add_to_zeros(x, *arrays, template, shape, distinct):
     """Zeros of `shape` to which `x` is added at an index with arrays: the adjoint of reading there."""
     out = np.zeros(shape, x.dtype)
@@ -496,7 +496,7 @@ def last_writers_samples(make: Maker) -> Iterator[Sample]:
 # Positions of nonzero elements.
 
 
-@primitive(name="_nonzero", any_number_of_outputs=True, dynamic=1)
+@primitive(name="_nonzero", any_number_of_outputs=True, dynamic=1, counted="_first_nonzero")
 def positions(x):
     """The positions of the elements that are not 0, one array per axis."""
     return x.nonzero()
@@ -513,10 +513,38 @@ def positions_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((0, 2)),), {}, "empty")
 
 
+@primitive(name="_first_nonzero", any_number_of_outputs=True)
+def first_positions(x, *, count):
+    """The positions of the first `count` elements that are not 0, one array per axis; if there are less, that of the
+    first element follows. For graphs, in which lengths are known: whoever records it sees to it that it is right."""
+    found = x.nonzero()
+    if len(found[0]) == count:
+        return found
+    kept = min(count, len(found[0]))
+    return tuple([np.append(part[:kept], np.zeros(count - kept, np.int64)) for part in found])
+
+
+first_positions.not_differentiable("returns positions")
+
+
+@first_positions.spec
+def first_positions_spec(x, *, count):
+    return tuple([spec_for((count,), np.dtype(np.int64))] * len(x.shape))
+
+
+@first_positions.samples
+def first_positions_samples(make: Maker) -> Iterator[Sample]:
+    yield Sample((make.booleans((3, 4)),), {"count": 2}, "mask")
+    yield Sample((make((3, 4)),), {"count": 5}, "numbers")
+    yield Sample((np.array([0.0, 1.0, 2.0]),), {"count": 3}, "less")
+    yield Sample((make((3,), np.complex128),), {"count": 3}, "complex")
+    yield Sample((make((0, 2)),), {"count": 0}, "empty")
+
+
 # Truth arrays that need not be searched.
 
 
-@primitive(flow="elementwise", complex="each")
+@primitive(flow="elementwise", complex="each", group="linear")
 def masked_fill(x, mask, value):
     """`x` with `value` where `mask` is True; the two broadcast against each other."""
     out = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))

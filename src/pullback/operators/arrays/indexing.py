@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.axes import normalize_axis_index
 from pullback.core.frames import adapted_call, adapting
 from pullback.core.state import current
 from pullback.declare.composite import composite
 from pullback.eager.build import as_operand
 from pullback.eager.direct import copying
+from pullback.eager.failures import failed
 from pullback.eager.inplace import adopt, write
 from pullback.eager.parts import Reader
 from pullback.eager.picked import Picked
@@ -170,7 +172,13 @@ def _as_index_array(part: Any) -> Any:
         array = np.array([_as_number(item) for item in part] if isinstance(part, (list, tuple)) else part)
         array = array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
     if array.dtype.kind not in "iub":
-        raise IndexError(f"an index holds ints, slices, None, Ellipsis and integer or truth arrays, not {array.dtype}")
+        raise told(
+            IndexError(f"an index holds ints, slices, None, Ellipsis and integer or truth arrays, not {array.dtype}"),
+            why="a position between two elements has none" if array.dtype.kind == "f" else "",
+            fix="write int(i), or // in place of / where it is computed; x.astype(int) for an array"
+            if array.dtype.kind == "f"
+            else "",
+        )
     return array
 
 
@@ -181,24 +189,30 @@ def _as_number(item: Any) -> Any:
 @composite(arrays=0)
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`: a view for a basic index, a copy for an index with arrays."""
-    x = x if type(x) is Tensor else as_constant(x)
-    rows = _rows(x, index)
-    if rows is not None:
-        return index_arrays(x, rows, template=ROWS, distinct=False)
-    basic = (index, ...) if type(index) is int else as_basic(index)
-    if basic is not None:
-        if adapting and _is_element(x, index) and adapted_call(_getframe(1)) is not None:
-            return element(x, basic)
-        return _parts.read(x, basic)
-    x, arrays, template, distinct = resolve(x, index)
-    out = index_arrays(x, *arrays, template=template, distinct=distinct)
-    if current().trace is not None and _are_computed_integers(arrays):
-        source, copy = _memory(current().trace.lifted(x)), _memory(out)
-        if is_traced(source) and is_traced(copy):
-            copy.picked_from(source, tuple(map(_memory, arrays)))
-    elif type(out._data) is BatchedArray and all(array.ndim == 0 for array in arrays):
-        out._data.picked = Picked(x, tuple(arrays), template)
-    return out
+    try:
+        x = x if type(x) is Tensor else as_constant(x)
+        rows = _rows(x, index)
+        if rows is not None:
+            return index_arrays(x, rows, template=ROWS, distinct=False)
+        if type(index) is Tensor and index.is_nested:
+            return index_arrays(x, index, template=ROWS, distinct=False)
+        basic = (index, ...) if type(index) is int else as_basic(index)
+        if basic is not None:
+            if adapting and _is_element(x, index) and adapted_call(_getframe(1)) is not None:
+                return element(x, basic)
+            return _parts.read(x, basic)
+        x, arrays, template, distinct = resolve(x, index)
+        out = index_arrays(x, *arrays, template=template, distinct=distinct)
+        if current().trace is not None and _are_computed_integers(arrays):
+            source, copy = _memory(current().trace.lifted(x)), _memory(out)
+            if is_traced(source) and is_traced(copy):
+                copy.picked_from(source, tuple(map(_memory, arrays)))
+        elif type(out._data) is BatchedArray and all(array.ndim == 0 for array in arrays):
+            out._data.picked = Picked(x, tuple(arrays), template)
+        return out
+    except Exception as error:
+        failed(error, basic_view, (x,))
+        raise
 
 
 def _rows(x: Tensor, index: Any) -> Any:
@@ -255,40 +269,44 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     if not isinstance(x, Tensor):
         x[index] = value
         return
-    rows = _rows(x, index)
-    if rows is not None:
-        others = without_leading_ones(as_operand(value), rows.ndim + x.ndim - 1), rows
-        params = {"template": ROWS, "accumulate": False, "distinct": False}
-        if x._node is None or type(x._data) is not np.ndarray or not adopt(index_put_arrays, x, others, params):
-            write(index_put_arrays, x, others, params)
-        return
-    basic = (index, ...) if type(index) is int else as_basic(index)
-    if basic is not None and type(x) is Tensor and type(value) in _PLAIN_VALUES:
-        if type(value) is Tensor and _parts.is_own_part(x, basic, value):
-            bump_version(x)
+    try:
+        rows = _rows(x, index)
+        if rows is not None:
+            others = without_leading_ones(as_operand(value), rows.ndim + x.ndim - 1), rows
+            params = {"template": ROWS, "accumulate": False, "distinct": False}
+            if x._node is None or type(x._data) is not np.ndarray or not adopt(index_put_arrays, x, others, params):
+                write(index_put_arrays, x, others, params)
             return
-        if _parts.assign(x, basic, value) or _write_plain(x, basic, value):
+        basic = (index, ...) if type(index) is int else as_basic(index)
+        if basic is not None and type(x) is Tensor and type(value) in _PLAIN_VALUES:
+            if type(value) is Tensor and _parts.is_own_part(x, basic, value):
+                bump_version(x)
+                return
+            if _parts.assign(x, basic, value) or _write_plain(x, basic, value):
+                return
+        value = as_operand(value)
+        if basic is not None:
+            target = basic_view(x, index=basic)
+            write(assign, target, (without_leading_ones(value, target.ndim),), {})
             return
-    value = as_operand(value)
-    if basic is not None:
-        target = basic_view(x, index=basic)
-        write(assign, target, (without_leading_ones(value, target.ndim),), {})
-        return
-    mask = _lone_mask(index)
-    if mask is not None and getattr(value, "ndim", 0) == 0 and mask.shape == x.shape[: mask.ndim]:
-        write(masked_fill, x, (mask.reshape(mask.shape + (1,) * (x.ndim - mask.ndim)), value), {})
-        return
-    seen, arrays, template, distinct = resolve(x, index)
-    if seen is not x:
-        setitem(seen, index_key(template, tuple(arrays)), value)
-        return
-    value = without_leading_ones(value, len(indexed_shape(x.shape, arrays, template)))
-    pick = _pick_of(x, arrays, value)
-    if pick is not None:
-        current().trace.unsettled.discard(pick.source)
-    write(index_put_arrays, x, (value, *arrays), {"template": template, "accumulate": False, "distinct": distinct})
-    if pick is not None:
-        pick.generation = pick.source.generation
+        mask = _lone_mask(index)
+        if mask is not None and getattr(value, "ndim", 0) == 0 and mask.shape == x.shape[: mask.ndim]:
+            write(masked_fill, x, (mask.reshape(mask.shape + (1,) * (x.ndim - mask.ndim)), value), {})
+            return
+        seen, arrays, template, distinct = resolve(x, index)
+        if seen is not x:
+            setitem(seen, index_key(template, tuple(arrays)), value)
+            return
+        value = without_leading_ones(value, len(indexed_shape(x.shape, arrays, template)))
+        pick = _pick_of(x, arrays, value)
+        if pick is not None:
+            current().trace.unsettled.discard(pick.source)
+        write(index_put_arrays, x, (value, *arrays), {"template": template, "accumulate": False, "distinct": distinct})
+        if pick is not None:
+            pick.generation = pick.source.generation
+    except Exception as error:
+        failed(error, assign, (x, value))
+        raise
 
 
 def _pick_of(x: Tensor, arrays: list[Any], value: Any) -> Any:

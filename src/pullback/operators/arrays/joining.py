@@ -20,7 +20,7 @@ from pullback.declare.composite import composite
 from pullback.declare.families import primitive, view
 from pullback.declare.samples import Maker, Sample
 from pullback.eager.build import as_operand
-from pullback.operators.arrays.index_operators import basic_view, place_slice
+from pullback.operators.arrays.index_operators import basic_view, first_positions, place_slice
 from pullback.operators.arrays.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 from pullback.operators.elementwise.casting import copy
 from pullback.tensors.tensor import Tensor, as_constant
@@ -41,6 +41,17 @@ def _along(axis: int, start: int, stop: int) -> tuple[Any, ...]:
 def join(*xs, axis):
     """Arrays one after the other along `axis`."""
     return np.concatenate(xs, axis)
+
+
+def stack_payloads(parts: Iterable[Any]) -> Any:
+    """Payloads along a new first axis, as a payload: what batching rules return, where `stack` makes a tensor."""
+    return join(*[x.reshape((1, *x.shape)) for x in parts], axis=0)
+
+
+@first_positions.batch
+def first_positions_batch(x, *, count):
+    rows = [first_positions(x[k], count=count) for k in range(x.shape[0])]
+    return tuple([stack_payloads(parts) for parts in zip(*rows, strict=True)])
 
 
 @view(name="_split", any_number_of_outputs=True, torch="split", batch="shifted")

@@ -272,6 +272,11 @@ def broadcast_to(x, *, shape):
     return strided_view(x, shape, strides)
 
 
+@broadcast_to.spelling("array_api")
+def broadcast_to_spelling(np_there, x, *, shape):
+    return np_there.broadcast_to(x, shape)
+
+
 broadcast_to.keywords_are_canonical = True  # the rule of every sum comes this way
 
 
@@ -348,6 +353,11 @@ def diagonal(x, *, offset, axis1, axis2):
     out = np.diagonal(x, offset, axis1, axis2)
     out.setflags(write=x.flags.writeable)
     return out
+
+
+@diagonal.spelling("array_api")
+def diagonal_spelling(np_there, x, *, offset, axis1, axis2):
+    return np_there.diagonal(x, offset, axis1, axis2)
 
 
 @primitive(name="_from_diagonal", torch="diag_embed", flow="moves", fresh=True, batch="shifted", spec="shape")

@@ -353,7 +353,7 @@ def leading_positions_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make((2, 5), np.complex128),), {"k": 2, "axis": 1, "largest": True}, "complex")
 
 
-@primitive(name="_searchsorted", torch="searchsorted", recompute="bearable")
+@primitive(name="_searchsorted", torch="searchsorted", recompute="bearable", ascending=("x",))
 def insertion_points(x, v, *, side):
     """Where elements of `v` would have to be inserted into the sorted `x`, or its sorted rows, to keep them sorted."""
     if x.ndim == 1:
@@ -424,6 +424,11 @@ def partitioning_order_samples(make: Maker) -> Iterator[Sample]:
 def sorted_values(x, *, axis, descending):
     """The elements along `axis` in stably sorted order."""
     return sorted_copy(x, axis, descending)
+
+
+@sorted_values.spelling("array_api")
+def sorted_values_spelling(np_there, x, *, axis, descending):
+    return np_there.take_along_axis(x, sorting_order.kernel(x, axis=axis, descending=descending), axis)
 
 
 @sorted_values.vjp

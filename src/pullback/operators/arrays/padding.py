@@ -38,7 +38,7 @@ def _kept(shape: tuple[int, ...], widths: Widths) -> tuple[Any, ...]:
     ) + (...,)
 
 
-@primitive(name="_pad", torch="constant_pad_nd", flow="moves", complex="each")
+@primitive(name="_pad", torch="constant_pad_nd", flow="moves", complex="each", group="linear")
 def pad_constant(x, value, *, widths):
     """`x` with `value` before and after it along every axis."""
     padded, interior, kept = _places(x.shape, widths)

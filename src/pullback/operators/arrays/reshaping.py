@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.axes import normalize_axis_index, resolve_shape
+from pullback.core.axes import no_fit, normalize_axis_index, resolve_shape
 from pullback.core.spec import spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import view
@@ -99,7 +99,7 @@ def reshape(x: Any, *lengths: Any, shape: Any = None, copy: bool | None = None, 
     size = math.prod(x.shape)
     lengths = resolve_shape(one_sequence("reshape", lengths, shape), size)
     if math.prod(lengths) != size:
-        raise ValueError(f"reshape: cannot fit {size} elements into shape {lengths}")
+        raise no_fit(size, lengths)
     if order == "F":
         return transpose(reshape(transpose(x), lengths[::-1], copy=copy))
     if order != "C":

@@ -187,7 +187,10 @@ def gather_elements(x, indices, *, axis, distinct):
     return index_arrays.kernel(x, *arrays, template=(ARRAY,) * x.ndim, distinct=distinct)
 
 
-@primitive(name="_gather_add", torch="gather_backward", flow="collects", fresh=True, batch="shifted", spec="shape")
+@primitive(
+    name="_gather_add", torch="gather_backward", flow="collects", fresh=True, batch="shifted", spec="shape",
+    group="index",
+)
 def add_elements(x, indices, *, axis, distinct, shape):
     """Zeros of `shape` to which `x` is added where `gather` reads: its adjoint."""
     arrays = _counting(shape, axis, indices)

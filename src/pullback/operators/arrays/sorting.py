@@ -153,7 +153,7 @@ def topk(
     """
     along = _axis_of("topk", x, axis, dim)
     k = operator.index(k)
-    if not 0 <= k <= x.shape[along]:
+    if k < 0 or (not getattr(x, "is_nested", False) and k > x.shape[along]):  # rows that are shorter give all they have
         raise ValueError(f"topk: an axis of length {x.shape[along]} has no {k} elements")
     chosen = leading_positions(x, k=k, axis=along, largest=bool(largest))
     return Sorted(gather_along(x, chosen, along, distinct=True), chosen)
@@ -199,7 +199,7 @@ def median_of(x: Any, axis: Any, keepdims: bool, omit_nan: bool = False) -> Any:
         return expand_dims(out, axes) if keepdims else out
     omit_nan = omit_nan and x.dtype.kind in "fc"
     low, high = middle(row, omit_nan=omit_nan)
-    if omit_nan:
+    if omit_nan or getattr(x, "is_nested", False):
         out = where(low == high, low, (low + high) / 2)
     else:
         out = low if row.shape[-1] % 2 and low.dtype.kind in "fc" else (low + high) / 2

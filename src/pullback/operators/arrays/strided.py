@@ -44,7 +44,7 @@ def imag_view(x):
     return x.imag
 
 
-@view(flow="to_pairs")
+@view(flow="to_pairs", reads_memory=True)
 def view_as_real(x):
     """Complex numbers as pairs of their parts in a new last axis of length 2, sharing memory."""
     parts = x.real
@@ -56,13 +56,23 @@ def _complex_of(dtype: Any) -> Any:
     return np.result_type(dtype, np.complex64).newbyteorder(dtype.byteorder)
 
 
-@view(flow="from_pairs")
+@view(flow="from_pairs", reads_memory=True)
 def view_as_complex(x):
     """Pairs in the last axis as complex numbers, sharing memory; the two of a pair must be neighbours."""
     if x.size and x.strides[-1] != x.itemsize:
         raise ValueError("view_as_complex: the two parts of a number must be neighbours in memory; copy('C') helps")
     dtype = _complex_of(x.dtype)
     return x.view(dtype)[..., 0] if x.size else np.empty(x.shape[:-1], dtype)
+
+
+@view_as_real.spelling("array_api")
+def view_as_real_spelling(np_there, x):
+    return np_there.view_as_real(x)
+
+
+@view_as_complex.spelling("array_api")
+def view_as_complex_spelling(np_there, x):
+    return np_there.view_as_complex(x)
 
 
 @view_as_real.door
@@ -159,7 +169,7 @@ def imag(x: Any) -> Any:
 # Other dtypes on the same memory.
 
 
-@view(name="_bitcast", torch="view", batch="shifted")
+@view(name="_bitcast", torch="view", batch="shifted", reads_memory=True)
 def bitcast(x, *, dtype):
     """The memory of `x` read as numbers of another dtype."""
     return x.view(dtype)
@@ -222,7 +232,7 @@ def _is_dtype(value: Any) -> bool:
 # Windows.
 
 
-@view(name="_windows", torch="sliding_window_view", batch="shifted")
+@view(name="_windows", torch="sliding_window_view", batch="shifted", reads_memory=True)
 def windows_view(x, *, window, axis):
     """Every window of the lengths `window` along the axes `axis`, its elements in new last axes."""
     shape, strides = list(x.shape), list(x.strides)
@@ -230,6 +240,11 @@ def windows_view(x, *, window, axis):
         shape[k] -= length - 1
         strides.append(x.strides[k])
     return strided_view(x, (*shape, *window), strides)
+
+
+@windows_view.spelling("array_api")
+def windows_spelling(np_there, x, *, window, axis):
+    return np_there.sliding_window_view(x, window, axis)
 
 
 @primitive(name="_overlap_add", flow="collects", batch="shifted")
@@ -313,7 +328,7 @@ def unfold(x: Any, dimension: int, size: int, step: int = 1) -> Any:
 # Arbitrary strides, counted in elements.
 
 
-@view(complex="whole", spec="shape")
+@view(complex="whole", spec="shape", reads_memory=True)
 def as_strided(x, *, shape, strides, offset, layout):
     """Elements of the memory of `x` at regular distances, which may repeat."""
     if 0 in shape:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pullback.core.axes import normalize_axis_index
+from pullback.core.lazy import UnknownName
 from pullback.declare.composite import composite
 from pullback.operators.arguments import along_axis, constant, plain, tensor_from
 from pullback.operators.arrays.index_operators import ARRAY, basic_view, index_put_arrays
@@ -134,6 +135,11 @@ class Places:
     def __init__(self, tensor: Tensor, key: Any) -> None:
         self._tensor = tensor
         self._key = key
+
+    if not TYPE_CHECKING:  # or every name would be one of its own
+
+        def __getattr__(self, name: str) -> Any:
+            raise UnknownName("x.at[i]", name, self)
 
     def get(self) -> Tensor:
         """The elements at these places."""

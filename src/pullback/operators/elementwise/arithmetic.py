@@ -41,7 +41,7 @@ subtract = binary(
 )
 multiply = binary(
     "multiply", np.multiply, (lambda y: y, lambda x: x), exact="one", complex_domain=True, aliases=("mul",),
-    complex=in_parts.product,
+    complex=in_parts.product, group="multilinear",
     torch="mul", doc="`x * y`.",
 )  # fmt: skip
 
@@ -110,10 +110,11 @@ def _may_be_infinite(x: Any) -> bool:
 
 def _floor_divide(x: Any, y: Any) -> Any:
     out = np.floor_divide(x, y)
-    if out.dtype.kind == "f" and (_may_be_infinite(x) or _may_be_infinite(y)):
+    is_plain = type(out) is np.ndarray or isinstance(out, np.generic)
+    if out.dtype.kind == "f" and (not is_plain or _may_be_infinite(x) or _may_be_infinite(y)):
         # NumPy has nan for inf // 2 and -1 for 1 // -inf; the array API standard has inf and -0.0.
         infinite = np.isinf(x) | np.isinf(y)
-        if infinite.any():
+        if not is_plain or infinite.any():
             out = np.where(infinite, np.floor(np.divide(x, y)), out)
     return out
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.outside import number_dtype
 from pullback.core.spec import describe, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
@@ -18,6 +19,7 @@ from pullback.declare.samples import Maker, Sample, layouts
 from pullback.eager.build import as_operand
 from pullback.eager.inplace import write
 from pullback.operators.arrays.movement import broadcast_to
+from pullback.payloads.devices import CPU, Defaults, device_of, moved, resolve
 from pullback.tensors.tensor import Tensor
 
 
@@ -59,29 +61,108 @@ def astype_samples(make: Maker) -> Iterator[Sample]:
 @composite
 def astype(x: Any, dtype: Any, *, copy: bool = True, device: str | None = None) -> Any:
     """`x` with elements of type `dtype`. With `copy=False`, `x` itself if it has that type already."""
-    check_device("astype", device)
-    dtype = np.dtype(dtype)
-    if dtype.kind not in "biufc":
+    if device is not None:
+        x = on_device(x, resolve("astype", device))
+    dtype = number_dtype(dtype)
+    if dtype.kind not in "biufcV":
         raise TypeError(f"astype: {dtype} is not a number type, and tensors hold numbers only")
     return x if not copy and x.dtype == dtype else _astype(x, dtype=dtype)
 
 
 def check_device(name: str, device: Any) -> None:
-    """Raise unless the device is the only one there is."""
-    if device is not None and str(device) != "cpu":
-        raise ValueError(f"{name}: there is no device {device!r}; the only one is 'cpu'")
+    """Raise unless the device is NumPy's."""
+    if device is not None and resolve(name, device) != CPU:
+        raise ValueError(f"{name}: the result is on 'cpu'; use .to({str(device)!r}) on it")
 
 
-def to(x: Any, *wanted: Any, dtype: Any = None, device: str | None = None, copy: bool = False) -> Any:
-    """`x` with the dtype and device asked for, or those of another tensor; `x` itself if it has them already."""
+@primitive(name="_to_device", torch="to_device", flow="moves", spec="same")
+def _to_device(x, *, device, source, copy):
+    """`x` in the memory of another device, or as an array of another library."""
+    return moved(x, device, copy)
+
+
+_to_device.takes_payloads = True
+
+
+@_to_device.transpose
+def to_device_transpose(g, device, source):
+    return _to_device(g, device=source, source=device, copy=None)
+
+
+@_to_device.jvp
+def to_device_jvp(t_x, device, source):
+    return _to_device(t_x, device=device, source=source, copy=None)
+
+
+# It has no samples: they are NumPy's arrays, and another device needs another library (tests/foreign).
+
+
+@_to_device.batch
+def to_device_batch(x, *, device, source, copy):
+    return _to_device(x, device=device, source=source, copy=copy)
+
+
+def on_device(x: Any, place: Any, copy: bool | None = None) -> Any:
+    """`x` on a device; itself if it is there."""
+    found = x.device if isinstance(x, Tensor) else device_of(x)
+    if place is found:
+        return x
+    return _to_device(x, device=place, source=found, copy=copy)
+
+
+def placed(x: Any, place: Any) -> Any:
+    """Something new, which was made with NumPy, on the device that was asked for."""
+    return x if place is None and not Defaults.were_set else on_device(x, resolve("device=", place))
+
+
+def place_like(x: Any, place: Any) -> Any:
+    """The device of something new that is like `x`, unless another one is asked for."""
+    return x.device if place is None and isinstance(x, Tensor) else place
+
+
+def to(x: Any, *wanted: Any, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+    """`x` with the dtype and device asked for, or those of another tensor; `x` itself if it has them already.
+
+    A move to another device is a copy, through which gradients flow back. With `copy=False` memory is shared, where
+    both libraries can, and it is an error elsewhere.
+    """
     for item in wanted:
         if isinstance(item, Tensor):
-            dtype = item.dtype
-        elif item == "cpu":
+            dtype, device = item.dtype, item.device
+        elif _is_device(item):
             device = item
         else:
             dtype = item
-    return astype(x, x.dtype if dtype is None else dtype, copy=copy, device=device)
+    place = None if device is None else resolve("to", device)
+    is_copied = place is not None and place is not x.device
+    out = x if place is None else on_device(x, place, copy)
+    return astype(out, out.dtype if dtype is None else dtype, copy=bool(copy) and not is_copied)
+
+
+def _is_device(item: Any) -> bool:
+    """Does an argument of `to` name a device, and not a dtype?"""
+    if isinstance(item, (np.dtype, type)) or type(item).__name__.lower() == "dtype":  # that of another library
+        return False
+    if not isinstance(item, str):
+        return not hasattr(item, "kind") or hasattr(item, "raw") or hasattr(item, "type")
+    if item == "cpu" or ":" in item or type(item) is not str:
+        return True
+    try:
+        np.dtype(item)
+    except TypeError:
+        return True
+    return False
+
+
+def cpu(self: Tensor) -> Tensor:
+    """This tensor in NumPy's memory; itself if it is there.
+
+    >>> x = pb.ones(2)
+    >>> x.cpu() is x
+    True
+    """
+    moved_there: Tensor = on_device(self, CPU)
+    return moved_there
 
 
 def _cast_method(dtype: Any) -> Callable[[Tensor], Tensor]:
@@ -97,8 +178,20 @@ def type_as(self: Tensor, other: Any) -> Tensor:
     return astype(self, other.dtype, copy=False)
 
 
+def _elsewhere(device: str) -> Callable[[Tensor], Tensor]:
+    def method(self: Tensor) -> Tensor:
+        return on_device(self, resolve(f"x.{device}()", device))
+
+    method.__name__ = method.__qualname__ = device
+    method.__doc__ = f"Refused: devices belong to libraries, and {device!r} names none; see `to`."
+    return method
+
+
 members: dict[str, Callable[..., Any]] = {
     "to": to,
+    "cpu": cpu,
+    "cuda": _elsewhere("cuda"),
+    "mps": _elsewhere("mps"),
     "type_as": type_as,
     "byte": _cast_method(np.uint8),
     "char": _cast_method(np.int8),
@@ -116,7 +209,8 @@ members: dict[str, Callable[..., Any]] = {
 
 
 @primitive(
-    aliases=("clone",), torch="clone", flow="moves", scalar="identity", layout="order", batch="shifted", spec="same"
+    aliases=("clone",), torch="clone", flow="moves", scalar="identity", layout="order", batch="shifted", spec="same",
+    group="copy",
 )
 def copy(x, *, order):
     """A copy of `x` in memory order "C", "F", or "K" for the order that `x` has."""
@@ -183,7 +277,7 @@ def assign_vjp(g):
 
 @_assign.jvp
 def assign_jvp(x, t_y):
-    return np.zeros(x.shape, x.dtype) if t_y is None else _assign(x, _storable(t_y, x.dtype))
+    return x * 0 if t_y is None else _assign(x, _storable(t_y, x.dtype))
 
 
 @_assign.batch

@@ -112,7 +112,7 @@ def _isclose(x: Any, y: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_na
 
 isclose = predicate(
     "isclose", _isclose, ("x", "y"), _TRUTH, params=("rtol", "atol", "equal_nan"), doc=_isclose.__doc__ or "",
-    complex_domain=True,
+    complex_domain=True, group="comparison",
 )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def array_equal(x: Any, y: Any) -> bool:
 
 where = elementwise(
     "where", np.where, ("condition", "x", "y"), None, inplace=False, scalar="select", dynamic=1,
-    complex=in_parts.choice,
+    complex=in_parts.choice, group="linear",
     doc="""The elements of `x` where `condition` holds and those of `y` elsewhere.
 
     What is not chosen gets the gradient 0, and passes it on: if its own derivative is infinite, the result is NaN. Use

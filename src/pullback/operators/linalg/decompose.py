@@ -220,6 +220,11 @@ def cholesky_info(a):
     return out
 
 
+@cholesky_info.spelling("lazy")
+def cholesky_info_later(np_there, a):
+    raise NotImplementedError("whether there is a factor is known only when the matrix is computed")
+
+
 def is_positive_definite(a: Array) -> bool:
     """Whether the lower triangle of one matrix has a Cholesky factor."""
     try:

@@ -182,6 +182,19 @@ def sylvester(a, b, q, *, singular):
     return out
 
 
+@sylvester.spelling("array_api")
+def sylvester_spelling(np_there, a, b, q, *, singular):
+    # One system for all elements: (a x I + I x b.T) vec(x) = vec(q), in row-major order.
+    n, m = a.shape[-1], b.shape[-1]
+    batch = np_there.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+    left = a[..., :, None, :, None] * np_there.eye(m, dtype=a.dtype)[:, None, :]
+    right = np_there.eye(n, dtype=b.dtype)[:, None, :, None] * np_there.swapaxes(b, -1, -2)[..., None, :, None, :]
+    system = np_there.broadcast_to(left + right, (*batch, n, m, n, m)).reshape((*batch, n * m, n * m))
+    given = np_there.broadcast_to(q, (*batch, n, m)).reshape((*batch, n * m, 1))
+    return np_there.linalg.solve(system, given).reshape((*batch, n, m))
+
+
+
 @sylvester.vjp
 def sylvester_vjp(g, a, b, out, needs):
     to_q = sylvester(adjoint(a), adjoint(b), g, singular="nan")

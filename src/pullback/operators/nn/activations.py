@@ -306,6 +306,12 @@ def _gelu(x):
     return gelu_and_cdf(x)
 
 
+@_gelu.spelling("array_api")
+def _gelu_spelling(np_there, x):
+    cdf = np_there.special("ndtr", x)
+    return x * cdf, cdf
+
+
 @_gelu.spec
 def _gelu_spec(x):
     spec = spec_for(x.shape, x.dtype if x.dtype.char in "efd" else np.dtype(np.float64))

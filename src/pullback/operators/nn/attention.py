@@ -107,7 +107,8 @@ def attention_spec(query, key, value, mask, *, scale, causal):
     return spec_for(out, np.result_type(dtype, value.dtype)), spec_for(rows, dtype)
 
 
-def _probabilities(query: Any, key: Any, mask: Any, total: Any, scale: float, causal: bool) -> Any:
+def probabilities(query: Any, key: Any, mask: Any, total: Any, scale: float, causal: bool) -> Any:
+    """The weights of the values, from the logarithms of the sums of their powers."""
     scores = matmul(query * scale, swapaxes(key, -1, -2))
     if mask is not None:
         scores = scores + mask
@@ -150,7 +151,7 @@ def _are_alike(x: Any, y: Any) -> bool:
 
 @attention.vjp
 def attention_vjp(g_out, g_total, query, key, value, mask, out, total, scale, causal, needs):
-    weights = _probabilities(query, key, mask, total, scale, causal)
+    weights = probabilities(query, key, mask, total, scale, causal)
     to_value = None if g_out is None or not needs[2] else matmul(swapaxes(weights, -1, -2), g_out)
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, to_value, None
@@ -162,7 +163,7 @@ def attention_vjp(g_out, g_total, query, key, value, mask, out, total, scale, ca
 
 @attention.jvp
 def attention_jvp(t_query, t_key, t_value, t_mask, query, key, value, mask, out, total, scale, causal):
-    weights = _probabilities(query, key, mask, total, scale, causal)
+    weights = probabilities(query, key, mask, total, scale, causal)
     t_scores: Any = 0
     if t_query is not None:
         t_scores = t_scores + matmul(t_query, swapaxes(key, -1, -2)) * scale
@@ -241,7 +242,7 @@ def scaled_dot_product_attention(
 def _weights(query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool) -> Any:
     """The probabilities that the values are weighted with."""
     total = attention(query, key, value, mask, scale=scale, causal=causal)[1]
-    return _probabilities(query, key, mask, total, scale, causal)
+    return probabilities(query, key, mask, total, scale, causal)
 
 
 # Several heads

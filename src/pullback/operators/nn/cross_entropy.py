@@ -66,7 +66,7 @@ def _expanded(x: Any, axis: int) -> Any:
 def softmax_nll(x, target, *, axis):
     """`total - x[target]` over `axis`, and `total`, the logarithm of the sum of the exponentials of `x`."""
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
-    if axis == x.ndim - 1 and x.flags.c_contiguous and x.size:
+    if type(x) is np.ndarray and axis == x.ndim - 1 and x.flags.c_contiguous and x.size:
         return _softmax_nll_of_rows(x, target)
     peak = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, 0).astype(x.dtype)

@@ -19,6 +19,7 @@ from pullback.operators.arrays.movement import swapaxes
 from pullback.operators.arrays.scatter import take
 from pullback.operators.contraction import einsum, matmul
 from pullback.operators.elementwise.arithmetic import sigmoid, tanh
+from pullback.operators.elementwise.casting import on_device, place_like
 from pullback.operators.elementwise.comparison import relu, where
 from pullback.operators.elementwise.complex_numbers import conjugated
 from pullback.operators.linalg.norms import lengths as norms
@@ -26,6 +27,7 @@ from pullback.operators.random.family import random
 from pullback.operators.reductions.extremes import max as max_along
 from pullback.operators.reductions.reduction import sum
 from pullback.payloads.batched.array import is_repeated
+from pullback.payloads.devices import CPU
 from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, as_constant
 
@@ -237,7 +239,7 @@ def _dropped(name: str, x: Any, p: float, training: bool, shape: tuple[int, ...]
         raise ValueError(f"nn.{name}: p is a probability, got {p}")
     if not training or p == 0:
         return None
-    return random(shape, generator=generator) >= p
+    return on_device(random(shape, generator=generator) >= p, place_like(x, None) or CPU)
 
 
 def _scaled_where(keep: Any, x: Any, p: float) -> Any:

@@ -111,6 +111,27 @@ def _cells(
     return cells, np.arange(len(cells)), positions
 
 
+@max_pool.spelling("array_api")
+def max_pool_spelling(np_there, x, *, lengths, window, stride, padding, dilation, positions):
+    source = _bordered(x, _extent(positions, window, stride, dilation), padding)
+    numbers = np_there.arange(1, math.prod(lengths) + 1).reshape(lengths)
+    numbers = _bordered(numbers, source.shape[x.ndim - len(window) :], padding)
+    best: Any = None
+    places: Any = None
+    for place in itertools.product(*map(range, window)):
+        reach = _reach(place, dilation, stride, positions)
+        new, at = source[(..., *reach)], np_there.maximum(numbers[(..., *reach)], 0)  # 0: the border
+        if best is None:
+            best, places = new, np_there.broadcast_to(np_there.asarray_there(at), new.shape)
+            continue
+        is_better = (new > best) | ((places == 0) & (at > 0))
+        if x.dtype.kind == "f":
+            is_better = is_better | (np_there.isnan(new) & ~np_there.isnan(best))
+        is_better = is_better & (at > 0)
+        best, places = np_there.where(is_better, new, best), np_there.where(is_better, at, places)
+    return best, places - 1
+
+
 def _small_max_pool(x: Any, cells: Any, numbers: Any, positions: Ints) -> tuple[Any, Any]:
     """All windows side by side: more memory, fewer calls. For NumPy too NaN is the largest, and of equals the first."""
     leading = x.shape[: x.ndim - len(positions)]

@@ -14,6 +14,7 @@ import numpy as np
 from pullback.declare.op import Op
 from pullback.operators.arrays.movement import expand_dims
 from pullback.operators.elementwise.arithmetic import exp, expm1, log, sqrt
+from pullback.operators.elementwise.casting import placed
 from pullback.operators.elementwise.comparison import where
 from pullback.operators.elementwise.complex_numbers import abs
 from pullback.operators.random.draws import (
@@ -60,11 +61,12 @@ def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = N
 
 def _location_and_scale(name: str, kind: str, doc: str) -> Callable[..., Tensor]:
     def sample(
-        loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None, generator: Any = None
-    ) -> Tensor:
+        loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None, generator: Any = None,
+        device: Any = None,
+    ) -> Tensor:  # fmt: skip
         check(name, "not be negative", scale=scale)
         noise, loc, scale = _with_noise(name, kind, (loc, scale), size, dtype, generator)
-        return loc + scale * noise
+        return placed(loc + scale * noise, device)
 
     sample.__name__ = sample.__qualname__ = name
     sample.__doc__ = f"{doc} numbers `loc + scale * noise`, differentiable in `loc` and `scale`."

@@ -23,7 +23,7 @@ from pullback.operators.arrays.reshaping import reshape
 from pullback.operators.arrays.sorting import topk
 from pullback.operators.elementwise.arithmetic import log, sigmoid
 from pullback.operators.elementwise.casting import _assign as assign
-from pullback.operators.elementwise.casting import check_device
+from pullback.operators.elementwise.casting import check_device, placed
 from pullback.operators.random.continuous import cauchy, exponential, lognormal, uniform
 from pullback.operators.random.draws import (
     as_parameter,
@@ -70,10 +70,9 @@ def randint(
     device: str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Integers from `low` up to and excluding `high`. `randint(high, size)` begins at 0."""
-    check_device("device=", device)
     if isinstance(high, (tuple, list)) and size is None:
         low, high, size = 0, low, high
-    drawn = integers(low, high, size, dtype=dtype, generator=generator)
+    drawn = placed(integers(low, high, size, dtype=dtype, generator=generator), device)
     return drawn.requires_grad_() if requires_grad else drawn
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from pullback.core.axes import normalize_shape
 from pullback.core.spec import Spec, spec_for
 from pullback.declare.composite import composite
-from pullback.declare.op import Op, Rule
+from pullback.declare.op import Op, Rule, registry
 from pullback.declare.samples import Maker, Sample
 from pullback.eager.record import apply
 from pullback.operators.arrays.creation import get_default_dtype
@@ -284,6 +284,13 @@ def draw(
 ) -> Tensor:
     """A Tensor of random numbers without derivative; `kind` names a method of NumPy's generator."""
     dtype = get_default_dtype() if dtype is None else np.dtype(dtype)
+    lengths: tuple[Any, ...] = shape
+    for axis, length in enumerate(lengths):
+        if type(length) is not int and hasattr(length, "specs"):  # rows of different lengths
+            inner = (length.total, *shape[1:axis], *shape[axis + 1 :])
+            flat = draw(kind, inner, *parameters, dtype=dtype, generator=generator, **options)
+            out: Tensor = registry["_ragged"](flat, offsets=length.offsets, axis=axis, starts=None)
+            return out
     params = {"kind": kind, "shape": shape, "dtype": dtype, "generator": generator, **options}
     drawn: Tensor = apply(_drawing, tuple(as_parameter(p) for p in parameters), params)
     return drawn

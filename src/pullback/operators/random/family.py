@@ -15,7 +15,7 @@ from typing import Any
 from pullback.core.axes import normalize_shape
 from pullback.declare.composite import composite
 from pullback.operators.arguments import one_sequence
-from pullback.operators.elementwise.casting import check_device
+from pullback.operators.elementwise.casting import place_like, placed
 from pullback.operators.random.continuous import (
     cauchy,
     exponential,
@@ -77,10 +77,11 @@ from pullback.tensors.tensor import Tensor
 
 
 def _noise(
-    function: str, kind: str, shape: tuple[int, ...], dtype: Any, generator: Any, requires_grad: bool
-) -> Tensor:
+    function: str, kind: str, shape: tuple[int, ...], dtype: Any, generator: Any, requires_grad: bool,
+    device: Any = None,
+) -> Tensor:  # fmt: skip
     check_floating(function, dtype, and_complex=kind != "standard_exponential")
-    drawn = draw(kind, shape, dtype=dtype, generator=generator)
+    drawn = placed(draw(kind, shape, dtype=dtype, generator=generator), device)
     return drawn.requires_grad_() if requires_grad else drawn
 
 
@@ -111,8 +112,8 @@ def rand(
     *size: Any, dtype: Any = None, generator: Any = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
     """Uniform numbers from 0 up to and excluding 1, in a tensor of this shape."""
-    check_device("device=", device)
-    return _noise("rand", "random", normalize_shape(one_sequence("rand", size)), dtype, generator, requires_grad)
+    shape = normalize_shape(one_sequence("rand", size))
+    return _noise("rand", "random", shape, dtype, generator, requires_grad, device)
 
 
 @composite(arrays=0)
@@ -120,9 +121,8 @@ def randn(
     *size: Any, dtype: Any = None, generator: Any = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
     """Normal numbers with mean 0 and variance 1, in a tensor of this shape."""
-    check_device("device=", device)
     shape = normalize_shape(one_sequence("randn", size))
-    return _noise("randn", "standard_normal", shape, dtype, generator, requires_grad)
+    return _noise("randn", "standard_normal", shape, dtype, generator, requires_grad, device)
 
 
 @composite(method=False)
@@ -130,8 +130,8 @@ def rand_like(
     x: Any, *, dtype: Any = None, generator: Any = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
     """Uniform numbers from 0 up to and excluding 1, in the shape and dtype of `x`."""
-    check_device("device=", device)
-    return _noise("rand_like", "random", x.shape, x.dtype if dtype is None else dtype, generator, requires_grad)
+    dtype, device = x.dtype if dtype is None else dtype, place_like(x, device)
+    return _noise("rand_like", "random", x.shape, dtype, generator, requires_grad, device)
 
 
 @composite(method=False)
@@ -139,9 +139,8 @@ def randn_like(
     x: Any, *, dtype: Any = None, generator: Any = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
     """Normal numbers with mean 0 and variance 1, in the shape and dtype of `x`."""
-    check_device("device=", device)
-    dtype = x.dtype if dtype is None else dtype
-    return _noise("randn_like", "standard_normal", x.shape, dtype, generator, requires_grad)
+    dtype, device = x.dtype if dtype is None else dtype, place_like(x, device)
+    return _noise("randn_like", "standard_normal", x.shape, dtype, generator, requires_grad, device)
 
 
 __all__ = [

@@ -58,6 +58,11 @@ mills: Op = elementwise(
 )  # fmt: skip
 
 
+@mills.spelling("array_api")
+def mills_spelling(np_there, x):
+    return np_there.special("erfcx", x * math.sqrt(0.5)) * math.sqrt(math.pi / 2)
+
+
 def _log_cdf(x: Array) -> Array:
     """The logarithm of the normal distribution function; used at `x <= 0` and near it."""
     return np.log(_mills(-x)) - x * x / 2 - math.log(_ROOT)
@@ -129,6 +134,14 @@ truncated: Op = elementwise(
     domain=((-2.0, -0.2), (0.1, 2.0), (0.1, 0.9)), inplace=False,
     doc="The quantile of probability `u` of a normal number that lies between `low` and `high`.",
 )  # fmt: skip
+
+
+@normal_between.spelling("array_api")
+def normal_between_spelling(np_there, low, high):
+    # On the side where both tails are small, so that their difference keeps its digits.
+    is_above = low > 0
+    one, other = np_there.where(is_above, -high, low), np_there.where(is_above, -low, high)
+    return np_there.special("ndtr", other) - np_there.special("ndtr", one)
 
 
 @drawing

@@ -397,7 +397,9 @@ def _shifted(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
 def _peak(x: Any, axis: Any) -> Any:
     peak = np.maximum.reduce(x, axis, None, None, True, -np.inf)  # type: ignore[call-overload]
     finite = np.isfinite(peak)
-    return peak if np.logical_and.reduce(finite, None) else np.where(finite, peak, 0)
+    if type(peak) is np.ndarray and np.logical_and.reduce(finite, None):
+        return peak
+    return np.where(finite, peak, 0)
 
 
 def shifted_by_peak(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ from pullback.core.axes import merge_spellings, normalize_axis_index
 from pullback.core.spec import Spec, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
-from pullback.declare.op import Op
+from pullback.declare.op import Op, registry
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.operators.arguments import along_axis, as_array, on_arrays
 from pullback.operators.arrays.joining import concat, join
@@ -474,6 +474,8 @@ def running_positions_samples(make: Maker) -> Iterator[Sample]:
 def _running_extreme(x: Any, axis: int, largest: bool) -> tuple[Any, Any]:
     axis = normalize_axis_index(axis, x.ndim)
     indices = _running_positions(x, axis=axis, largest=largest)
+    if getattr(x, "is_nested", False):  # positions in rows of different lengths
+        return registry["_gather"](x, indices, axis=axis, distinct=False), indices
     key: list[Any] = list(np.ogrid[tuple(slice(length) for length in x.shape)])
     key[axis] = indices
     return x[tuple(key)], indices

@@ -29,6 +29,7 @@ from pullback.declare.families import primitive
 from pullback.declare.loops import Loop
 from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample, layouts
+from pullback.errors import AutogradError
 from pullback.operators.arrays.creation import default_dtype_for, finished
 from pullback.operators.arrays.padding import pad_constant
 from pullback.operators.arrays.rearranging import roll
@@ -254,6 +255,11 @@ def chosen_lengths(
     lengths = [shape[axis] if length == -1 else length for axis, length in zip(axes, given, strict=True)]
     if from_half and (wanted is None or wanted[-1] == -1):
         lengths[-1] = 2 * (shape[axes[-1]] - 1)
+    if any(not isinstance(length, (int, np.integer)) for length in lengths):
+        raise AutogradError(
+            "RAGGED_OP", f"{name} along rows of different lengths", why="a transform has one length for all rows",
+            fix="transform row by row, or pad with x.to_padded(0.0)",
+        )  # fmt: skip
     if min(lengths, default=1) < 1:
         raise ValueError(f"{name}: an axis needs at least one element to be transformed, got lengths {tuple(lengths)}")
     return tuple(lengths)

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from pullback.payloads.batched.array import BatchedArray, bare, levels_of, parts_of, plain_array
-from pullback.payloads.batched.edge import enter, leave, own_copies, sum_level, widened
+from pullback.payloads.batched.edge import enter, leave, own_copies, roomy, sum_level, widened
 from pullback.payloads.batched.evaluate import each_example, evaluate_batched, set_vmap_fallback
 from pullback.payloads.batched.indexing import NeedsWidening, assign, read, store, widen_in_place
 from pullback.payloads.operators import bind_operators
@@ -33,6 +33,7 @@ __all__ = [
     "own_copies",
     "parts_of",
     "plain_array",
+    "roomy",
     "set_vmap_fallback",
     "sum_level",
     "widen_in_place",

@@ -20,6 +20,7 @@ from pullback.declare.op import Op
 from pullback.graph.ir import array_type, empty_like_type
 from pullback.payloads.array_members import ArrayMembers
 from pullback.payloads.refusals import check_at_home, refuse_item, refuse_truth, refuse_values
+from pullback.payloads.wrappers import arrays_of, is_wrapper
 
 # Levels and the axes that belong to them: pure functions on arrays with one leading axis per level, oldest first.
 
@@ -271,7 +272,11 @@ class BatchedArray(ArrayMembers):
 
 def levels_of(payload: Any) -> Levels:
     """The levels of a payload of any kind."""
-    return payload.levels if type(payload) is BatchedArray else ()
+    if type(payload) is BatchedArray:
+        return payload.levels
+    if type(payload) is np.ndarray or not is_wrapper(payload):
+        return ()
+    return union([levels_of(part) for part in arrays_of(payload)])
 
 
 def region_of(payload: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,30 @@ from pullback.payloads.batched.array import (
     sizes,
     union,
 )
+from pullback.payloads.wrappers import is_wrapper, rebuilt
 
 
-def enter(payload: Any, axis: int, level: VmapLevel) -> BatchedArray:
+def mapped_parts(payload: Any, axis: int, cross: Callable[[Any, int], Any], is_left: bool = False) -> Any:
+    """A payload made of parts, of which those that have the mapped axis cross the edge: as its class says in
+    `batched_parts`, or else those with as many axes as the payload."""
+    rank = len(payload.shape)
+    axis = normalize_axis_index(axis, rank + is_left)
+    named = getattr(type(payload), "batched_parts", None)
+
+    def part(path: tuple[str, ...], array: Any) -> Any:
+        if path[0] in named if named is not None else array.ndim == rank:
+            return cross(array, axis)
+        return array
+
+    return rebuilt(payload, part)
+
+
+def enter(payload: Any, axis: int, level: VmapLevel) -> Any:
     """A view of `payload` in which `axis` has become the batch axis of `level`."""
+    if hasattr(type(payload), "enter_level"):  # rows of different lengths
+        return payload.enter_level(axis, level)
+    if is_wrapper(payload):
+        return mapped_parts(payload, axis, lambda part, at: enter(part, at, level))
     data, levels = parts_of(payload)
     if level in levels:
         raise InternalError(f"a payload enters {level} twice")
@@ -41,8 +62,13 @@ def leave(payload: Any, axis: int, level: VmapLevel) -> Any:
     What lacks the level is repeated along that axis, read-only and without memory for it. The result is a plain array
     if nothing can make it a batch: it has no other levels, and none is active.
     """
-    if type(payload) is BatchedArray and payload.picked is not None:
-        payload.picked.check()
+    if type(payload) is BatchedArray:
+        if payload.picked is not None:
+            payload.picked.check()
+    elif hasattr(type(payload), "leave_level"):  # rows of different lengths
+        return payload.leave_level(axis, level)
+    elif is_wrapper(payload):
+        return mapped_parts(payload, axis, lambda part, at: leave(part, at, level), is_left=True)
     data, levels = parts_of(payload)
     rest = tuple([other for other in levels if other is not level])
     axis = normalize_axis_index(axis, data.ndim - len(rest) + (len(rest) == len(levels)))
@@ -75,6 +101,8 @@ def _view(payload: Any, data: Any, levels: Levels, function: Any, axis: int, lev
 
 def sum_level(payload: Any, level: VmapLevel) -> Any:
     """The sum over the examples of `level`; `level.size` times a payload that is the same for all of them."""
+    if is_wrapper(payload):
+        return rebuilt(payload, lambda _, part: sum_level(part, level) if part.dtype.kind in "fc" else part)
     data, levels = parts_of(payload)
     if level not in levels:
         return payload * level.size
@@ -92,8 +120,15 @@ def own_copies(array: Array, levels: Levels) -> Any:
     return BatchedArray(room, levels)
 
 
+def roomy(payload: Any) -> Any:
+    """A payload made of parts that was made inside of a vmap: its parts may be widened, should examples be written."""
+    return rebuilt(payload, lambda _, part: BatchedArray(part, ()) if type(part) is np.ndarray else part)
+
+
 def widened(payload: Any, levels: Levels) -> Any:
     """`payload` with these levels too: repeated without memory for it, which it gets when it is written to."""
+    if is_wrapper(payload):
+        return rebuilt(payload, lambda _, part: widened(part, levels))
     data, own = parts_of(payload)
     wider = union([own, levels])
     if wider == own:

@@ -103,6 +103,10 @@ def set_vmap_fallback(mode: str) -> str:
 
     `"warn"` runs it for one example after the other and warns once for each operator, `"silent"` does not warn, and
     `"error"` raises.
+
+    >>> before = pb.func.set_vmap_fallback("error")
+    >>> pb.func.set_vmap_fallback(before)
+    'error'
     """
     if mode not in _MODES:
         raise ValueError(f'set_vmap_fallback: the mode is "warn", "silent" or "error", got {mode!r}')

@@ -20,6 +20,7 @@ from pullback.payloads.batched.array import (
     union,
 )
 from pullback.payloads.refusals import refuse_dynamic_shape
+from pullback.payloads.wrappers import arrays_of, is_wrapper
 
 # Writing into payloads, and making room for what is written.
 
@@ -65,9 +66,15 @@ def assign_batches(target: Any, value: Any) -> None:
 
 def widen_in_place(payload: BatchedArray, levels: Levels) -> None:
     """Give the memory behind `payload` room for every example of `levels`. All views of that memory follow."""
+    if is_wrapper(payload):
+        for part in arrays_of(payload):
+            if type(part) is BatchedArray:
+                widen_in_place(part, levels)
+        return
     root = payload.root
     missing = tuple([level for level in levels if level not in payload.levels])
-    _move(root, union([root.levels, missing]))
+    if missing:
+        _move(root, union([root.levels, missing]))
 
 
 def _give_memory(target: BatchedArray) -> None:

@@ -254,8 +254,15 @@ class TracedArray(ArrayMembers):
     # What needs the values themselves.
 
     def plain_values(self, into: str) -> np.ndarray[Any, Any]:
-        """Refused: there are no values."""
-        raise self.refused(into)
+        """The values, if the trace has them; refused if not."""
+        answer = self.recorder.answered(self, into)
+        if answer is None:
+            raise self.refused(into)
+        return answer
+
+    def taken(self) -> Any:
+        """The only element as a number of the trace; None if the trace has none."""
+        return self.recorder.taken(self)
 
     def refused(self, into: str) -> ConcretizationError:
         """The error for a value that is about to become `into`."""

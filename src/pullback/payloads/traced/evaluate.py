@@ -53,6 +53,8 @@ def evaluate_traced(op: Op, operands: Any, params: dict[str, Any]) -> Any:
 
 def recorded(trace: Recorder, op: Op, operands: Any, params: dict[str, Any]) -> Any:
     """The results of a node of this kind."""
+    if op.dynamic == len(operands):
+        op, params = trace.with_lengths(op, operands, params)
     specs = _specs(op, operands, params)
     several = type(specs) is tuple
     shadows = [laid_out(op, operands, params, spec) for spec in (specs if several else (specs,))]

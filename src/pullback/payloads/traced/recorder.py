@@ -94,6 +94,18 @@ class Recorder:
             self._frames = dict.fromkeys(passed, place)
         return place
 
+    def answered(self, array: Any, into: str) -> Any:
+        """The values of an array that are about to become `into`; None if there are none."""
+        return None
+
+    def taken(self, array: Any) -> Any:
+        """The only element of an array as a number that is another one in every call; None if there is no such."""
+        return None
+
+    def with_lengths(self, op: Op, operands: Any, params: dict[str, Any]) -> tuple[Op, dict[str, Any]]:
+        """An operator whose result has as many elements as values say, as one whose result has a known length."""
+        return op, params
+
     def before_write(self, storage: Any) -> None:
         """A storage is about to be written."""
 

@@ -5,7 +5,6 @@ from pullback.scipy.integrate import _bvp, _ivp, _quadrature, _samples, _sums  #
 
 _surface.constant("integrate.newton_cotes", "integrate.lebedev_rule")
 _surface.refuse("its points are drawn at random; use integrate.cubature, or a mean of samples", "integrate.qmc_quad")
-_surface.refuse("its terms are not summed again for derivatives; sum enough of them with pb.sum", "integrate.nsum")
 
 __getattr__, __dir__ = _surface.attach(globals())
 

@@ -19,9 +19,10 @@ from pullback.func._implicit.linear import Array, Diff
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
 from pullback.scipy._compiled import Fast, value_of
+from pullback.scipy._opaque import is_traced, opaque
 from pullback.scipy._surface import Call, declare, joined, numbers, scipy_module
 from pullback.scipy.integrate._steps import EXPLICIT, exactly, loop_of, stages_of, step_of
-from pullback.scipy.optimize._problem import mapped, one_tensor, refuse_traced, start
+from pullback.scipy.optimize._problem import mapped, one_tensor, refuse_traced, start, traced_outcome
 from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, made_here
 
@@ -244,7 +245,9 @@ def solve_ivp(call: Call) -> Any:
     whole = lift(call.name, lambda t, y: (right(t, y), *(event(t, y, *args) for event in several)), *example)
     problem = _Problem(call, right, several, args, whole)
     moving = [times] if isinstance(times, Tensor) else []
-    refuse_traced(call.name, begin, end, y0, *moving, *whole.tensors)
+    given = (begin, end, y0, *moving, *whole.tensors)
+    if times is None or several or call["dense_output"]:
+        refuse_traced(call.name, *given)
     if is_plain(begin, end, y0, *moving, *whole.tensors):
         return problem.solved(begin, end, y0, times, whole.tensors)
     if times is None or several or call["dense_output"]:
@@ -260,8 +263,12 @@ def solve_ivp(call: Call) -> Any:
         result = problem.solved(begin, end, y0, own, values)
         return _whole_rows(call, result, rows)
 
-    y = mapped(call.name, one, begin, end, y0, *moving, *whole.tensors)
-    result["y"], result["t"] = y, times if isinstance(times, Tensor) else made_here(np.array(times, dtype=float))
+    t = times if isinstance(times, Tensor) else made_here(np.array(times, dtype=float))
+    if is_traced(*given):
+        kind = np.result_type(y0.dtype, np.float64)
+        return traced_outcome(call.name, {"t": t, "y": opaque(call.name, one, (y0.shape[0], rows), kind, *given)})
+    y = mapped(call.name, one, *given)
+    result["y"], result["t"] = y, t
     return result
 
 
@@ -329,7 +336,44 @@ class _Problem:
         )  # fmt: skip
         trajectory = Trajectory(mesh, begin, end, y0, values)
         _finish(call, result, trajectory, self.whole, self.several, args, begin, end, times)
+        if result.status < 0 and isinstance(result.y, Tensor):
+            result["y"] = _Unreached.apply(result.y, end, str(result.message))
         return result
+
+
+class _Unreached(Function):
+    """States of a solution that ended before its last time: by that time they have no derivative."""
+
+    generate_vmap_rule = "loop"
+
+    @staticmethod
+    def forward(y: Tensor, end: Tensor, message: str) -> Tensor:
+        return y.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.message = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        if ctx.needs_input_grad[1]:
+            raise _not_reached(ctx.message)
+        return gradient, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, y_dot: Any, end_dot: Any, _: Any) -> Any:
+        if end_dot is not None:
+            raise _not_reached(ctx.message)
+        return y_dot
+
+
+def _not_reached(message: str) -> AutogradError:
+    return AutogradError(
+        "SCIPY_NOT_CONVERGED",
+        f"integrate.solve_ivp did not reach its last time, and a derivative by that is asked for: {message}",
+        why="the states that were reached do not depend on it, and those that were meant do not exist",
+        fix="end earlier, or differentiate the rows that there are by other things",
+    )
 
 
 def plainly(lifted: Lifted, values: Sequence[Tensor], t: Any, y: Any) -> Array:
@@ -416,7 +460,6 @@ def odeint(call: Call) -> Any:
         first = example_of(moving[0])[0].detach().clone() if moving else made_here(np.array(times[0]))
         state = example_of(y0).detach().clone()
     lifted = lift(call.name, right, first, state)
-    refuse_traced(call.name, y0, *moving, *lifted.tensors)
     info: Any = None
 
     def one(y0: Tensor, *rest: Tensor) -> Tensor:
@@ -427,6 +470,10 @@ def odeint(call: Call) -> Any:
         result, info = _odeint(call, lifted, y0, own, values)
         return result
 
+    if is_traced(y0, *moving, *lifted.tensors):
+        if call["full_output"]:
+            refuse_traced(call.name, y0, *moving, *lifted.tensors)
+        return opaque(call.name, one, (len(times), y0.shape[0]), y0.dtype, y0, *moving, *lifted.tensors)
     result = one(y0, *moving, *lifted.tensors)
     return (result, info) if call["full_output"] else result
 

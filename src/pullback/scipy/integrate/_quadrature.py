@@ -7,6 +7,7 @@ ended with; where its own error estimate says that this is not enough, SciPy int
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,14 +17,16 @@ import pullback as pb
 from pullback.autograd.function import Function
 from pullback.core.frames import warn
 from pullback.core.state import current
-from pullback.errors import AOTError, AutogradError
+from pullback.errors import AOTError, AutogradError, TraceError
 from pullback.func._grad import vjp
 from pullback.func._implicit.lift import alone, array_of, example_of, is_plain, lift
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
-from pullback.scipy._compiled import Fast, value_of
-from pullback.scipy._surface import Call, declare, joined, numbers, scipy_module
+from pullback.scipy._arrays import is_differentiated
+from pullback.scipy._compiled import Fast, known_lift, value_of
+from pullback.scipy._opaque import is_traced, opaque
+from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers, scipy_module
 from pullback.scipy.optimize._problem import bound_to, start
 from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, made_here
@@ -297,20 +300,28 @@ def _at_all(function: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
     return lambda nodes: vmap(lambda t: joined(function(t)).reshape(-1))(nodes)
 
 
+def _example(end: Tensor, given: Any) -> float:
+    """A limit as a number, to try the integrand beside it; one that has none while a function is traced is any."""
+    if is_traced(end):
+        return 0.5 if isinstance(given, Tensor) else float(given)
+    return float(numbers(example_of(end).detach()))
+
+
 def integral(
     call: Call,
     function: Callable[[Tensor], Any],
     ends: tuple[Any, Any],
     first: Callable[[Callable[[float], Array], float, float], tuple[Array, Rules]],
+    size: int = 1,
 ) -> Tensor:
     """The integral of a callback, as a function of its ends and of all that the callback takes from outside.
 
-    `first(function, a, b)` asks SciPy for the value, and says how derivatives are integrated.
+    `first(function, a, b)` asks SciPy for the value, a vector of this `size`, and says how derivatives are integrated.
     """
     a, b = start(ends[0]), start(ends[1])
     with no_grad():
-        low, high = (float(numbers(example_of(end).detach())) for end in (a, b))
-    lifted = lift(call.name, function, made_here(np.array(_inside(low, high))))
+        low, high = (_example(end, given) for end, given in zip((a, b), ends, strict=True))
+    lifted = (known_lift if call.diff.compile else lift)(call.name, function, made_here(np.array(_inside(low, high))))
 
     def computed(low: float, high: float, values: Sequence[Tensor]) -> tuple[Array, Rules]:
         fast = Fast(lifted, values) if call.diff.compile else None
@@ -327,6 +338,13 @@ def integral(
         first=computed,
         fast=(lambda values: Fast(lifted, values)) if call.diff.compile else None,
     )
+    if is_traced(a, b, *lifted.tensors):
+
+        def run(*given: Tensor) -> Tensor:
+            own = Integrand(integrand.name, integrand.function, first=computed, fast=integrand.fast)
+            return Quad.apply(own, *given)
+
+        return opaque(call.name, run, (size,), np.float64, a, b, *lifted.tensors)
     if is_plain(a, b, *lifted.tensors):  # nobody maps over anything
         with alone():
             known = [computed(low, high, lifted.tensors)]
@@ -345,8 +363,54 @@ def quad(call: Call) -> Any:
         if not call["full_output"]:
             return value, error
         return value, error, {"real": tuple(parts[0][1][1:]), "imag": tuple(parts[1][1][1:])}
+    if is_differentiated(call["points"]):
+        return _between_points(call)
     value, further = _quad(call, function)
+    further = further or [_not_known(call.name)]  # nothing has run while a function is traced
     return (value, *further) if call["full_output"] else (value, further[0])
+
+
+class _NotKnown:
+    """What a trace has in the place of an error estimate: whoever computes with it ends the trace."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def _refuse(self, *_: Any) -> Any:
+        raise TraceError(
+            f"the error estimate of scipy.{self._name} is asked for inside of a compiled function",
+            why="the integral is computed when the compiled function is called",
+            fix="ask for it outside of the compiled function",
+        )
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __rsub__ = __float__ = __lt__ = __gt__ = _refuse
+
+
+def _not_known(name: str) -> Any:
+    return _NotKnown(name)
+
+
+def _between_points(call: Call) -> Any:
+    """The integral as the sum of those between points that move. They end just before and begin just behind a point,
+    so that a jump of the integrand there moves the integral with it."""
+    if call["full_output"] or call["weight"] is not None:
+        raise no_rule(Rule(call.name, "X", reason="with full_output or weight points are constants"), "points")
+    points = joined(call["points"]).reshape(-1)
+    order = np.argsort(numbers(points), kind="stable")
+    ends: list[Any] = [call["a"]]
+    for k in order:
+        gap = 1e-13 * (1 + abs(float(numbers(points)[k])))
+        ends += [points[k] - gap, points[k] + gap]
+    ends.append(call["b"])
+    value: Any = 0.0
+    error = 0.0
+    for low, high in zip(ends[::2], ends[1::2], strict=True):
+        part = Call(call.name, call.plain, call.bound, call.diff)
+        part.bound = inspect.BoundArguments(call.bound.signature, {**call.bound.arguments, "a": low, "b": high})
+        part.put("points", None)
+        own, further = _quad(part, bound_to(call["func"], call["args"]))
+        value, error = value + own, error + further[0]
+    return value, error
 
 
 def _real(x: Any) -> Any:
@@ -384,7 +448,7 @@ def quad_vec(call: Call) -> Any:
     function = bound_to(call["f"], call["args"])
     further: list[Any] = []
     with no_grad():
-        low, high = (float(numbers(example_of(start(call[name])).detach())) for name in ("a", "b"))
+        low, high = (_example(start(call[name]), call[name]) for name in ("a", "b"))
         shape = tuple(joined(function(made_here(np.array(_inside(low, high))))).shape)
 
     def flat(t: Tensor) -> Any:
@@ -401,7 +465,8 @@ def quad_vec(call: Call) -> Any:
             rules.intervals = np.asarray(rest[1].intervals)
         return np.asarray(value).reshape(-1), rules
 
-    value = integral(call, flat, (call["a"], call["b"]), first).reshape(shape)
+    value = integral(call, flat, (call["a"], call["b"]), first, int(np.prod(shape))).reshape(shape)
+    further = further or [_not_known(call.name)]
     return (value, *further) if call["full_output"] else (value, further[0])
 
 

@@ -1,4 +1,4 @@
-"""Integrals of one or several variables by other rules than QUADPACK's."""
+"""Integrals of one or several variables by other rules than QUADPACK's, and infinite sums."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
+from pullback.errors import AutogradError
 from pullback.func._implicit.lift import alone
 from pullback.func._implicit.linear import Array
 from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers
-from pullback.scipy.integrate._quadrature import KRONROD, NODES, Rules, integral
+from pullback.scipy.integrate._quadrature import KRONROD, NODES, Rules, at_nodes, integral
 from pullback.scipy.integrate._steps import exactly
 from pullback.scipy.optimize._problem import bound_to, start
 from pullback.tensors.tensor import Tensor, made_here
@@ -96,3 +97,62 @@ def cubature(call: Call) -> Any:
         total = total + scale * (heavy * values).sum(axis=0)
     result.estimate = exactly(total, result.estimate)
     return result
+
+
+class _Terms(Rules):
+    """An infinite sum in the place of an integral: that of a derivative is the sum of its terms."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(0.0, 0.0, 0, None, None, {})
+        self._call = call
+
+    def integrated(self, function: Callable[[Tensor], Any], a: float, b: float) -> Array:
+        rows: dict[bytes, Array] = {}  # SciPy asks for one component after the other
+
+        def component(k: int, sign: float) -> Callable[[Any], Any]:
+            def at(t: Any) -> Any:
+                points = np.ravel(np.asarray(t, dtype=float))
+                key = points.tobytes()
+                if key not in rows:
+                    rows[key] = at_nodes(function, points)
+                return sign * rows[key][:, k].reshape(np.shape(t))
+
+            return at
+
+        count = at_nodes(function, np.array([a])).shape[1]
+        results = []
+        for k in range(count):
+            sign = np.sign(at_nodes(function, np.array([a + 1.0]))[0, k]) or 1.0  # SciPy wants positive terms
+            result = self._call.run(f=component(k, sign), a=a, b=b, args=())
+            result["sum"] = sign * result.sum
+            results.append(result)
+        if not all(result.success for result in results):
+            raise AutogradError(
+                "SCIPY_NOT_CONVERGED",
+                f"integrate.nsum does not converge for a derivative: status {[int(each.status) for each in results]}",
+                why="the derivative of a sum is the sum of the derivatives of its terms",
+                fix="sum a finite number of terms, or allow a larger tolerance",
+            )
+        return np.array([float(result.sum) for result in results])
+
+
+@declare("integrate.nsum", kind="A", by="what the callback takes from anywhere, args")
+def nsum(call: Call) -> Any:
+    if call["log"]:
+        raise NotImplementedError("nsum: log=True has no derivatives; sum the terms themselves")
+    lows, highs = (np.asarray(numbers(call[name]), dtype=float) for name in ("a", "b"))
+    if lows.ndim or highs.ndim or any(np.ndim(numbers(arg)) for arg in call.further):
+        raise NotImplementedError("nsum: several sums at once have no derivatives; use one call for each, or pb.vmap")
+    results: list[Any] = []
+
+    def first(at: Callable[[float], Array], a: float, b: float) -> tuple[Array, Rules]:
+        def many(t: Any) -> Any:
+            return np.array([at(float(each)).item() for each in np.ravel(t)]).reshape(np.shape(t))
+
+        result = call.run(f=many, a=a, b=b, args=())
+        results.append(result)
+        return np.array([float(result.sum)]), _Terms(call)
+
+    value = integral(call, bound_to(call["f"], call["args"]), (lows, highs), first)[0]
+    results[-1]["sum"] = value
+    return results[-1]

@@ -9,8 +9,10 @@ import numpy as np
 
 import pullback as pb
 from pullback.errors import AutogradError
+from pullback.func._implicit.lift import is_watched
 from pullback.scipy._surface import joined, scipy_module
 from pullback.scipy.interpolate._piecewise import floats, plain
+from pullback.scipy.interpolate._splines import BSpline, make_interp_spline
 from pullback.tensors.tensor import Tensor
 
 __all__ = ["RegularGridInterpolator", "interpn"]
@@ -67,14 +69,38 @@ class RegularGridInterpolator:
         return out.reshape(shape + tuple(self.values.shape[len(self.grid) :]))
 
     def _splined(self, at: Tensor, method: str, nu: Any) -> Tensor:
-        if any(x.requires_grad for x in (at, self.values, *self.grid)):
+        if not any(is_watched(x) for x in (at, self.values, *self.grid)):
+            return pb.asarray(self._plain(plain(at), method, nu=nu))
+        degree = _DEGREES.get(method)
+        if degree is None or nu is not None or method != self.method:
             raise AutogradError(
                 "SCIPY_NO_RULE",
-                f"RegularGridInterpolator has no derivative for method {method!r}",
-                why="only the linear and the nearest rule are written with operators",
-                fix='use method="linear", or CubicSpline along each axis',
+                f"RegularGridInterpolator has no derivative for method {method!r}" + (" with nu" if nu else ""),
+                why="linear, nearest and the splines slinear, cubic and quintic are written with operators",
+                fix="make the interpolant with one of these; derivatives by points are those of pb.func",
             )
-        return pb.asarray(self._plain(plain(at), method, nu=nu))
+        self._plain(plain(at), method)  # SciPy says what is wrong
+        shape = tuple(at.shape[:-1])
+        at = at.reshape(-1, len(self.grid))
+        out = self.values
+        for axis in self.grid:  # the coefficients along one axis after the other, which goes behind the others
+            spline = make_interp_spline(axis, out, degree)
+            out = pb.moveaxis(spline.c, 0, len(self.grid) - 1)
+        out = pb.broadcast_to(out, (at.shape[0], *out.shape))
+        for k, axis in enumerate(self.grid):
+            knots = make_interp_spline(axis, plain(axis), degree).t
+            weights = BSpline(knots, np.eye(axis.shape[0]), degree)(at[:, k])
+            out = (weights.reshape((*weights.shape, *(1,) * (out.ndim - 2))) * out).sum(axis=1)
+        if not self.bounds_error and self.fill_value is not None:
+            outside = np.zeros(at.shape[0], dtype=bool)
+            for k, axis in enumerate(self.grid):
+                place, ends = plain(at[:, k]), plain(axis)
+                outside |= (place < ends[0]) | (place > ends[-1])
+            out = pb.where(outside.reshape((-1, *(1,) * (out.ndim - 1))), self.fill_value, out)
+        return out.reshape(shape + tuple(self.values.shape[len(self.grid) :]))
+
+
+_DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 
 
 def interpn(

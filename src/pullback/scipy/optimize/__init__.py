@@ -1,7 +1,7 @@
 """`scipy.optimize` with derivatives: roots, fixed points, minima, fits."""
 
 from pullback.scipy import _surface
-from pullback.scipy.optimize import _least_squares, _minima, _programs, _roots  # noqa: F401  (they declare)
+from pullback.scipy.optimize import _least_squares, _minima, _programs, _roots, _valley  # noqa: F401  (they declare)
 
 _surface.constant("optimize.linear_sum_assignment", "optimize.quadratic_assignment", "optimize.show_options")
 _surface.refuse("it takes differences; pb.func has derivatives", "optimize.approx_fprime", "optimize.check_grad")

@@ -140,6 +140,10 @@ def found(
             is_held |= is_weak
         elif options.on_degenerate != "inactive":
             failure = degenerate(name, int(np.flatnonzero(is_weak)[0]))
+    held = jacobian[is_held]
+    is_crowded = len(held) and not is_equality[is_held].all() and np.linalg.matrix_rank(held) < len(held)
+    if not failure and is_crowded and options.on_degenerate != "lstsq":
+        failure = crowded(name)
     sides = np.where(is_held, sides, 0.0)
     return np.concatenate([x, _multipliers(jacobian, gradient, is_held), sides]), failure
 
@@ -158,6 +162,16 @@ def degenerate(name: str, row: int) -> AutogradError:
         f"the solution of {name} has no derivative: constraint {row} holds exactly, and its multiplier is zero",
         why="on one side of these parameters it would bind, on the other not, and the solution moves differently",
         fix='choose a side with pb.scipy.Diff(on_degenerate="active") or "inactive", or move the constraint',
+    )
+
+
+def crowded(name: str) -> AutogradError:
+    """More constraints hold than can push independently: a degenerate vertex."""
+    return AutogradError(
+        "SCIPY_DEGENERATE",
+        f"the solution of {name} has no derivative: more constraints hold there than are independent",
+        why="which of them bind depends on the direction that the parameters move in",
+        fix='remove one of the constraints, or take the smallest solution with pb.scipy.Diff(on_degenerate="lstsq")',
     )
 
 

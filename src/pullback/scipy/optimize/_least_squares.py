@@ -11,11 +11,13 @@ import numpy as np
 import pullback as pb
 from pullback.core.frames import warn
 from pullback.errors import ImplicitAccuracyWarning
+from pullback.func._implicit.lift import is_plain
 from pullback.func._implicit.linear import Array
+from pullback.scipy._composed import anchored
 from pullback.scipy._surface import Call, declare, joined, numbers, tensors
 from pullback.scipy.optimize._constraints import Row
-from pullback.scipy.optimize._minima import Minimum, flat_start
-from pullback.scipy.optimize._problem import Callback, bound_to, slopes
+from pullback.scipy.optimize._minima import Minimum
+from pullback.scipy.optimize._problem import Callback, bound_to, flat_start, outcome, slopes
 from pullback.tensors.tensor import Tensor
 
 LOSSES: dict[str, Callable[[Tensor], Any]] = {
@@ -99,11 +101,10 @@ def least_squares(call: Call) -> Any:
             "right where the residuals are small",
             ImplicitAccuracyWarning,
         )
-    result = results[-1]
-    result["x"], result["cost"] = minimum.x, minimum.value()
-    result["fun"] = joined(function(minimum.x)).reshape(-1)
-    result["jac"] = slopes(function, minimum.x)
-    return result
+    x = minimum.x
+    return outcome(
+        call, results, x=x, cost=minimum.value(), fun=joined(function(x)).reshape(-1), jac=slopes(function, x)
+    )
 
 
 @declare("optimize.leastsq", kind="I", by="what the callback takes from anywhere, args")
@@ -186,8 +187,8 @@ def curve_fit(call: Call) -> Any:
 
     first = given if given is not None else tensors(np.ones(count))
     minimum = Minimum(call, lambda p: half_squares(residuals(p)), rows, flat_start(first), search)
-    covariance = _covariance(residuals, minimum.x, further[0], bool(call["absolute_sigma"]))
     popt = minimum.x
+    covariance = _covariance(minimum, residuals, further[0] if further else None, bool(call["absolute_sigma"]))
     return (popt, covariance, *further[1:]) if call["full_output"] else (popt, covariance)
 
 
@@ -195,12 +196,21 @@ def _as_data(xdata: Any) -> Any:
     return np.asarray(numbers(xdata), dtype=float) if isinstance(xdata, list | tuple | np.ndarray) else xdata
 
 
-def _covariance(residuals: Callable[[Tensor], Tensor], popt: Tensor, known: Array, absolute: bool) -> Tensor:
-    if not np.isfinite(known).all():  # SciPy has warned
+def _covariance(minimum: Minimum, residuals: Callable[[Tensor], Tensor], known: Any, absolute: bool) -> Tensor:
+    """SciPy's covariance, with the derivatives of its formula. Nobody computes that before they are asked for."""
+    if known is not None and not np.isfinite(known).all():  # SciPy has warned
         return tensors(known)
-    slope = slopes(residuals, popt)
-    covariance = pb.linalg.inv(slope.T @ slope)
-    if absolute:
-        return covariance
-    off = residuals(popt)
-    return covariance * ((off * off).sum() / (off.shape[0] - popt.shape[0]))
+    lifted = minimum.lifted(residuals)
+
+    def formula(popt: Tensor, *values: Tensor) -> Tensor:
+        off = lambda p: lifted(values, p)
+        slope = slopes(off, popt)
+        covariance = pb.linalg.inv(slope.T @ slope)
+        if absolute:
+            return covariance
+        left = off(popt)
+        return covariance * ((left * left).sum() / (left.shape[0] - popt.shape[0]))
+
+    if known is not None and is_plain(minimum.x, *lifted.tensors):
+        return anchored(lambda *_: known, formula, minimum.x, *lifted.tensors)
+    return formula(minimum.x, *lifted.tensors)

@@ -11,9 +11,10 @@ from pullback.autograd.function import Function
 from pullback.core.records import Record
 from pullback.func._grad import grad, vjp
 from pullback.func._implicit import Equation
-from pullback.func._implicit.lift import example_of, lift
+from pullback.func._implicit.lift import Lifted, example_of, lift
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
+from pullback.scipy._opaque import is_traced, opaque, solved
 from pullback.scipy._surface import Call, declare, joined, numbers, tensors
 from pullback.scipy.optimize._constraints import (
     Row,
@@ -28,7 +29,7 @@ from pullback.scipy.optimize._constraints import (
     rows_of,
     stationary,
 )
-from pullback.scipy.optimize._problem import Callback, bound_to, rule_of, start
+from pullback.scipy.optimize._problem import Callback, bound_to, flat_start, outcome, rule_of, start
 from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, made_here
 
@@ -58,7 +59,7 @@ class Minimum:
         self._search = search
         with no_grad():
             example = example_of(x0).detach()
-        self.size = example.numpy().size
+        self.size = int(np.prod(example.shape))
         self._whole = lift(call.name, lambda x: (function(x), *(row(x) for row in rows)), example)
         self._function = self._whole.of(function)
         self.parameters = [x0, *self._whole.tensors]
@@ -74,18 +75,31 @@ class Minimum:
             if rows
             else rule_of(call, self._whole, lambda x: grad(lambda v: joined(function(v)).reshape(()))(x)),
         )
-        y = self.equation(*self.parameters)
+        y = solved(self.equation, lambda: self._like(example), *self.parameters)
         self.x = y[: self.size] if rows else y
         self.multipliers = y[self.size : self.size + (y.shape[0] - self.size) // 2] if rows else None
         self._y = y
 
     def value(self) -> Tensor:
         """The function at the minimum. Its derivative needs that of the minimum only from the second order on."""
-        return Minimised.apply(self, self._y, *self.parameters)
+        given = (self._y, *self.parameters)
+        if is_traced(*given):
+            return opaque(self.name, lambda *each: Minimised.apply(self, *each), (), np.float64, *given)
+        return Minimised.apply(self, *given)
+
+    def _like(self, x: Tensor) -> Tensor:
+        """A tensor as large as the solution with its multipliers and sides."""
+        with no_grad():
+            count = sum(row(x)[0].shape[0] for row in self.rows)
+        return made_here(np.zeros(self.size + 2 * count) if self.rows else np.zeros(x.shape))
 
     def plain(self, function: Callable[[Tensor], Any], values: Sequence[Tensor]) -> Callback:
         """A part of what the minimum depends on, for arrays."""
         return Callback(self._whole.of(function), values, self.call.diff)
+
+    def lifted(self, function: Callable[[Tensor], Any]) -> Lifted:
+        """A part of what the minimum depends on, with the tensors that it takes from outside."""
+        return self._whole.of(function)
 
     def bounds(self, row: Rows, x: Any, values: Sequence[Tensor]) -> tuple[Array, Array]:
         """The bounds of a row as arrays."""
@@ -149,7 +163,7 @@ class Minimised(Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.minimum, y, *values = inputs
-        ctx.solution = ctx.minimum.equation.latest
+        ctx.solution = ctx.minimum.equation.solution_of(y)
         ctx.save_for_backward(y, *values)
         ctx.save_for_forward(y, *values)
 
@@ -167,12 +181,6 @@ class Minimised(Function):
             return made_here(np.array(np.nan))
         moves = [tangent if tangent is not None else value * 0 for tangent, value in zip(tangents, values, strict=True)]
         return jvp(lambda *each: ctx.minimum.at_minimum(y, each), tuple(values), tuple(moves))[1]
-
-
-def flat_start(x0: Any) -> Tensor:
-    """A start value as a vector."""
-    x0 = start(x0)
-    return x0.reshape(1) if not x0.ndim else x0
 
 
 @declare("optimize.minimize", kind="I", by=_BY)
@@ -218,8 +226,7 @@ def minimize(call: Call) -> Any:
         return result.x, "" if result.success else str(result.message)
 
     minimum = Minimum(call, bound_to(function, args), rows, flat_start(call["x0"]), search)
-    result = results[-1]
-    result["x"], result["fun"] = minimum.x, minimum.value()
+    result = outcome(call, results, x=minimum.x, fun=minimum.value())
     if rows and "multipliers" in result:
         result["multipliers"] = minimum.multipliers
     return result
@@ -245,9 +252,7 @@ def minimize_scalar(call: Call) -> Any:
 
     function = bound_to(call["fun"], call["args"])
     minimum = Minimum(call, lambda x: function(x[0]), rows, start(first).reshape(1), search)
-    result = results[-1]
-    result["x"], result["fun"] = minimum.x[0], minimum.value()
-    return result
+    return outcome(call, results, x=minimum.x[0], fun=minimum.value())
 
 
 class _Older(Record, frozen=True):

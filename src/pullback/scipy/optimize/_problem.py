@@ -16,10 +16,10 @@ from pullback.func._implicit.lift import Lifted, alone, example_of, is_plain, li
 from pullback.func._implicit.linear import Array, Diff
 from pullback.func._jacobian import jacobian, jacrev
 from pullback.func._jvp import jvp
-from pullback.payloads.batched import bare, levels_of
-from pullback.payloads.traced.array import TracedArray
-from pullback.scipy._compiled import Fast, Rule, floating, value_of
-from pullback.scipy._surface import Call, joined, numbers
+from pullback.payloads.batched import levels_of
+from pullback.scipy._compiled import Fast, Rule, floating, known_lift, value_of
+from pullback.scipy._opaque import is_traced, solved
+from pullback.scipy._surface import Call, joined, numbers, scipy_module
 from pullback.tape.function.batching import looped
 from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, made_here
@@ -46,6 +46,40 @@ def start(x: Any) -> Tensor:
     return made_here(x.astype(np.result_type(x.dtype, np.float64)) if x.dtype != np.float32 else x.astype(float))
 
 
+def flat_start(x0: Any) -> Tensor:
+    """A start value as a vector."""
+    x0 = start(x0)
+    return x0.reshape(1) if not x0.ndim else x0
+
+
+def outcome(call: Call, results: list[Any], **fields: Any) -> Any:
+    """The result of the solver's run, with tensors in these fields. In a trace nothing has run, and they are all."""
+    if not results:
+        return traced_outcome(call.name, fields)
+    result = results[-1]
+    for name, value in fields.items():
+        result[name] = value
+    return result
+
+
+def traced_outcome(name: str, fields: dict[str, Any]) -> Any:
+    """What is known of a result while a function is traced: other fields end the trace."""
+
+    class Outcome(scipy_module("optimize").OptimizeResult):  # type: ignore[misc]
+        def __getattr__(self, field: str) -> Any:
+            if field in self:
+                return self[field]
+            if field.startswith("__"):
+                raise AttributeError(field)
+            raise TraceError(
+                f"`{field}` of the result of scipy.{name} is asked for inside of a compiled function",
+                why=f"the solver runs when the compiled function does; until then only {', '.join(self)} are known",
+                fix="ask for it outside of the compiled function",
+            )
+
+    return Outcome(fields)
+
+
 class Callback:
     """A function of one tensor that a solver calls with arrays: itself, its gradient, its Jacobian.
 
@@ -57,6 +91,11 @@ class Callback:
     def __init__(self, lifted: Lifted, values: Sequence[Tensor], diff: Diff | None = None) -> None:
         self.function = lambda x: joined(lifted(values, x))
         self._fast = Fast(lifted, values) if diff is None or diff.compile else None
+
+    @property
+    def is_traced(self) -> bool:
+        """Does compiled code stand for the function, which then uses the same tensors at every place?"""
+        return self._fast is not None and self._fast.is_traced
 
     def __call__(self, x: Any) -> Array:
         return self._computed("value", value_of, x)
@@ -144,11 +183,13 @@ def solution(
     known: list[tuple[Any, Any]] = []
     with no_grad():
         example = example_of(x0).detach()
-    lifted = lift(call.name, function, example)
+    lifted = (known_lift if call.diff.compile else lift)(call.name, function, example)
     if is_plain(x0, *lifted.tensors):  # solved here, so that what is used close to the solution is found as well
+        callback = Callback(lifted, lifted.tensors, call.diff)
         with alone():
-            known.append(solver(Callback(lifted, lifted.tensors, call.diff), x0))
-        lifted = lifted.at(made_here(np.array(known[0][0])))
+            known.append(solver(callback, x0))
+        if not callback.is_traced:
+            lifted = lifted.at(made_here(np.array(known[0][0])))
 
     def found(values: list[Tensor]) -> tuple[Any, Any]:
         if known:
@@ -161,7 +202,7 @@ def solution(
         call.name, lambda values, y: residual(lambda v: joined(lifted(values[1:], v)), y), found, call.diff,
         rule=rule_of(call, lifted, lambda y: residual(lambda v: joined(function(v)), y)), **more,
     )  # fmt: skip
-    return equation(x0, *lifted.tensors)
+    return solved(equation, lambda: x0, x0, *lifted.tensors)
 
 
 def rule_of(call: Call, lifted: Lifted, residual: Callable[[Any], Any]) -> Callable[[list[Tensor]], Rule] | None:
@@ -179,9 +220,9 @@ def mapped(name: str, function: Callable[..., Tensor], *tensors: Tensor) -> Tens
 
 def refuse_traced(name: str, *tensors: Tensor) -> None:
     """Refuse tensors without values: what runs SciPy cannot be a part of a graph."""
-    if any(type(bare(tensor._data)) is TracedArray for tensor in tensors):
+    if is_traced(*tensors):
         raise TraceError(
             f"scipy.{name} cannot be traced",
-            why="SciPy computes with numbers, and there are none while a function is traced",
-            fix="call it outside of the compiled function",
+            why="how many results there are is only known when SciPy has computed, and a graph has to know it before",
+            fix="give t_eval, and neither events, dense_output nor full_output; or call it outside",
         )

@@ -15,7 +15,7 @@ from pullback.scipy._surface import Call, declare, joined, numbers, tensors
 from pullback.scipy.optimize._constraints import Row, bounds_row, dense, plain_bounds, product
 from pullback.scipy.optimize._least_squares import half_squares
 from pullback.scipy.optimize._minima import Minimum
-from pullback.scipy.optimize._problem import Callback, bound_to, start
+from pullback.scipy.optimize._problem import Callback, bound_to, outcome, start
 from pullback.tensors.tensor import Tensor, made_here
 
 
@@ -62,10 +62,8 @@ def lsq_linear(call: Call) -> Any:
         return result.x, "" if result.success else str(result.message)
 
     minimum = _linear_fit(call, rows, search)
-    result = results[-1]
-    result["x"], result["cost"] = minimum.x, minimum.value()
-    result["fun"] = dense(call["A"]) @ minimum.x - joined(call["b"])
-    return result
+    off = dense(call["A"]) @ minimum.x - joined(call["b"])
+    return outcome(call, results, x=minimum.x, cost=minimum.value(), fun=off)
 
 
 @declare("optimize.linprog", kind="I", by="c, A_ub, b_ub, A_eq, b_eq, bounds")
@@ -96,10 +94,9 @@ def linprog(call: Call) -> Any:
         return (joined(call["c"]) * x).sum()
 
     minimum = Minimum(call, cost, rows, made_here(np.zeros(size)), search)
-    result = results[-1]
-    if result.x is not None:
-        result["x"], result["fun"] = minimum.x, minimum.value()
-    return result
+    if results and results[-1].x is None:
+        return results[-1]
+    return outcome(call, results, x=minimum.x, fun=minimum.value())
 
 
 @declare("optimize.milp", kind="I", by="c (the value)")
@@ -150,9 +147,7 @@ def in_a_box(call: Call) -> Any:
 
     centre = made_here((numbers(first[1].detach()) + numbers(first[2].detach())) / 2)
     minimum = Minimum(call, bound_to(call["func"], call["args"]), [row], centre, search)
-    result = results[-1]
-    result["x"], result["fun"] = minimum.x, minimum.value()
-    return result
+    return outcome(call, results, x=minimum.x, fun=minimum.value())
 
 
 @declare("optimize.basinhopping", kind="I", by="what the callback takes from anywhere")
@@ -171,6 +166,4 @@ def basinhopping(call: Call) -> Any:
         return result.x, "" if result.lowest_optimization_result.success else str(result.message)
 
     minimum = Minimum(call, bound_to(call["func"], args), [], start(call["x0"]).reshape(-1), search)
-    result = results[-1]
-    result["x"], result["fun"] = minimum.x, minimum.value()
-    return result
+    return outcome(call, results, x=minimum.x, fun=minimum.value())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback.scipy._surface import Call, declare, numbers, tensors
-from pullback.scipy.optimize._problem import Callback, bound_to, solution, start
+from pullback.scipy.optimize._problem import Callback, bound_to, flat_start, outcome, refuse_traced, solution, start
 from pullback.tensors.tensor import Tensor, made_here
 
 _WITH_JACOBIAN = ("hybr", "lm")
@@ -40,9 +40,8 @@ def root(call: Call) -> Any:
         results.append(result)
         return result.x, "" if result.success else str(result.message)
 
-    x = solution(call, bound_to(function, call["args"]), start(call["x0"]), _zero, solver)
-    results[-1]["x"] = x
-    return results[-1]
+    x = solution(call, bound_to(function, call["args"]), flat_start(call["x0"]), _zero, solver)
+    return outcome(call, results, x=x)
 
 
 @declare("optimize.fsolve", kind="I", by="what the callback takes from anywhere, args")
@@ -58,7 +57,7 @@ def fsolve(call: Call) -> Any:
         further[:] = [info, status, message]
         return x, "" if status == 1 else message
 
-    x = solution(call, bound_to(call["func"], call["args"]), start(call["x0"]), _zero, solver)
+    x = solution(call, bound_to(call["func"], call["args"]), flat_start(call["x0"]), _zero, solver)
     return (x, *further) if call["full_output"] else x
 
 
@@ -81,10 +80,12 @@ def nonlinear(call: Call) -> Any:
 )  # fmt: skip
 def bracketed(call: Call) -> Any:
     results: list[Any] = []
-    upper = start(call["b"])
+    upper = call["b"]
+    if isinstance(upper, Tensor):
+        refuse_traced(call.name, upper)
 
     def solver(callback: Callback, lower: Tensor) -> tuple[Any, str]:
-        a, b = float(lower.detach().numpy()), float(upper.detach().numpy())
+        a, b = float(lower.detach().numpy()), float(numbers(upper))
         x, result = call.run(f=callback.number, a=a, b=b, args=(), full_output=True)
         results.append(result)
         return float(x), "" if result.converged else str(result.flag)
@@ -154,7 +155,7 @@ def root_scalar(call: Call) -> Any:
         return result.root, "" if result.converged else str(result.flag)
 
     x = solution(call, bound_to(function, call["args"]), start(first), _zero, solver)
-    return _with_root(results[-1], x)
+    return _with_root(results[-1], x) if results else outcome(call, results, root=x)
 
 
 @declare("optimize.elementwise.find_root", kind="I", by="what the callback takes from anywhere, args")
@@ -188,8 +189,7 @@ def find_root(call: Call) -> Any:
 
     x = solution(call, whole, made_here(np.broadcast_to(np.asarray(numbers(lower), dtype=float), shape).copy()), _zero,
                  solver)  # fmt: skip
-    results[-1]["x"] = x
-    return results[-1]
+    return outcome(call, results, x=x)
 
 
 @declare("optimize.fixed_point", kind="I", by="what the callback takes from anywhere, args")

@@ -264,6 +264,51 @@ def splu(call: Call) -> Any:
     return Factorized(from_any(call["A"]))
 
 
+class Incomplete:
+    """What `spilu` returns: a constant linear map, whose `solve` has derivatives by `b`."""
+
+    def __init__(self, plain: Any) -> None:
+        self._plain = plain
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
+    def solve(self, rhs: Any, trans: str = "N") -> Tensor:
+        """An approximation of `x` with `A x = rhs`, or with its transpose ("T") or adjoint ("H")."""
+        return ConstantMap.apply(self._plain, trans, _right(rhs))
+
+
+class ConstantMap(Function):
+    """The linear map that a constant factorisation solves by."""
+
+    generate_vmap_rule = "loop"
+
+    @staticmethod
+    def forward(plain: Any, trans: str, b: Tensor) -> Tensor:
+        return made_here(np.asarray(plain.solve(numbers(b.detach()), trans)))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.plain, ctx.trans, _ = inputs
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        if ctx.trans == "T":  # the conjugate of the map, which is no `trans` of SciPy's
+            return None, None, pb.conj(ConstantMap.apply(ctx.plain, "N", pb.conj(gradient)))
+        return None, None, ConstantMap.apply(ctx.plain, "H" if ctx.trans == "N" else "N", gradient)
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, __: Any, b_dot: Tensor) -> Tensor:
+        return ConstantMap.apply(ctx.plain, ctx.trans, b_dot)
+
+
+@declare("sparse.linalg.spilu", kind="I", by="b of solve")
+def spilu(call: Call) -> Any:
+    if _is_sparse(call["A"]) and _moves(from_any(call["A"])):
+        raise no_rule(Rule(call.name, "X", reason="what an incomplete factorisation drops depends on the values"), "A")
+    return Incomplete(call.run(A=_values(call["A"])))
+
+
 @declare("sparse.linalg.spsolve_triangular", kind="I", by="values of A, b")
 def spsolve_triangular(call: Call) -> Any:
     matrix, b = from_any(call["A"]), _right(call["b"])

@@ -10,8 +10,8 @@ import numpy as np
 
 import pullback as pb
 from pullback.core.pytree import flatten
-from pullback.scipy._surface import Call, declare, declare_as, joined, scipy_module
-from pullback.scipy.sparse._tensor import SparseTensor, constructed, made
+from pullback.scipy._surface import Call, constant, declare, declare_as, joined, scipy_module
+from pullback.scipy.sparse._tensor import SparseTensor, constructed, from_any, gathered, is_sparse, made
 from pullback.tensors.tensor import Tensor
 
 
@@ -23,6 +23,10 @@ def _constructor(name: str) -> Callable[..., Any]:
     def construct(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **more: Any) -> Any:
         if not _has_tensors(arg1):
             return getattr(scipy_module("sparse"), name)(arg1, shape=shape, dtype=dtype, copy=copy, **more)
+        if isinstance(arg1, tuple) and name[:3] not in ("csr", "csc", "coo"):
+            raise NotImplementedError(
+                f"{name}: values that are a tensor are given to csr_array, csc_array or coo_array"
+            )
         found = constructed(arg1, shape, name.partition("_")[0])
         return found if dtype is None else SparseTensor(found.pattern, found.data.astype(dtype), found.format)
 
@@ -32,7 +36,11 @@ def _constructor(name: str) -> Callable[..., Any]:
     return construct
 
 
-for _name in ("csr_array", "csr_matrix", "csc_array", "csc_matrix", "coo_array", "coo_matrix"):
+for _name in (
+    f"{_format}_{_kind}"
+    for _format in ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
+    for _kind in ("array", "matrix")
+):
     declare_as(f"sparse.{_name}", _constructor(_name), kind="C", by="values")
 
 
@@ -54,3 +62,60 @@ def diags_array(call: Call) -> Any:
         rows.append(np.arange(length) - min(offset, 0))
         columns.append(np.arange(length) + max(offset, 0))
     return made(pb.concat(values), np.concatenate(rows), np.concatenate(columns), tuple(shape), call["format"] or "csr")
+
+
+def _replaced(value: Any, parts: list[SparseTensor]) -> Any:
+    """A structure of matrices with numbered ones in their places; they are counted through all `parts`."""
+    if is_sparse(value):
+        own = from_any(value)
+        first = sum(part.nnz for part in parts)
+        parts.append(own)
+        matrix = own.pattern.numbered()
+        matrix.data += first
+        return matrix
+    if isinstance(value, Tensor | np.ndarray) and value.ndim == 2:
+        return _replaced(from_any(value), parts)
+    return type(value)(_replaced(each, parts) for each in value) if type(value) in (list, tuple) else value
+
+
+_MOVED = "block_array block_diag bmat hstack tril triu vstack swapaxes permute_dims"
+
+
+@declare(*(f"sparse.{name}" for name in _MOVED.split(" ")), kind="C", by="values")
+def rearranged(call: Call) -> Any:
+    """SciPy says where the values go."""
+    if not _has_tensors(tuple(call.bound.arguments.values())):
+        return call.run()
+    parts: list[SparseTensor] = []
+    (name, first), *_ = call.bound.arguments.items()
+    found = call.run(**{name: _replaced(first, parts)})
+    return gathered(found, pb.concat([part.data for part in parts]), found.format)
+
+
+@declare("sparse.kron", kind="C", by="values")
+def kron(call: Call) -> Any:
+    if not _has_tensors((call["A"], call["B"])):
+        return call.run()
+    a, b = from_any(call["A"]), from_any(call["B"])
+    left, right = np.repeat(np.arange(a.nnz), b.nnz), np.tile(np.arange(b.nnz), a.nnz)
+    rows = a.pattern.rows[left] * b.shape[0] + b.pattern.rows[right]
+    columns = a.pattern.columns[left] * b.shape[1] + b.pattern.columns[right]
+    shape = (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1])
+    return made(a.data[left] * b.data[right], rows, columns, shape, call["format"] or "csr")
+
+
+@declare("sparse.kronsum", kind="C", by="values")
+def kronsum(call: Call) -> Any:
+    if not _has_tensors((call["A"], call["B"])):
+        return call.run()
+    a, b = from_any(call["A"]), from_any(call["B"])
+    ones = [scipy_module("sparse").eye_array(each.shape[0]) for each in (a, b)]
+    own = pb.scipy.sparse.kron
+    return (own(ones[1], a) + own(b, ones[0]))._as(call["format"] or "csr")
+
+
+constant(*(f"sparse.{name}" for name in (
+    "eye", "eye_array", "identity", "issparse", "isspmatrix", "isspmatrix_bsr", "isspmatrix_coo", "isspmatrix_csc",
+    "isspmatrix_csr", "isspmatrix_dia", "isspmatrix_dok", "isspmatrix_lil", "rand", "random", "random_array",
+    "get_index_dtype",
+)))  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.autograd.function import Function
+from pullback.core.pytree import register
 from pullback.func._implicit.linear import Array
 from pullback.scipy._surface import joined, numbers, scipy_module
 from pullback.tensors.tensor import Tensor, made_here
@@ -32,6 +33,10 @@ class Pattern:
         counts = np.bincount(self.rows, minlength=self.shape[0])
         starts = np.concatenate([[0], np.cumsum(counts)])
         return scipy_module("sparse").csr_array((data, self.columns, starts), shape=self.shape)
+
+    def numbered(self) -> Any:
+        """SciPy's matrix with the position of each value, from 1 on, in its place. Where it goes, the value goes."""
+        return self.matrix(np.arange(1.0, len(self.rows) + 1))
 
     def transposed(self) -> tuple[Pattern, Array]:
         """The pattern of the transpose, and in which order the values are there."""
@@ -185,8 +190,8 @@ class SparseTensor:
     todense = toarray
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, SparseTensor) or hasattr(other, "tocsr"):
-            return self @ from_any(other).toarray()
+        if is_sparse(other):
+            return _product(self, from_any(other))
         x = joined(other)
         if x.shape[0] != self.shape[1]:
             raise ValueError(f"matmul: dimension mismatch: {self.shape} @ {tuple(x.shape)}")
@@ -195,6 +200,8 @@ class SparseTensor:
     dot = __matmul__
 
     def __rmatmul__(self, other: Any) -> Any:
+        if is_sparse(other):
+            return _product(from_any(other), self)
         x = joined(other)
         return (self.T @ x.T).T if x.ndim > 1 else self.T @ x
 
@@ -204,7 +211,15 @@ class SparseTensor:
     __rmul__ = __mul__
 
     def multiply(self, other: Any) -> SparseTensor:
-        """The product, element by element, with a number or a dense matrix or vector."""
+        """The product, element by element, with a number, a dense matrix or vector, or another sparse matrix."""
+        if is_sparse(other):
+            second = from_any(other)
+            width = self.shape[1]
+            mine = self.pattern.rows * width + self.pattern.columns
+            theirs = second.pattern.rows * width + second.pattern.columns
+            _, one, two = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+            pattern = Pattern(self.pattern.rows[one], self.pattern.columns[one], self.shape)
+            return SparseTensor(pattern, self.data[one] * second.data[two], self.format)
         factor = joined(other)
         if factor.ndim:
             rows, columns = self.pattern.rows, self.pattern.columns
@@ -218,7 +233,7 @@ class SparseTensor:
         return SparseTensor(self.pattern, -self.data, self.format)
 
     def __add__(self, other: Any) -> Any:
-        if not (isinstance(other, SparseTensor) or hasattr(other, "tocsr")):
+        if not is_sparse(other):
             return self.toarray() + joined(other)
         second = from_any(other)
         rows = np.concatenate([self.pattern.rows, second.pattern.rows])
@@ -232,6 +247,18 @@ class SparseTensor:
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
+
+    def __getitem__(self, key: Any) -> Any:
+        """A part: a sparse matrix, or what SciPy gives one axis or none, as a dense tensor."""
+        part = self.pattern.numbered()[numbers(key)]
+        if not hasattr(part, "tocoo"):
+            return self.data[int(part) - 1] if part else self.data[:1].sum() * 0
+        if part.ndim == 2:
+            return gathered(part, self.data, self.format)
+        part = part.tocoo()
+        out = pb.zeros(part.shape, dtype=self.data.dtype)
+        out[part.coords[0]] = self.data[_positions(part)]
+        return out
 
     def sum(self, axis: int | None = None) -> Tensor:
         """The sum of all values, of columns or of rows."""
@@ -264,6 +291,45 @@ class SparseTensor:
     def tocoo(self) -> SparseTensor:
         """The same matrix, called COO."""
         return self._as("coo")
+
+
+def _rebuilt(rest: Any, data: Any) -> SparseTensor:
+    pattern, format = rest
+    (values,) = data
+    return SparseTensor(pattern, values, format)
+
+
+register(SparseTensor, lambda x: ((x.data,), (x.pattern, x.format)), _rebuilt)
+
+
+def is_sparse(value: Any) -> bool:
+    """Is this a sparse matrix, of SciPy's or ours?"""
+    return isinstance(value, SparseTensor) or hasattr(value, "tocsr")
+
+
+def _positions(matrix: Any) -> Array:
+    """Where the values of a matrix made of numbered ones come from."""
+    return np.rint(np.asarray(matrix.data)).astype(np.intp) - 1
+
+
+def gathered(matrix: Any, data: Tensor, format: str) -> SparseTensor:
+    """The matrix that SciPy has made of numbered ones, with these values in the places of the numbers."""
+    matrix = matrix.tocoo()
+    rows, columns = (np.asarray(each, dtype=np.intp) for each in matrix.coords)
+    return made(data[_positions(matrix)], rows, columns, matrix.shape, format)
+
+
+def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
+    """The product of two sparse matrices: every value of `a` meets those in one row of `b`."""
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"matmul: dimension mismatch: {a.shape} @ {b.shape}")
+    counts = np.bincount(b.pattern.rows, minlength=b.shape[0])
+    starts = np.cumsum(counts) - counts
+    many = counts[a.pattern.columns]
+    left = np.repeat(np.arange(a.nnz), many)
+    right = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many) + starts[a.pattern.columns][left]
+    rows, columns = a.pattern.rows[left], b.pattern.columns[right]
+    return made(a.data[left] * b.data[right], rows, columns, (a.shape[0], b.shape[1]), a.format)
 
 
 def made(data: Tensor, rows: Array, columns: Array, shape: tuple[int, int], format: str) -> SparseTensor:

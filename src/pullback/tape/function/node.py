@@ -18,13 +18,14 @@ from pullback.core.frames import warn
 from pullback.core.spec import Spec, describe
 from pullback.core.state import current, next_stamp
 from pullback.errors import AutogradError
-from pullback.payloads.wrappers import filled
+from pullback.payloads.kinds import filled
 from pullback.tape.function.rules import Statics, backward_of
 from pullback.tape.history import check_tracked_write, requires_grad
 from pullback.tape.hook_calls import call_user, lend, taken_back
 from pullback.tape.input_metadata import SparseGrad
-from pullback.tape.node import Node, NodeRare, released_error
+from pullback.tape.node import Node, NodeRare, released_error, root_kind
 from pullback.tape.saved import SavedVariable
+from pullback.tape.task import current_task
 from pullback.tensors.overwrites import make_way
 from pullback.tensors.tensor import Leaf, Tensor, wrap
 from pullback.tensors.views import view_of
@@ -225,7 +226,7 @@ class ContextNode(Node):
         if not self._materialize_non_diff_grads and self._call.output_specs[number] is None:
             return None
         like = None if self.rare is None else self.rare.kinds.get(number)
-        zeros = np.zeros(spec.shape, spec.dtype) if like is None else filled(like, 0)
+        zeros = np.zeros(spec.shape, spec.dtype) if like is None else filled(like, 0, _root())
         return wrap(zeros) if as_tensors else zeros
 
     def _gradient(self, entry: Any, gradients: tuple[Any, ...], lent: list[Any], as_tensors: bool) -> Any:
@@ -376,3 +377,9 @@ def _tensors(method: str, values: tuple[Any, ...], allow_none: bool = False) -> 
 
 def _is_other(now: dict[str, Any], before: dict[str, Any]) -> bool:
     return now.keys() != before.keys() or any(now[name] is not value for name, value in before.items())
+
+
+def _root() -> Any:
+    """A payload like what the running pass began with, if that has a kind."""
+    task = current_task()
+    return None if task is None else root_kind(task.roots)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
+from pullback.core.outside import as_numbers, is_array, library_of, what_is_no_number
 from pullback.core.pytree import how_to_register
 from pullback.core.spec import describe
 from pullback.core.state import Modes, VmapLevel, change, current, next_stamp, put_in_force
@@ -26,7 +28,7 @@ from pullback.tensors.tensor import Tensor, alias, as_constant, born_of, extra_o
 class Transform:
     """A function transform whose body is running. `arguments` are the counters of memory it was given to work on."""
 
-    __slots__ = ("arguments", "level", "name", "stamp", "token")
+    __slots__ = ("arguments", "level", "name", "number_site", "stamp", "token")
 
     def __init__(self, name: str, level: Any = None) -> None:
         self.name = name
@@ -34,6 +36,7 @@ class Transform:
         self.stamp = next_stamp() if level is None else level.stamp
         self.token = Token()
         self.arguments: set[Any] = set()
+        self.number_site = ""  # where a number was taken out of a tensor last
 
     def accept(self, tensor: Tensor) -> None:
         """Let the body write to this argument."""
@@ -136,18 +139,56 @@ class running_dual:
         transform.level.close()
 
 
-def as_differentiable(leaf: Any, who: str) -> Tensor:
-    """An argument leaf that a transform differentiates with respect to, as a Tensor."""
-    if isinstance(leaf, (float, complex)) or (isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fc"):
-        leaf = as_constant(leaf)
-    if not isinstance(leaf, Tensor):
-        raise ValueError(
-            f"{who}: what is differentiated must be Tensors, arrays or floats, got {type(leaf).__name__}; "
-            + (how_to_register(type(leaf)) or "pass other values in arguments that argnums does not name")
-        )
-    if not leaf._spec.is_differentiable:
-        raise RuntimeError(f"{who}: what is differentiated must be floating point or complex, got {leaf.dtype}")
-    return leaf
+def as_differentiable(leaf: Any, who: str, argument: int | None = None) -> Tensor:
+    """An argument leaf that a transform differentiates with respect to, as a Tensor; `argument` is its position."""
+    if isinstance(leaf, Tensor):
+        if not leaf._spec.is_differentiable:
+            raise _whole_numbers(RuntimeError, leaf, who, argument)
+        return leaf
+    if isinstance(leaf, (float, complex)):
+        return as_constant(leaf)
+    if is_array(leaf):
+        array = as_numbers(leaf)
+        if array.dtype.kind in "fc":
+            return as_constant(array)
+        if array.dtype.kind in "biu":
+            raise _whole_numbers(ValueError, array, who, argument)
+    raise _no_numbers(leaf, who, argument)
+
+
+def _whole_numbers(kind: type[Exception], array: Any, who: str, argument: int | None) -> Exception:
+    shown = describe(array.shape, array.dtype)
+    which = "what is differentiated" if argument is None else f"argument {argument}"
+    error: Exception = told(
+        kind(f"{who}: {which} is {shown}, and must be floating point or complex"),
+        why="integers have no derivative",
+        fix="convert it: x.astype(float)",
+    )
+    return error
+
+
+def _no_numbers(leaf: Any, who: str, argument: int | None) -> Exception:
+    """The error for an argument that has no derivative at all."""
+    kind, library = type(leaf).__name__, library_of(leaf)
+    why = "what is differentiated must be Tensors, arrays or floats"
+    fix = how_to_register(type(leaf)) or "pass it in an argument that argnums does not name: move it, or change argnums"
+    if library == "torch":
+        kind, fix = "torch.Tensor", "pb.from_dlpack(t); gradients do not flow back into torch"
+    elif library in ("jax", "jaxlib"):
+        if "Tracer" in kind:
+            why = "inside jax.jit and jax.grad there is no value yet"
+            fix = "call Pullback through jax.pure_callback"
+        else:
+            kind, fix = "jax.Array", "pb.from_dlpack(a); gradients do not flow back into JAX"
+    elif isinstance(leaf, int):
+        kind, why, fix = f"int, {leaf!r}", f"{why}, and integers have no derivative", f"write it as a float: {leaf}.0"
+    elif is_array(leaf):
+        why = what_is_no_number(leaf) or why
+        fix = "take the columns of numbers first, or convert them"
+    which = "an argument" if argument is None else f"argument {argument}"
+    a = "an" if kind[:1] in "aeiouAEIO" else "a"
+    error: Exception = told(ValueError(f"{who}: {which} is {a} {kind}"), why=why, fix=fix)
+    return error
 
 
 def fresh_leaf(argument: Tensor, transform: Transform) -> Tensor:
@@ -228,9 +269,12 @@ def split_aux(who: str, output: Any, has_aux: bool) -> tuple[Any, Any]:
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
-        raise RuntimeError(
-            f"{who}: output of function f should be a tuple: (output, aux) if has_aux is True, got "
-            f"{type(output).__name__}{f' of {len(output)}' if isinstance(output, tuple) else ''}"
+        given = f"{type(output).__name__}{f' of {len(output)}' if isinstance(output, tuple) else ''}"
+        raise told(
+            RuntimeError(
+                f"{who}: output of function f should be a tuple: (output, aux) if has_aux is True, got {given}"
+            ),
+            fix="return (value, extra) from the function, or leave out has_aux=True",
         )
     return output
 

@@ -15,8 +15,8 @@ from pullback.core.state import changed, current, open_levels
 from pullback.tape.backward import distinct_results
 from pullback.tape.engine import run_pass
 from pullback.tape.history import edge_of, refresh_view, requires_grad
-from pullback.tape.input_metadata import conform
-from pullback.tape.node import Node
+from pullback.tape.input_metadata import conform, of_kind
+from pullback.tape.node import Node, kind_at, root_kind
 from pullback.tape.transform.body import Handles, Transform, argument_handle, as_differentiable, fresh_leaf, running
 from pullback.tape.transform.tokens import Deps, deps_of, is_live, union
 from pullback.tensors.tensor import Tensor, gradient_like
@@ -42,7 +42,7 @@ class Recording:
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns, as it returned it."""
-        transform = Transform(self.who)
+        self.transform = transform = Transform(self.who)
         with running(transform, grad=True, inference=False):
             given = [self._argument(position, value, transform) for position, value in enumerate(args)]
             returned = function(*given, **kwargs)
@@ -58,7 +58,7 @@ class Recording:
                 return self.handles.add(argument_handle(value, transform), value)
             return map_leaves(lambda leaf: self.handles.add(argument_handle(leaf, transform), leaf), value)
         leaves, structure = ([value], _LEAF) if type(value) is Tensor else flatten(value)
-        originals = [as_differentiable(leaf, self.who) for leaf in leaves]
+        originals = [as_differentiable(leaf, self.who, position) for leaf in leaves]
         fresh = [self.handles.add(fresh_leaf(leaf, transform), leaf) for leaf in originals]
         self.leaves += fresh
         self.structures.append(structure)
@@ -93,18 +93,22 @@ class Recording:
         create = create_graph and (
             is_live(self.deps) or any(cotangent is not None and requires_grad(cotangent) for cotangent in cotangents)
         )
-        roots, seeds = [], []
+        roots: list[tuple[Any, int]] = []
+        seeds: list[Any] = []
         for edge, cotangent, out in zip(self.edges, cotangents, self.outputs, strict=True):
             if edge[0] is None or cotangent is None:
                 continue
             value = conform(cotangent, out.shape, out.dtype)
+            like = kind_at(*edge)
+            if like is not None:
+                value = of_kind(value, like, like, len(roots), "")
             roots.append(edge)
             seeds.append(value if create or open_levels else value._data)
         targets = [(leaf._node, 0) for leaf in self.leaves]
         captured: list[Any] = [None] * len(targets)
         if roots and targets:
-            captured = run_pass(roots, seeds, keep_graph or create, create, None, targets)  # type: ignore[arg-type]
-        gradients = self._finished(captured, create, seeds)
+            captured = run_pass(roots, seeds, keep_graph or create, create, None, targets)
+        gradients = self._finished(captured, create, seeds, root_kind(roots))
         results = []
         first = 0
         for structure in self.structures:
@@ -114,7 +118,7 @@ class Recording:
             first += count
         return results
 
-    def _finished(self, captured: list[Any], create: bool, seeds: list[Any]) -> list[Any]:
+    def _finished(self, captured: list[Any], create: bool, seeds: list[Any], root: Any) -> list[Any]:
         used = [index for index, gradient in enumerate(captured) if gradient is not None]
         present = distinct_results([captured[index] for index in used], create, seeds)
         results: list[Any] = [None] * len(captured)
@@ -122,7 +126,7 @@ class Recording:
             results[index] = gradient
         for index, leaf in enumerate(self.leaves):
             if results[index] is None:
-                results[index] = gradient_like(leaf, 0)
+                results[index] = gradient_like(leaf, 0, root)
         return results
 
 

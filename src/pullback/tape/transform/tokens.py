@@ -15,6 +15,7 @@ from typing import Any
 from pullback.core.state import VmapLevel, changed, current, next_stamp, running_pass
 from pullback.payloads.batched import BatchedArray, widened
 from pullback.payloads.batched.crossing import batch_sum, levels_of
+from pullback.payloads.wrappers import is_wrapper, rebuilt
 from pullback.tensors.tensor import Tensor
 from pullback.tensors.views import CreationMeta
 
@@ -97,6 +98,12 @@ def joined(first: Levels, second: Levels) -> Levels:
 def without_room(value: Any) -> Any:
     """A payload or Tensor made inside a vmap, outside of all: if it is the same for all examples, a plain array."""
     payload = value._data if isinstance(value, Tensor) else value
+    if is_wrapper(payload):
+        payload = rebuilt(payload, lambda _, part: without_room(part))
+        if not isinstance(value, Tensor):
+            return payload
+        value._data = payload
+        return value
     if type(payload) is not BatchedArray or payload.levels:
         return value
     if not isinstance(value, Tensor):
@@ -108,12 +115,13 @@ def without_room(value: Any) -> Any:
 class Scope:
     """Where a node was recorded: the active levels, and those of its inputs and outputs."""
 
-    __slots__ = ("active", "input_levels", "output_levels")
+    __slots__ = ("active", "input_levels", "output_levels", "place")
 
     def __init__(self, active: Levels, input_levels: tuple[Levels, ...]) -> None:
         self.active = active
         self.input_levels = input_levels
         self.output_levels: Levels = ()
+        self.place: Any = None  # the device of the operands, if that is another library's
 
     def reinstated(self) -> AbstractContextManager[None]:
         """The node's levels are active in this block, beside those that are active anyway."""

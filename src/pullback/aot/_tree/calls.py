@@ -1,0 +1,91 @@
+"""Calls of a compiled function that asks for values: which path they take, and what happens if there is none."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from pullback.aot._call.fast_call import FastPaths
+from pullback.aot._entry import Entry
+from pullback.aot._tree.paths import Tree, taken, too_many
+from pullback.core.reports import paused
+
+MOST_ATTEMPTS = 3
+"""To find a fast path for calls of one capture, which may differ in what is no part of their key."""
+
+
+class OnPaths:
+    """The part of `CompiledFunction` that is about paths."""
+
+    _trees: dict[Any, Tree]
+    _entries: dict[Any, list[Any]]
+    _ways: dict[tuple[Any, ...], FastPaths]
+    _calls: tuple[Any, ...]
+    _hits: int
+    _lock: Any
+    fallback: str
+    function: Any
+    _shorten: Any
+    _in_trace: Any
+    _new_entry: Any
+
+    def _on_a_path(
+        self, entry: Entry, key: Any, leaves: list[Any], structure: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call of a function that asks for values: on a path that is known, on one that is traced now, or none."""
+        tree = self._trees.setdefault(key, Tree())
+        if self.fallback == "eager" and tree.runs_eagerly():
+            return tree.timed_eagerly(self.function, args, kwargs)
+        start = perf_counter()
+        found = taken(entry, self._entries.get(key, ()), leaves)
+        is_known = found is not None
+        if found is None:
+            tree.exits += 1
+            new = self._new_path(tree, key, leaves, structure)
+            found = None if new is None else taken(new, (), leaves)
+            is_known = new is None
+        if found is None:
+            result = tree.timed_eagerly(self.function, args, kwargs)
+            if is_known and tree.timed(perf_counter() - start):
+                self._drop_fast_paths(tree)
+            return result
+        entry, result = found
+        tree.stayed()
+        if is_known and tree.timed(perf_counter() - start):
+            self._drop_fast_paths(tree)
+        if len(entry.attempts) < MOST_ATTEMPTS and tree.is_short(entry):
+            self._shorten(entry, args, kwargs, leaves)
+        self._put_first(key, entry)
+        return result
+
+    def _drop_fast_paths(self, tree: Tree) -> None:
+        """Compiled calls take longer: do not try for nothing, unless fast paths serve most calls."""
+        with self._lock:
+            if self._hits < 2 * tree.calls:
+                self._ways = {(): FastPaths()}
+                self._calls = ()
+
+    def _put_first(self, key: Any, entry: Entry) -> None:
+        """Try this one first in the next call."""
+        entries = self._entries.get(key, ())
+        if entries and entries[0] is not entry:
+            with self._lock:
+                entries = self._entries.get(key, ())
+                if any(each is entry for each in entries):
+                    self._entries[key] = [entry, *(each for each in entries if each is not entry)]
+
+    def _new_path(self, tree: Tree, key: Any, leaves: list[Any], structure: Any) -> Entry | None:
+        """An entry for the path of this call, of which none is known; None if there will be none."""
+        if not tree.may_trace():
+            return None
+        with self._lock, self._in_trace(key), paused():
+            tree.spend()
+            entry = self._new_entry(leaves, structure)
+            if type(entry) is not Entry:
+                return None
+            entries = self._entries.get(key, [])
+            for _ in range(too_many(entries)):  # those that were not taken for longest
+                last = next(k for k in reversed(range(len(entries))) if getattr(entries[k], "labels", None) is not None)
+                entries = [*entries[:last], *entries[last + 1 :]]
+            self._entries[key] = [entry, *entries]
+            return entry

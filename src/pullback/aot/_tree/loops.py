@@ -1,0 +1,551 @@
+"""Loops of Python's that are found in a live trace, and made loops of the graph.
+
+At every event that decides a jump the state of the program is noted: where it stands, the local variables, and how far
+the counters of `for` loops are. If the program comes back to the same place in the same state, apart from the values of
+tensors in its variables, then it will do the same again, because what it does depends on its state alone. What was
+recorded between two visits is then the body of a loop whose carried values are those variables, and the function is
+traced once more: at the first visit the loop is put into the graph, the variables get its results, and the program is
+told that it is time to leave. Whatever cannot be looked into (an iterator, an object written in C) is a state of its
+own, and so is a number, a list or an attribute that has changed: such steps stay a chain of events.
+
+What the function is told within the body has to be the same in every step, which is carried along as one truth value.
+Where a gradient is wanted, the loop has room for some times as many steps as were seen, and a call that needs more
+leaves the path.
+"""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import dis
+import functools
+import itertools
+import sys
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.aot import _later
+from pullback.aot._numbers.stand_in import is_stand_in
+from pullback.core.frames import is_own
+from pullback.core.state import current
+from pullback.graph.graph import Graph
+from pullback.graph.ir import Node, Value
+from pullback.payloads.traced import TracedArray
+from pullback.tape.history import requires_grad
+from pullback.tape.node import Node as HistoryNode
+from pullback.tensors.tensor import Tensor, wrap
+
+_VISITS = 4  # of a place, at least
+_ROOM = 64  # steps of a loop with a gradient, at least; four times as many as were seen
+_CONSTANTS = (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, type(Ellipsis))
+_NAMES = (type, ModuleType, np.ufunc)
+_MOST_BYTES = 1 << 16
+
+
+class Unseen(Exception):
+    """Something in the state of a program cannot be looked into."""
+
+
+class Lost(BaseException):
+    """A trace in which a loop was to be made went another way. Not an Exception, so that nobody catches it."""
+
+
+# Where a program stands.
+
+class Code:
+    """What is known of the instructions of one function."""
+
+    def __init__(self, code: CodeType) -> None:
+        self._listed = list(dis.get_instructions(code))
+        self._offsets = [each.offset for each in self._listed]
+        self._at = {each.offset: k for k, each in enumerate(self._listed)}
+        self._depths = self._stack_depths()
+        # Of every `for`: where it begins and ends, and the variable that it assigns to.
+        self.fors = {
+            each.offset: (int(each.argval), self._listed[k + 1].argval if "STORE_FAST" in self._name(k + 1) else None)
+            for k, each in enumerate(self._listed) if each.opname == "FOR_ITER"
+        }  # fmt: skip
+
+    def _name(self, k: int) -> str:
+        return self._listed[k].opname if k < len(self._listed) else ""
+
+    def _stack_depths(self) -> dict[int, int]:
+        """What lies on the stack before each instruction that is reached without an exception."""
+        depths, waiting = {0: 0}, [0]
+        while waiting:
+            at = waiting.pop()
+            each, depth = self._listed[at], depths[at]
+            if each.opcode in dis.hasjrel or each.opcode in dis.hasjabs:
+                target = self._at.get(each.argval)
+                if target is not None and target not in depths:
+                    depths[target] = depth + dis.stack_effect(each.opcode, each.arg, jump=True)
+                    waiting.append(target)
+            ends = each.opname in ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+            if not ends and not each.opname.startswith("JUMP_") and at + 1 < len(self._listed) and at + 1 not in depths:
+                depths[at + 1] = depth + dis.stack_effect(each.opcode, each.arg, jump=False)
+                waiting.append(at + 1)
+        return depths
+
+    def decides(self, offset: int) -> bool:
+        """Does a truth value at this instruction decide a jump, with nothing else on the stack but counters?"""
+        at = self._at.get(offset)
+        if at is None or at not in self._depths:
+            return False
+        below = self._depths[at] - len(self.around(offset))
+        if self._name(at).startswith("POP_JUMP") or self._name(at) == "TO_BOOL":
+            return below == 1
+        return self._name(at) == "COMPARE_OP" and below == 2 and self._name(at + 1).startswith(("POP_JUMP", "TO_BOOL"))
+
+    def around(self, offset: int) -> list[int]:
+        """The `for` loops that an instruction is in, the innermost last."""
+        return [begin for begin, (end, _) in self.fors.items() if begin <= offset < end]
+
+    def loop_called(self, offset: int) -> int | None:
+        """The `for` loop that goes over what the call at this instruction returns."""
+        at = bisect.bisect_right(self._offsets, offset) - 1  # while Python code runs it is behind the call
+        if self._name(at + 1) != "GET_ITER" or self._name(at + 2) != "FOR_ITER":
+            return None
+        return self._listed[at + 2].offset
+
+    def reads(self, begin: int, name: str) -> bool:
+        """Does the body of a `for` loop read a variable?"""
+        end, _ = self.fors[begin]
+        return any(
+            each.argval == name and not each.opname.startswith("STORE_FAST") for each in self._listed
+            if begin <= each.offset < end and each.opcode in (*dis.haslocal, *dis.hasfree)
+        )  # fmt: skip
+
+
+@functools.lru_cache(256)
+def code_of(code: CodeType) -> Code:
+    """What is known of a function's instructions."""
+    return Code(code)
+
+
+class Counter:
+    """The iterator of a `for` over a range."""
+
+    def __init__(self, numbers: range, begin: int) -> None:
+        self.numbers, self.begin, self.position = numbers, begin, 0
+
+    def __iter__(self) -> Counter:
+        return self
+
+    def __next__(self) -> int:
+        if self.position >= len(self.numbers):
+            raise StopIteration
+        self.position += 1
+        return self.numbers[self.position - 1]
+
+
+class Counters:
+    """The counters of the `for` loops of one trace, by frame."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, dict[int, Counter]] = {}
+
+    def range(self, *args: Any) -> Any:
+        """What `range` is in the user's code."""
+        numbers = range(*args)
+        frame = sys._getframe(1)
+        begin = code_of(frame.f_code).loop_called(frame.f_lasti)
+        if begin is None:
+            return numbers
+        counter = self._known.setdefault(frame, {})[begin] = Counter(numbers, begin)
+        return counter
+
+    def at(self, frame: Any) -> list[Counter] | None:
+        """Those of the loops that a frame is in, the innermost last; None if one of them is another iterator."""
+        known = self._known.get(frame, {})
+        found = [known.get(begin) for begin in code_of(frame.f_code).around(frame.f_lasti)]
+        return None if None in found else found  # type: ignore[return-value]
+
+    def close(self) -> None:
+        """Let go of the frames."""
+        self._known.clear()
+
+
+# The state of a program.
+
+class Visit(NamedTuple):
+    """A place that decides a jump, and the state in which the program is there."""
+
+    frame: Any
+    place: tuple[int, int]
+    state: Any  # what has to be the same
+    roles: dict[str, Any]  # the variables that hold tensors and numbers of the graph, with their values there
+    kept: list[Any]
+    counters: list[Counter]
+    position: int | None  # of the innermost counter
+    num_nodes: int
+    num_written: int
+
+
+def visit(trace: Any, counters: Counters) -> Visit | None:
+    """The visit of a program that asks for a truth value just now; None if it cannot be looked into."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    seer = trace.seer
+    if frame is None or not seer.is_twin(frame.f_globals) or not code_of(frame.f_code).decides(frame.f_lasti):
+        return None
+    around = counters.at(frame)
+    if around is None or not seer.is_untouched():
+        return None
+    kept: list[Any] = []
+    roles: dict[str, Any] = {}
+    state: list[Any] = [tuple([(id(each), each.position) for each in around[:-1]])]
+    moving = around[-1] if around else None
+    if moving is not None:
+        state.append(id(moving))
+        counted = code_of(frame.f_code).fors[moving.begin][1]
+        if counted is None or code_of(frame.f_code).reads(moving.begin, counted):
+            return None
+    try:
+        for name, value in sorted(frame.f_locals.items()):
+            if moving is not None and name == counted:
+                continue
+            if type(value) is Tensor and type(value._data) is TracedArray and not value._data.steps:
+                roles[name] = (value, value._data.value)
+                state.append((name, "tensor", value._spec, requires_grad(value), value._data.strides))
+            elif is_stand_in(value) and value._host.is_live:
+                roles[name] = (value, value._name.value)
+                state.append((name, type(value._value)))
+            else:
+                state.append((name, _frozen(value, kept, set())))
+    except Unseen:
+        return None
+    names = list(roles)
+    state += [tuple([names.index(n) for n in names if roles[n][0] is roles[m][0]]) for m in names]
+    position = None if moving is None else moving.position
+    return Visit(
+        frame, (id(frame), frame.f_lasti), state, roles, kept, around, position, len(trace.graph.nodes),
+        len(trace.written),
+    )  # fmt: skip
+
+
+def _frozen(x: Any, kept: list[Any], seen: set[int]) -> Any:
+    """What an object is, with everything in it; two that are equal are in the same state."""
+    kept.append(x)
+    if isinstance(x, Tensor):
+        if type(x._data) is not TracedArray:
+            return id(x)
+        return id(x), id(x._data), x._data.storage.generation, id(x._node), requires_grad(x)
+    if is_stand_in(x):
+        return ("taken", id(x)) if x._host.is_live else ("given", x._name)
+    if isinstance(x, _CONSTANTS):
+        return type(x), repr(x)
+    if isinstance(x, _NAMES) or type(x).__module__.partition(".")[0] == "pullback":
+        return id(x)
+    if id(x) in seen:
+        return "again", id(x)
+    seen.add(id(x))
+    inside = functools.partial(_frozen, kept=kept, seen=seen)
+    if type(x) in (tuple, list):
+        return type(x), 0 if type(x) is tuple else id(x), tuple(map(inside, x))
+    if type(x) is dict:
+        return id(x), tuple([(inside(key), inside(item)) for key, item in x.items()])
+    if isinstance(x, FunctionType):
+        cells = [each.cell_contents for each in x.__closure__ or ()]
+        return id(x), tuple(map(inside, cells)), inside(x.__dict__), inside(x.__defaults__ or ())
+    if isinstance(x, MethodType):
+        return inside(x.__func__), inside(x.__self__)
+    if isinstance(x, BuiltinFunctionType):
+        return id(x) if isinstance(x.__self__, (ModuleType, type(None))) else inside(x.__self__)
+    if type(x) is np.ndarray and x.nbytes <= _MOST_BYTES and x.dtype.kind in "biufc":
+        return id(x), x.tobytes()
+    is_plain = type(x).__flags__ & (1 << 9) and not hasattr(x, "__next__") and not hasattr(type(x), "__slots__")
+    if is_plain and type(x).__base__ is object and hasattr(x, "__dict__"):
+        return id(x), inside(x.__dict__)
+    raise Unseen
+
+
+# Finding a loop.
+
+class Loop(NamedTuple):
+    """A loop to be made at an event of the next trace."""
+
+    event: int
+    code: CodeType
+    offset: int
+    stay: bool  # what the program is told while it stays in the loop
+    names: list[str]  # the variables that are carried, without second names of one object
+    others: dict[str, str]  # second names
+    body: Graph  # of the carried values and those from outside: carried values, the condition, what is told within
+    outside: list[tuple[str, int, int]]  # inputs of the graph, or results of its nodes
+    told: list[bool]  # what the function is told within
+    ends: list[Any]  # the carried values of the trace in which the loop was found
+    steps: int
+    is_counted: bool
+
+
+def found_loop(trace: Any, visits: list[Visit | None], first: int, live: Any) -> Loop | None:
+    """The first loop from event number `first` on."""
+    places: dict[Any, list[int]] = {}
+    for number, each in enumerate(visits):
+        if each is not None and number >= first:
+            places.setdefault(each.place, []).append(number)
+    for numbers in sorted(places.values()):
+        loop = _loop_at(trace, visits, numbers, live)
+        if loop is not None:
+            return loop
+    return None
+
+
+def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Loop | None:
+    last = visits[numbers[-1]]
+    begin = len(numbers)
+    while begin and visits[numbers[begin - 1]].state == last.state:
+        begin -= 1
+    numbers = numbers[begin:]
+    if len(numbers) < _VISITS or trace.has_own_formulas:
+        return None
+    events, conditions = live.events, live.conditions
+    stay = events[numbers[0]].outcome
+    is_counted = last.position is not None
+    if any(events[k].outcome is not stay for k in numbers[:-1]):
+        return None
+    if events[numbers[-1]].outcome is stay and not is_counted:
+        return None
+    within = [range(a + 1, b) for a, b in itertools.pairwise(numbers)]
+    told = [[events[k].outcome for k in each] for each in within]
+    labels = [[events[k].label for k in each] for each in within]
+    if any(each != labels[0] for each in labels):
+        return None
+    start = visits[numbers[0]]
+    positions = [visits[k].position for k in numbers]
+    if is_counted and positions != list(range(start.position, start.position + len(numbers))):
+        return None
+    if any(node.effect is not None for node in trace.graph.nodes[start.num_nodes : last.num_nodes]):
+        return None
+    where = {node: k for k, node in enumerate(trace.graph.nodes)}
+    for storage, _ in trace.written[start.num_written : last.num_written]:
+        made = storage.start.node
+        if made is None or where[made] < start.num_nodes:
+            return None  # a write to what was there before
+    names = [name for name, (x, _) in start.roles.items() if x is not last.roles[name][0]]
+    unique: list[str] = []
+    others: dict[str, str] = {}
+    for name in names:
+        same = next((other for other in unique if start.roles[other][0] is start.roles[name][0]), None)
+        unique.append(name) if same is None else others.update({name: same})
+    if any(trace.stands_for(start.roles[name][0]) for name in unique):
+        return None
+    if trace.retaining or _has_hooks([last.roles[name][0] for name in unique]):
+        return None  # which a graph does not have
+    bodies = []
+    for step in range(2):
+        one, other = visits[numbers[step]], visits[numbers[step + 1]]
+        wanted = [other.roles[name][1] for name in unique]
+        wanted += [conditions[k] for k in (numbers[step + 1], *within[step])]
+        given = [one.roles[name][1] for name in unique]
+        made = _body(trace, given, wanted, where, start.num_nodes if step else one.num_nodes, one.num_nodes)
+        if made is None:
+            return None
+        bodies.append(made)
+    if bodies[0][0].to_text() != bodies[1][0].to_text() or bodies[0][1] != bodies[1][1]:
+        return None
+    ends = [live.value_of(last.roles[name][1]) for name in unique]
+    return Loop(
+        numbers[0], start.frame.f_code, start.place[1], stay, unique, others, *bodies[1], told[0], ends,
+        len(numbers) - 1, is_counted,
+    )  # fmt: skip
+
+
+def _has_hooks(values: list[Any]) -> bool:
+    """Is somebody told of a gradient in the histories of these?"""
+    waiting = [x._node for x in values if isinstance(x, Tensor) and isinstance(x._node, HistoryNode)]
+    met: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in met:
+            continue
+        met.add(id(node))
+        if node.rare is not None:
+            return True
+        waiting += [each for each in node.next or () if isinstance(each, HistoryNode)]
+    return False
+
+
+def _body(
+    trace: Any, given: list[Value], wanted: list[Value], where: dict[Node, int], before: int, begin: int
+) -> tuple[Graph, list[tuple[str, int, int]]] | None:
+    """What is computed of `given` in a step that began at node `begin`, as a graph; None if it is made of something
+    that neither is given nor was there before the loop, at node `before`."""
+    graph, inputs = Graph("body"), {value: k for k, value in enumerate(trace.graph.inputs)}
+    known: dict[Value, Value] = {}
+    for value in given:
+        known[value] = graph.add_input(value.type, None)
+    outside: list[tuple[str, int, int]] = []
+    needed: list[Node] = []
+    waiting, met = list(wanted), set(given)
+    from_outside: list[Value] = []
+    while waiting:
+        value = waiting.pop()
+        if value in met:
+            continue
+        met.add(value)
+        node = value.node
+        if node is not None and (where[node] >= begin or node.op == "constant"):
+            if node not in needed:
+                needed.append(node)
+                waiting += node.inputs
+        elif node is not None and where[node] >= before:
+            return None
+        else:
+            from_outside.append(value)
+    from_outside.sort(key=lambda value: -1 - inputs[value] if value.node is None else where[value.node])
+    for value in from_outside:
+        known[value] = graph.add_input(value.type, None)
+        at = ("input", inputs[value], 0) if value.node is None else (
+            "node", where[value.node], value.node.results.index(value)
+        )
+        outside.append(at)
+    for node in sorted(needed, key=where.__getitem__):
+        stopped = trace.stopped.get(node, ())
+        operands = []
+        for position, x in enumerate(node.operands):
+            x = known[x] if type(x) is Value else x
+            if position in stopped and type(x) is Value:
+                x = graph.add("detach", [x], {}, [x.type]).result
+            operands.append(x)
+        target = node.op if node.target is None else node.target
+        made = graph.add(target, operands, node.attrs, [value.type for value in node.results])
+        known.update(zip(node.results, made.results, strict=True))
+    graph.input_descs = [_later.DummyAOTInput(k) for k in range(len(graph.inputs))]
+    for k, value in enumerate(wanted):
+        graph.add_output(known[value], _later.DummyAOTOutput(k))
+    return graph, outside
+
+
+# Making it.
+
+def make(loop: Loop, trace: Any, live: Any, counters: Counters, condition: TracedArray) -> bool:
+    """Put a loop into the graph of this trace, where the program stands at its first visit. What it is told then."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or frame.f_code is not loop.code or frame.f_lasti != loop.offset:
+        raise Lost
+    variables = frame.f_locals
+    around = counters.at(frame)
+    counter = around[-1] if loop.is_counted and around else None
+    carried = [_tensor(trace, variables.get(name)) for name in loop.names]
+    outside = _outside(loop, trace, [*variables.values()])
+    count = len(carried)
+    one = wrap(_made_constant(trace, np.array(True)))
+    zero = wrap(_made_constant(trace, np.array(0)))
+    left = None if counter is None else len(counter.numbers) - counter.position
+    expected = np.array(loop.told, bool)
+
+    def is_going(carry: Any) -> Any:
+        *_, decision, as_told, steps = carry
+        going = as_told & (decision if loop.stay else ~decision)
+        return going if left is None else going & (steps < left)
+
+    def step(carry: Any) -> Any:
+        *roles, _, as_told, steps = carry
+        results = loop.body.run_on(*roles, *outside)
+        for answer, wanted in zip(results[count + 1 :], expected, strict=True):
+            as_told = as_told & (answer if wanted else ~answer)
+        return (*results[:count], results[count], as_told, steps + 1)
+
+    needs = current().grad and any(requires_grad(x) for x in (*carried, *outside))
+    # Behind one step nothing depends on what leads to no result: that gets no gradient, and no zeros.
+    led = _differentiable(loop.body, count)
+    given = [x if value in led else x.detach() for x, value in zip((*carried, *outside), loop.body.inputs, strict=True)]
+    outside = given[count:]
+    start = (*given[:count], trace.tensor_of(condition), one, zero)
+    room = max(_ROOM, 4 * loop.steps)
+    bound = room if left is None else min(room, max(left, 1))
+    *results, decision, as_told, steps = _later.while_loop(is_going, step, start, max_steps=bound if needs else None)
+    for result, end in zip(results, loop.ends, strict=True):
+        if not np.array_equal(live.value_of(result._data.value), end, equal_nan=True):
+            raise Lost  # it is not what the program has computed
+    if loop.told and not live.decided(as_told._data, "a loop that goes on as before", rolls=False):
+        raise Lost
+    if needs and not live.decided((steps > 0)._data, "a loop that is not left at once", rolls=False):
+        raise Lost
+    outcome = live.decided(decision._data, "a condition of a loop", rolls=False)
+    if outcome is loop.stay:
+        ended = None if left is None else (steps >= left)
+        if ended is None or not live.decided(ended._data, "the end of a range", rolls=False):
+            raise Lost
+    new = {name: _like(variables[name], result, live) for name, result in zip(loop.names, results, strict=True)}
+    new.update({name: new[same] for name, same in loop.others.items()})
+    if counter is not None:
+        counted = str(code_of(frame.f_code).fors[counter.begin][1])
+        first = counter.numbers[counter.position - 1]
+        last = steps * counter.numbers.step + first
+        new[counted] = live.taker.number(last._data, int(live.value_of(last._data.value)), "a counter")
+        counter.position += int(live.value_of(steps._data.value))
+    _assign(frame, new)
+    return outcome
+
+
+def _differentiable(body: Graph, count: int) -> set[Value]:
+    """The values of a body that its first results can have a gradient by."""
+    led = {value for value in body.outputs[:count] if value is not None}
+    for node in reversed(body.nodes):
+        if node.op != "detach" and any(value in led for value in node.results):
+            led.update(value for value in node.inputs if value.type.dtype.kind in "fc")
+    return led
+
+
+def _made_constant(trace: Any, array: np.ndarray[Any, Any]) -> TracedArray:
+    made: TracedArray = trace.home(array)
+    return made
+
+
+def _tensor(trace: Any, value: Any) -> Tensor:
+    if type(value) is Tensor:
+        return value
+    if not is_stand_in(value) or not value._host.is_live:
+        raise Lost
+    found: Tensor = trace.tensor_of(value._name)
+    return found
+
+
+def _like(before: Any, result: Tensor, live: Any) -> Any:
+    """The result of a loop in the place of what a variable had."""
+    if type(before) is Tensor:
+        return result
+    own = result._data.pinned().detached
+    return live.taker.number(own, live.value_of(own.value).item(), "a number of a loop")
+
+
+def _outside(loop: Loop, trace: Any, variables: list[Any]) -> list[Tensor]:
+    """The tensors that the body takes from outside, with their histories."""
+    nodes, inputs = trace.graph.nodes, trace.graph.inputs
+    known: dict[Value, Tensor] = {}
+    kept: list[Any] = list(variables)
+    for x in variables:
+        try:
+            _frozen(x, kept, set())
+        except Unseen:
+            continue
+    host = [] if trace.host is None else list(trace.host.tensors.values())
+    taken = [trace.tensor_of(x._name) for x in kept if is_stand_in(x) and x._host.is_live]
+    for x in (*taken, *host, *kept, *(primal.tensor for primal in trace.primals)):
+        if type(x) is Tensor and type(x._data) is TracedArray:
+            value = x._data.value
+            if value not in known or requires_grad(x):
+                known[value] = x
+    found = []
+    for kind, position, index in loop.outside:
+        value = inputs[position] if kind == "input" else nodes[position].results[index]
+        if value not in known:
+            raise Lost
+        found.append(known[value])
+    return found
+
+
+def _assign(frame: Any, values: dict[str, Any]) -> None:
+    """Assign to local variables of a frame that is running."""
+    variables = frame.f_locals
+    variables.update(values)
+    if sys.version_info < (3, 13):  # later f_locals are the variables themselves
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+

@@ -1,0 +1,104 @@
+"""What transforms return: functions that remember what they were made of, so that they can be pickled.
+
+    @made_by(grad, function, argnums, has_aux)
+    def transformed(*args, **kwargs): ...
+
+looks like `function`, as with `functools.wraps`, and pickles as `grad(function, argnums, has_aux)`: it is made again
+on the other side. Pickle knows plain functions by name only, and a function in a function has none; so these are
+objects of a class, one of `functools.partial`'s because these are called by C, in 60 ns as the function itself;
+with a `__call__` of its own it would be 120.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from pullback.core.pickling import global_name
+
+
+class Transformed(functools.partial):
+    """A function that was made of another one."""
+
+    recipe: tuple[Any, ...]  # who made it, of what, and with which further arguments
+
+    def __reduce__(self) -> Any:
+        """By its name if it is a global, as a decorator makes it; otherwise what it was made of."""
+        name = global_name(self)
+        # What it was made of comes behind the object itself: it may refer to it.
+        return name if name is not None else (_nothing_yet, (), self.recipe)
+
+    def __setstate__(self, recipe: Any) -> None:
+        make, function, args, kwargs = recipe
+        made = make(function, *args, **kwargs)
+        super().__setstate__((made.func, (), {}, made.__dict__))  # type: ignore[misc]
+
+    def __copy__(self) -> Transformed:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Transformed:
+        return self  # as functions are
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        make, function, _, _ = self.recipe
+        return f"<{make.__name__} of {getattr(function, '__qualname__', None) or repr(function)}>"
+
+    def seen_by(self, see: Callable[[Any], Any]) -> Any:
+        """The same with the function as a trace sees it, of which it becomes a part."""
+        return see(self.func)
+
+
+def made_by(
+    make: Callable[..., Any], function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator for the function that `make(function, *args, **kwargs)` returns."""
+
+    def of_body(body: Callable[..., Any]) -> Transformed:
+        made = Transformed(body)
+        functools.update_wrapper(made, function)
+        made.recipe = (make, function, args, kwargs)
+        return made
+
+    return of_body
+
+
+def reduced(value: Any) -> Any:
+    """How an object with attributes is pickled: by its name if it is a global, as a decorator makes it."""
+    name = global_name(value)
+    return name if name is not None else (copyreg.__newobj__, (type(value),), value.__dict__)  # type: ignore[attr-defined]
+
+
+def _nothing_yet() -> Transformed:
+    return Transformed(_unfinished)
+
+
+def _unfinished(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("a function that is being unpickled was called")
+
+
+class _Kept(functools.partial):
+    """A function that holds what was recorded here."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self.func.__name__} cannot be pickled: it holds what was recorded in this process; send the inputs "
+            "instead, and call pb.func.vjp or pb.func.linearize there"
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Kept:
+        return self
+
+    def seen_by(self, see: Callable[[Any], Any]) -> Any:
+        """The same as a trace sees it."""
+        return see(self.func)
+
+
+def kept_here(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which holds a graph, and refuses to be pickled."""
+    return functools.update_wrapper(_Kept(function), function)

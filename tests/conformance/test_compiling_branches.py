@@ -1,0 +1,272 @@
+"""Cases 90 to 115 of `compiling-anything.md`: branches on values, compiled without being rewritten."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from tests.conformance.compiling import check_calls, check_same, leaf, outcome
+
+UP, DOWN = [0.5, 1.5, -0.25], [-1.0, 0.25, -2.0]
+
+
+def both(*more):
+    """Arguments for which a sum is positive, and others for which it is not, in turn."""
+    given = UP, DOWN, [3.0, 1.0, 2.0], [-3.0, -1.0, 0.0], UP
+    return [lambda values=values: (leaf(values), *more) for values in given]
+
+
+def test_090_both_arms():
+    def f(x):
+        if x.sum() > 0:
+            return (x * x).sum()
+        return pb.exp(x).sum()
+
+    compiled = check_calls(f, both(), 2)
+    info = compiled.cache_info()
+    assert info.misses == 1 and info.currsize == 2
+
+
+def test_091_an_arm_that_is_seen_late_is_one_exit():
+    def f(x):
+        return x * 2 if x.sum() > 0 else x * 3
+
+    compiled = check_calls(f, [lambda k=k: (leaf([1.0 + k]),) for k in range(10)])
+    (tree,) = compiled._trees.values()
+    assert tree.exits == 0 and compiled.cache_info().currsize == 1
+    check_same(outcome(compiled, lambda: (leaf([-1.0]),)), outcome(f, lambda: (leaf([-1.0]),)))
+    assert tree.exits == 1 and compiled.cache_info().currsize == 2
+    check_same(outcome(compiled, lambda: (leaf([-2.0]),)), outcome(f, lambda: (leaf([-2.0]),)))
+    assert tree.exits == 1
+
+
+def test_092_to_095_arms_that_return_write_and_alias_different_things():
+    def nothing(x):
+        return x.exp() if x.sum() > 0 else None
+
+    def shapes(x):
+        return x[:2] if x.sum() > 0 else pb.stack([x, x]).astype(np.float32)
+
+    def writes(x, y):
+        y.add_(1)
+        if x.sum() > 0:
+            y.mul_(x.detach())
+        else:
+            y[1:] = 7.0
+        return y * x
+
+    def alias(x):
+        return x if x.sum() > 0 else (x[1:] if x[0] < -2 else x.detach())
+
+    check_calls(nothing, both(), 2)
+    check_calls(shapes, both(), 2)
+    check_calls(writes, [lambda m=m: (*m(), pb.tensor([1.0, 2.0, 3.0])) for m in both()], 2)
+    check_calls(alias, both(), 2)
+
+
+def test_094_arms_that_write_to_what_has_a_history():
+    def f(x, y):
+        z = x * 1
+        if y.sum() > 0:
+            z[0] = y[0] * 3
+        z.mul_(y)
+        return z
+
+    check_calls(f, [lambda m=m: (leaf([1.0, 2.0, 3.0]), *m()) for m in both()], 2)
+
+    def inner(x):
+        if x.sum() > 0:
+            x.mul_(2)
+        return x + 1
+
+    check_calls(lambda x: inner(x * 2), both(), 2)
+    check_calls(inner, [lambda m=m: (m()[0] * 2,) for m in both()], 2)
+
+
+def test_096_097_what_an_arm_does_not_use_has_no_gradient_and_a_result_may_have_none():
+    def unused(x, y):
+        return (x * y).sum() if x.sum() > 0 else (x * 2).sum()
+
+    def flags(x):
+        return x * 2 if x.sum() > 0 else x.detach() * 2
+
+    compiled = check_calls(unused, [lambda m=m: (*m(), leaf([1.0, 2.0, 3.0])) for m in both()], 2)
+    y = leaf([1.0, 2.0, 3.0])
+    (found,) = pb.autograd.grad(compiled(leaf(DOWN), y), y, allow_unused=True)
+    assert found is None
+    check_calls(flags, both(), 2)
+
+
+def test_098_six_ifs_in_a_row_are_right_however_they_come():
+    def f(x):
+        total = x.sum()
+        for k in range(6):
+            total = total * 2 if x[k] > 0 else total - x[k]
+        return total
+
+    draws = np.random.default_rng(0)
+    signs = [draws.normal(size=6) for _ in range(24)]
+    check_calls(f, [lambda s=s: (leaf(s),) for s in signs], fallback="eager", backend="numpy")
+
+
+def test_100_and_or_not_and_chains():
+    def f(x, y):
+        if (x > 0 and y > 0) or not x < 5:
+            return x * y
+        if 0 <= y < 2:
+            return x + y
+        return x - y
+
+    values = [(1.0, 1.0), (6.0, -1.0), (-1.0, 1.0), (-1.0, 3.0), (1.0, -1.0)]
+    check_calls(f, [lambda v=v: (leaf(v[0]), leaf(v[1])) for v in values], 2, backend="numpy")
+
+
+def test_101_min_max_and_sorted_of_tensors():
+    def f(x):
+        a, b, c = x[0], x[1], x[2]
+        first, *_, last = sorted([a, b, c])
+        return min(a, b) * 2 + max(b, c) + first * last
+
+    check_calls(f, [lambda v=v: (leaf(v),) for v in ([1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 2.0, 1.0])], 2)
+
+
+def test_102_early_return_in_a_loop():
+    def f(x):
+        y = x
+        for _ in range(6):
+            y = y * 1.5
+            if y.sum() > 10:
+                return y
+        return -y
+
+    check_calls(f, [lambda v=v: (leaf([v, v]),) for v in (8.0, 2.0, 0.1, 3.0, 2.0)], 2, backend="numpy")
+
+
+def test_103_to_105_assertions_and_exceptions():
+    def asserted(x):
+        assert (x > 0).all(), "positive numbers only"
+        return pb.log(x)
+
+    def formatted(x):
+        if x.min() < -2:
+            raise ValueError(f"too small: {x.min().item():.2f}")
+        return x * 2
+
+    def after_a_write(x, y):
+        y.add_(1)
+        if x.sum() > 0:
+            raise KeyError("after a write")
+        y.mul_(2)
+        return y * x
+
+    check_calls(asserted, [lambda v=v: (leaf(v),) for v in ([1.0, 2.0], [-1.0, 2.0], [3.0, 4.0])], 2)
+    check_calls(formatted, [lambda v=v: (leaf(v),) for v in ([1.0, 2.0], [-5.0, 2.0], [-6.0, 4.0])], 2)
+    check_calls(after_a_write, [lambda m=m: (*m(), pb.tensor([1.0, 2.0, 3.0])) for m in both()], 2)
+
+
+def test_106_an_exception_of_a_kernel_that_is_caught():
+    def f(a):
+        if a[0, 0] > 100:
+            return a
+        try:
+            factor = pb.linalg.cholesky(a)
+            if factor[0, 0] < 0:
+                return a
+        except np.linalg.LinAlgError:
+            factor = pb.eye(2) * a.sum()
+        return factor * 2
+
+    matrices = [[[2.0, 0.0], [0.0, 3.0]], [[1.0, 2.0], [2.0, 1.0]], [[4.0, 1.0], [1.0, 3.0]]]
+    check_calls(f, [lambda v=v: (leaf(v),) for v in matrices], 2)
+
+
+def test_107_to_109_item_bool_and_match():
+    def item(x):
+        return x * 2 if x.sum().item() > 0 else -x
+
+    def truth(x):
+        return x * 2 if bool(x.sum() > 0) else -x
+
+    def matched(x):
+        match float(x.detach().sum()):
+            case 0.0:
+                return x
+            case s if s > 0:
+                return x * s
+            case s:
+                return x / s
+
+    check_calls(item, both(), 2)
+    check_calls(truth, both(), 2)
+    check_calls(matched, [*both(), lambda: (leaf([1.0, -1.0]),), lambda: (leaf([1.0, 2.0, 3.0]),)], 2)
+
+
+def test_110_the_truth_of_two_elements_is_refused_as_in_eager_code():
+    def f(x):
+        return x if x > 0 else -x
+
+    with pytest.raises(ValueError, match="ambiguous"):
+        pb.compile(f)(pb.ones(2))
+
+
+def test_111_conditions_that_are_nan():
+    def f(x):
+        if x.sum() > 0:
+            return x
+        if x.sum() <= 0:
+            return -x
+        return x * 0 + 1
+
+    check_calls(f, [lambda v=v: (leaf(v),) for v in (UP, DOWN, [math.nan, 1.0, 1.0], UP)], 2)
+
+
+def test_112_a_branch_on_a_draw_leaves_the_generators_as_eager_code_does():
+    def f(x):
+        first, second = pb.random.uniform(size=(2,)), pb.random.normal(size=(2,))
+        if second[0] > 0:
+            return x * first
+        return x * first + pb.random.uniform(size=(2,))
+
+    assert check_calls(f, [lambda: (leaf([1.0, 2.0]),)] * 8, 2).cache_info().currsize == 2
+
+
+def test_113_a_branch_on_the_value_of_a_captured_tensor():
+    k = pb.tensor(1.0)
+
+    def f(x):
+        return x * 2 if k > 0 else x * k
+
+    compiled = pb.compile(f, fallback="raise")
+    for value in (1.0, -1.0, 2.0, -3.0):
+        k.fill_(value)
+        check_same(outcome(compiled, lambda: (leaf(UP),)), outcome(f, lambda: (leaf(UP),)))
+
+
+class Model:
+    def __init__(self):
+        self.w = leaf([0.5, -0.5, 1.0])
+
+    def chosen(self, x):
+        return x * self.w if (x * self.w).sum() > 0 else x - self.w
+
+
+def test_114_helpers_lambdas_and_methods_that_branch():
+    def helper(x):
+        return x.exp() if x.mean() > 0 else x
+
+    choose = lambda x: helper(x) if x.max() > 1 else x * 3
+    model = Model()
+    check_calls(lambda x: helper(x) + choose(x), both(), 2)
+    check_calls(model.chosen, both(), 2)
+
+
+def test_115_recursion_on_a_value():
+    def f(x, depth=0):
+        if depth == 5 or x.sum() > 10:
+            return x
+        return f(x * 2, depth + 1) + 1
+
+    check_calls(f, [lambda v=v: (leaf([v, 1.0]),) for v in (0.1, 4.0, 11.0, 0.1)], 2)

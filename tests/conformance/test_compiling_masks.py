@@ -1,0 +1,150 @@
+"""Cases 142 to 151 and 152 to 160 of `compiling-anything.md`: lengths that depend on values, and what is told."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import warnings
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from tests.conformance.compiling import check_calls, check_same, leaf, outcome
+
+VALUES = [[0.5, -1.0, 2.0, 3.0], [-1.0, -2.0, -3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [0.25, -1.0, 2.0, -3.0]]
+CALLS = [lambda v=v: (leaf(v),) for v in (*VALUES, VALUES[0])]
+
+
+def doubled(x):
+    y = x * 1
+    y[x > 0] *= 2
+    return y
+
+
+def assigned(x):
+    y, z, chosen = x * 1, pb.exp(x), x > 0
+    y[chosen] = z[chosen]
+    return y
+
+
+def by_bins(x):
+    edges = [-4.0, 0.0, 1.0, 5.0]
+    return pb.stack([x[(x >= low) & (x < high)].sum() for low, high in itertools.pairwise(edges)])
+
+
+FUNCTIONS = {
+    "142 sum": lambda x: x[x > 0].sum(),
+    "144 times 2": doubled,
+    "145 assigned": assigned,
+    "146 twice": lambda x: x[x > 0][x[x > 0] > 1],
+    "147 where": lambda x: x[np.where(x > 0)[0]] * 2,
+    "148 length": lambda x: x * len(x[x > 0]) + x[x > 0].size,
+    "149 returned": lambda x: x[x > 0],
+    "151 histogram": by_bins,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_142_to_151_masks(name):
+    check_calls(FUNCTIONS[name], CALLS, 2, backend="numpy")
+
+
+def test_143_the_mean_of_nothing_is_nan():
+    f = lambda x: x[x > 10].mean() if x.size else x
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_calls(f, CALLS[:2])
+
+
+def test_150_values_that_are_unique_run_as_they_are():
+    compiled = pb.compile(lambda x: pb.unique(x))
+    with pytest.warns(UserWarning, match="without being compiled"):
+        assert compiled(pb.tensor([2.0, 1.0, 2.0])).tolist() == [1.0, 2.0]
+
+
+# What is told. -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.*without being compiled")
+def test_152_157_what_is_printed_is_printed_at_every_call(capsys):
+    def f(x, rate):
+        print("begin", rate, x.sum().item())
+        for i in range(3):
+            x = x * rate
+            err = float(x.detach().sum())
+            print(f"{i} {err:.3e}")
+        if x.sum() > 1:
+            print("large:", x.detach(), sep=" ", end=".\n")
+        y = x.detach() * 1
+        print(y)
+        y.add_(1)
+        return y
+
+    compiled = pb.compile(f)
+    for value, rate in ((1.0, 0.5), (4.0, 0.5), (1.0, 0.5), (4.0, 2.0), (4.0, 0.5), (1.0, 0.25), (1.0, 0.5)):
+        make = lambda v=value, r=rate: (leaf([v, v]), r)
+        found, printed = outcome(compiled, make), capsys.readouterr().out
+        check_same(found, outcome(f, make))
+        assert printed == capsys.readouterr().out
+
+
+class Model:
+    def __init__(self):
+        self.history, self.count = [], 0
+
+    def step(self, x):
+        y = x * 2
+        self.history.append(y.sum().item())
+        self.count += 1
+        return y if y.sum() > 0 else -y
+
+
+@pytest.mark.filterwarnings("ignore:.*without being compiled")
+def test_153_154_156_what_is_left_behind_is_left_behind_at_every_call():
+    model, other = Model(), Model()
+    compiled = pb.compile(model.step)
+    for value in (1.0, -1.0, 2.0, -1.0, 1.0):
+        assert compiled(pb.tensor([value])).tolist() == other.step(pb.tensor([value])).tolist()
+    assert model.history == other.history and model.count == other.count == 5
+
+
+@pytest.mark.filterwarnings("ignore:.*without being compiled")
+def test_155_158_logs_and_warnings_are_told_at_every_call(caplog):
+    log = logging.getLogger("a logger")
+
+    def logged(x):
+        log.warning("sum %f", x.sum().item())
+        return x * 2
+
+    def warned(x):
+        if x.sum() > 1:
+            warnings.warn("large", UserWarning, stacklevel=1)
+        return x * 2
+
+    call, warning = pb.compile(logged), pb.compile(warned)
+    for value in (1.0, 2.0, 1.0, 1.0):
+        call(pb.tensor([value]))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warning(pb.tensor([value]))
+        assert [str(each.message) for each in caught].count("large") == (value > 1)
+    assert [record.getMessage() for record in caplog.records] == [f"sum {v:f}" for v in (1.0, 2.0, 1.0, 1.0)]
+
+
+@pytest.mark.filterwarnings("ignore:.*without being compiled")
+def test_159_160_generators_and_impure_callbacks_run_as_they_are():
+    def yielding(x):
+        yield x * 2
+
+    assert [each.tolist() for each in pb.compile(yielding)(pb.ones(2))] == [[2.0, 2.0]]
+    seen = []
+
+    def calling(x, callback):
+        callback(x.sum().item())
+        return x * 2
+
+    compiled = pb.compile(calling)
+    for value in (1.0, 2.0, 1.0, 1.0):
+        compiled(pb.tensor([value]), seen.append)
+    assert seen == [1.0, 2.0, 1.0, 1.0]

@@ -1,0 +1,196 @@
+"""Cases 1, 8 and 9, and what else concerns one process."""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback import distributed as dist
+
+
+def in_a_process(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_001_every_collective_on_one_process_without_mpi4py():
+    code = """
+import sys
+sys.modules["mpi4py"] = None
+import numpy as np, pullback as pb
+dist = pb.distributed
+comm = dist.init()
+assert (dist.rank(), dist.size(), dist.local_rank()) == (0, 1, 0) and dist.init() is comm
+x = pb.tensor(np.arange(4.0))
+grid = dist.mesh(1, "x")
+same = [dist.all_reduce, dist.vary, dist.reduce, dist.broadcast, dist.all_gather, dist.reduce_scatter, dist.gather,
+        dist.scatter, dist.all_to_all, lambda x: dist.sendrecv(x, 0, 0), lambda x: dist.shift(x, grid, "x"),
+        lambda x: dist.all_reduce(x, "mean"), lambda x: dist.all_reduce(x, "max"), lambda x: dist.all_reduce(x, "prod"),
+        lambda x: dist.halo_exchange(x, 1, mesh=grid)[1:-1]]
+for f in same:
+    y = f(x)
+    assert (y.numpy() == x.numpy()).all() and not np.shares_memory(y.numpy(), x.numpy())
+    assert (pb.func.grad(lambda z: (f(z) ** 2).sum())(x).numpy() == 2 * x.numpy()).all()
+assert dist.halo_exchange(x, 1, mesh=grid).tolist() == [3, 0, 1, 2, 3, 0]
+assert dist.all_gather(x, stack=True).shape == (1, 4)
+assert dist.sendrecv(x, None, None).tolist() == [0, 0, 0, 0]
+dist.barrier()
+assert dist.agree(True)
+print("fine")
+"""
+    assert in_a_process(code) == "fine\n"
+
+
+def test_008_a_forked_child_is_no_rank():
+    code = """
+import os, pullback as pb
+comm = pb.distributed.init()
+child = os.fork()
+if child == 0:
+    try:
+        pb.distributed.all_reduce(pb.ones(2))
+    except pb.distributed.DistributedError as error:
+        os._exit(0 if "forked" in str(error) else 2)
+    os._exit(3)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    in_a_process(code)
+
+
+def test_009_importing_the_package_loads_nothing_of_this():
+    code = """
+import sys, pullback
+print([m for m in sys.modules if "mpi4py" in m or m.startswith("pullback.distributed")])
+"""
+    assert in_a_process(code) == "[]\n"
+
+
+def test_a_launcher_without_mpi4py_is_an_error():
+    code = """
+import importlib.util, pullback as pb
+importlib.util.find_spec = lambda name: None
+try:
+    pb.distributed.init()
+except pb.distributed.DistributedError as error:
+    assert "pullback[mpi]" in str(error) and "Open MPI" in str(error)
+    print("fine")
+"""
+    assert in_a_process(code, OMPI_COMM_WORLD_SIZE="4") == "fine\n"
+
+
+def test_init_with_other_arguments_is_an_error():
+    code = """
+import pullback as pb
+pb.distributed.init()
+try:
+    pb.distributed.init(timeout=1.0)
+except pb.distributed.DistributedError:
+    print("fine")
+"""
+    assert in_a_process(code) == "fine\n"
+
+
+def test_simulate_raises_the_first_error_that_is_no_echo():
+    def f():
+        if dist.rank() == 2:
+            raise ValueError("bad data")
+        dist.all_reduce(pb.ones(2))
+
+    with pytest.raises(ValueError, match="bad data") as found:
+        dist.simulate(f, 3)
+    assert "rank 2" in found.value.__notes__[0]
+
+
+def test_a_rank_that_stalls_is_named():
+    def f():
+        if dist.rank() == 1:
+            return None
+        with pytest.raises(dist.RemoteRankError, match="rank 1 has finished") as found:
+            dist.all_reduce(pb.ones(2))
+        return found.value
+
+    error = dist.simulate(f, 2)[0]
+    assert error.rank == 1 and error.seq == 1 and "has finished" in error.peers[1]
+
+
+def test_a_compiled_function_of_one_simulated_rank_is_refused_on_another():
+    shared = {}
+
+    def f():
+        comm = dist.world()
+        if dist.rank() == 0:
+            shared["f"] = pb.compile(lambda x: dist.all_reduce(x, comm=comm))
+            shared["f"](pb.ones(2))
+        else:
+            dist.all_reduce(pb.ones(2))
+        dist.barrier()
+        if dist.rank() == 1:
+            with pytest.raises(dist.DistributedError, match="another rank of this simulation"):
+                shared["f"](pb.ones(2))
+
+    dist.simulate(f, 2)
+
+
+def test_values_that_count_once_are_compared():
+    def f(factor):
+        x = pb.tensor(2.0, requires_grad=True)
+        y = dist.all_reduce(x, replicated=True)
+        (y * (dist.rank() + 1 if factor else 1)).backward()
+        return x.grad.item()
+
+    assert dist.simulate(f, 2, False, check="values") == [1.0, 1.0]
+    with pytest.raises(dist.DistributedError, match=r"gradient of a replicated value on ranks \[1\]"):
+        dist.simulate(f, 2, True, check="values")
+
+
+def test_052_ranks_wait_longer_for_one_that_compiles():
+    held = threading.Event()
+
+    def slow(x):
+        held.wait(0.6)  # while it is traced
+        return dist.all_reduce(x)
+
+    def f():
+        traced = pb.compile(slow) if dist.rank() == 1 else dist.all_reduce
+        return traced(pb.ones(2)).tolist()
+
+    assert dist.simulate(f, 2, timeout=0.2) == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_errors_pickle():
+    error = dist.CollectiveMismatch("text", collective="all_reduce", seq=3, rank=1, peers={0: "there"})
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.seq, again.peers) == ("text", 3, {0: "there"}) and type(again) is dist.CollectiveMismatch
+
+
+def test_profile_and_log_count_collectives(capsys):
+    with dist.profile() as seen:
+        dist.simulate(lambda: dist.all_reduce(np.ones(4)), 2)
+    (row,) = seen.rows()
+    assert row.calls == 2 and row.nbytes == 64 and row.text.startswith("all_reduce") and "test_alone.py" in row.site
+
+
+def test_timeout_names_the_rank_and_its_last_collective():
+    release = threading.Event()
+
+    def f():
+        dist.all_reduce(pb.ones(2))
+        if dist.rank() == 1:
+            release.wait(20)
+            return
+        try:
+            with pytest.raises(dist.CollectiveTimeout, match="rank 1 did not come within") as found:
+                dist.all_reduce(pb.ones(2))
+        finally:
+            release.set()
+        assert "collective 1 all_reduce" in found.value.peers[1] and isinstance(found.value, TimeoutError)
+
+    dist.simulate(f, 2, timeout=0.2)
