@@ -567,3 +567,29 @@ def test_a_result_in_the_memory_of_an_argument_stays_there_when_the_argument_is_
         first = function(x, y)
         x.mul_(x)
         assert first.tolist() == x[0].tolist() == [2.25, 9.0]
+
+
+_LAID_OUT_BY_KERNELS = {
+    "a transform": pb.fft.fft2,
+    "softmax": lambda x: pb.softmax(x, 0),
+    "log_softmax": lambda x: pb.log_softmax(x, 0),
+    "a triangle": pb.tril,
+    "a running sum": lambda x: pb.cumsum(x, 0),
+    "moved": lambda x: pb.roll(x, 1),
+    "sorted": pb.sort,
+    "gelu": pb.nn.gelu,
+    "layer_norm": lambda x: pb.nn.layer_norm(x, (4,)),
+}
+
+
+@pytest.mark.parametrize("name", _LAID_OUT_BY_KERNELS)
+@pytest.mark.parametrize("lay", [np.asfortranarray, np.ascontiguousarray, lambda a: a.T.copy().T[::-1]], ids="FCN")
+def test_a_reshape_of_a_result_is_a_view_where_it_is_one_in_eager_code(name, lay):
+    """The result of a kernel may lie in memory as its operand does, and a reshape of it is then a copy."""
+    def f(x):
+        made = _LAID_OUT_BY_KERNELS[name](x)
+        made.reshape(-1)[0] += 1
+        return made
+
+    x = pb.asarray(lay(np.linspace(0.1, 2.0, 12).reshape(3, 4)))
+    np.testing.assert_allclose(pb.compile(f, backend="numpy", fallback="raise")(x), f(x), rtol=1e-12)

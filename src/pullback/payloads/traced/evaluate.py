@@ -218,6 +218,10 @@ def laid_out(op: Op, operands: Any, params: dict[str, Any], spec: Spec) -> Shado
             return op.kernel(*arrays, **params)
         if arrays[0].size:
             return op.kernel(arrays[0], *map(np.zeros_like, arrays[1:]), **params)  # places that every array has
+    if layout != "kept" and len(spec.shape) > 1 and not all(array.flags.c_contiguous for array in arrays):
+        asked = _as_the_kernel_has_it(op, operands, params, spec)
+        if asked is not None:
+            return asked
     if layout in ("rows", "kept", "kernel"):
         return np.empty(spec.shape, spec.dtype)
     if all(array.flags.c_contiguous and array.shape == spec.shape for array in arrays):
@@ -225,6 +229,30 @@ def laid_out(op: Op, operands: Any, params: dict[str, Any], spec: Spec) -> Shado
     if layout == "first":
         return np.empty_like(arrays[0], spec.dtype)  # unlike a ufunc it puts axes without a stride last
     return _in_kept_order(arrays, spec)
+
+
+def _as_the_kernel_has_it(op: Op, operands: Any, params: dict[str, Any], spec: Spec) -> Shadow | None:
+    """How the result of a kernel lies in memory, which only it knows if it is no ufunc and its operands do not lie row
+    by row: whether a reshape of the result is a view depends on it. None if the kernel cannot be asked."""
+    if isinstance(op.kernel, np.ufunc) or registry.get(op.name) is not op or op.family == "random" or op.takes_payloads:
+        return None
+    if any(type(x) is TracedArray and 0 in x.shadow.strides for x in operands):
+        return None  # what repeats elements cannot be made anew in the same layout
+    given = [_harmless(x.shadow) if type(x) is TracedArray else x for x in operands]
+    try:
+        with np.errstate(all="ignore"):
+            out = (op.inner_kernel or op.kernel)(*given, **params)
+    except Exception:  # of these numbers there is no result; then it is what was declared
+        return None
+    for each in out if type(out) is tuple else (out,):
+        if type(each) is np.ndarray and each.shape == spec.shape and each.dtype == spec.dtype:
+            return np.empty_like(each)
+    return None
+
+
+def _harmless(array: Shadow) -> Shadow:
+    """Numbers that kernels compute with, laid out as an array is: places that every array has, or ones."""
+    return np.zeros_like(array) if array.dtype.kind in "biu" else np.ones_like(array)
 
 
 def _in_kept_order(arrays: list[Any], spec: Spec) -> Shadow:
