@@ -479,3 +479,16 @@ def test_a_vmap_method_that_names_no_batch_axis_is_refused(out_dims):
 
     with pytest.raises(RuntimeError, match="returned an incompatible"):
         vmap(Doubled.apply)(x23())
+
+
+def test_a_write_to_nothing_leaves_memory_that_all_examples_share():
+    """It made the memory one's own, and what rules had kept of it counted once for each example."""
+    def f(a, b):
+        v = (b * 1)[None]
+        s = pb.sin(v) * a.sum()
+        v[1:].mul_(s[1:])
+        return (s * s).sum()
+
+    a, b = pb.tensor([[0.3, 0.7], [1.1, 0.2], [0.4, 0.9]]), pb.tensor([0.5, 1.5])
+    loop = sum(pb.func.grad(f, 1)(row, b) for row in a)
+    np.testing.assert_allclose(pb.func.grad(lambda b: pb.func.vmap(f, (0, None))(a, b).sum())(b), loop)

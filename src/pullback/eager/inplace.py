@@ -270,6 +270,9 @@ def check_writable(target: Tensor, modes: Modes) -> None:
 
 
 def _write_payload(op: Op, target: Tensor, operands: tuple[Any, ...], params: dict[str, Any], modes: Modes) -> None:
+    if modes.vmaps and not target._spec.size:
+        bump_version(target)  # there is nothing to write, so memory that all examples share need not be one's own
+        return
     payloads: list[Any] = [None]
     written: Any = None
     if not modes.vmaps and isinstance(op.kernel, np.ufunc) and op.inplace_kernel is None:
