@@ -17,6 +17,8 @@ class Known(NamedTuple):
 
 FLOW = r"pb\.(cond|scan|while_loop|fori_loop)"
 KNOWN = [
+    Known("derivatives", r"stop_gradient", "against differences", "has no derivative, on purpose"),
+    Known("protocol", r"logaddexp", "(dtype|values): .*float16", "truth values are of the default dtype"),
     Known("derivatives", r"ste_", "against differences", "passes gradients straight through, on purpose"),
     Known("derivatives", r"reshape", "vmap of grad.*VIEW_OF_LEAF", "one example may be a view: refused"),
     Known("protocol", r"np\.nan(mean|std|var).*where=", "shape", "NumPy does not ask what `where` is"),

@@ -186,6 +186,9 @@ xlog1py = binary(
 @composite(arrays=2)
 def logaddexp2(x: Any, y: Any) -> Any:
     """`log2(2**x + 2**y)`, computed without overflow."""
+    if getattr(x, "dtype", None) != getattr(y, "dtype", None) and hasattr(x, "dtype") and hasattr(y, "dtype"):
+        common = np.result_type(x.dtype, y.dtype)  # before it is multiplied in the lower precision
+        x, y = astype(x, common, copy=False), astype(y, common, copy=False)
     return logaddexp(x * _LN2, y * _LN2) / _LN2
 
 
