@@ -182,6 +182,21 @@ def test_106_an_exception_of_a_kernel_that_is_caught():
     matrices = [[[2.0, 0.0], [0.0, 3.0]], [[1.0, 2.0], [2.0, 1.0]], [[4.0, 1.0], [1.0, 3.0]]]
     check_calls(f, [lambda v=v: (leaf(v),) for v in matrices], 2)
 
+    def jitter(a, log):
+        """Nothing is asked, so there is one path, which the second matrix leaves by an exception."""
+        log += 1
+        for k in range(4):
+            try:
+                return pb.linalg.cholesky(a + k * pb.eye(2)).sum() + pb.random.uniform()
+            except np.linalg.LinAlgError:
+                log += 10
+        raise ValueError("not positive definite")
+
+    bad = [[-9.0, 2.0], [2.0, 1.0]]
+    makers = [lambda v=v: (leaf(v), pb.zeros(2)) for v in (*matrices, bad)]
+    for backend in ("numpy", "auto"):
+        check_calls(jitter, makers, 3, backend=backend)
+
 
 def test_107_to_109_item_bool_and_match():
     def item(x):

@@ -222,6 +222,8 @@ class Entry:
         self.overwrites_inputs = any(
             info.mutation_type is not MutationType.NOT_MUTATED or info.version_bumps for info in infos
         )
+        # Then a call that raises may have happened in part, and is not run again.
+        self.stores_in_graph = any(info.mutation_type is MutationType.MUTATED_IN_GRAPH for info in infos)
         # To find fast paths for calls of this (`_call/fast_call.py`): their sources and specs by id, or None for none.
         self.attempts: list[tuple[Any, ...] | None] = []
         # The compiled backward for the gradient of the first output alone, once there is one, if nothing can go wrong

@@ -24,6 +24,7 @@ from pullback import aot
 from pullback.aot import _later, _trace
 from pullback.aot._call.direct import direct
 from pullback.aot._call.fast_call import MISS, FastPaths, fast_call, has_fast_paths
+from pullback.aot._call.runtime import Exit
 from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._compilers import Compilers
 from pullback.aot._dynamic import DynamicTable
@@ -277,7 +278,8 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             return self._on_a_path(entry, key, leaves, structure, args, kwargs)
         if len(entry.attempts) < MOST_ATTEMPTS:
             self._shorten(entry, args, kwargs, leaves)
-        return run(entry, leaves)
+        result = run(entry, leaves)
+        return self.function(*args, **kwargs) if type(result) is Exit else result  # which raises, or catches that
 
     def direct(self, *args: Tensor) -> Callable[..., tuple[Any, ...] | None] | None:
         """The capture that these arguments fit as a function of arrays (`_call/direct.py`); None if there is none."""

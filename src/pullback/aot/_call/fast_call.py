@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._call.fast_results import ResultsWriter
+from pullback.aot._call.runtime import KERNEL_ERRORS
 from pullback.aot._guards import leaf_key
 from pullback.aot._metadata import OWN, MutationType, OutputType
 from pullback.aot._numbers.program import is_number
@@ -151,6 +152,7 @@ class _Writer(ResultsWriter):
             "flatten": flatten, "has_hooks": has_hooks,
             "forward": self.guarded or entry.forward, "is_usual": is_usual, "leaf_key": leaf_key,
             "may_share_memory": np.may_share_memory, "modes": current(), "ndarray": np.ndarray,
+            "kernel_errors": KERNEL_ERRORS,
             "put_back": put_back, "real": get_default_dtype(), "states_of": states_of, "touching": touching,
         })  # fmt: skip
 
@@ -170,18 +172,30 @@ class _Writer(ResultsWriter):
         if self.entry.labels is not None:
             self._path(call)
         elif self.guarded is None:
-            self.lines.append(f"r = {call}")
+            self._graph(f"r = {call}")
         else:
-            self.lines += [f"r = {call}", "if r is MISS: return MISS"]
+            self._graph(f"r = {call}")
+            self.lines.append("if r is MISS: return MISS")
+        begin = len(self.lines)
         self.results()
-        if self.lines[-3:] == [f"r = {call}", "if r is MISS: return MISS", "return r"]:
-            self.lines[-3:] = [f"return {call}"]
+        if self.entry.labels is None and self.guarded is not None and self.lines[begin:] == ["return r"]:
+            at = max(k for k, line in enumerate(self.lines) if line.strip() == f"r = {call}")
+            self.lines[at] = self.lines[at].replace("r = ", "return ", 1)
+            del self.lines[begin - 1 :]
         body = "\n    ".join(self.lines)
         source = f"def call(args):\n    {body}\n"
         exec(compile(source, "<pull of a compiled call>", "exec"), self.scope)
         function = self.scope["call"]
         function.source = source
         return function
+
+    def _graph(self, call: str) -> None:
+        """Run the graph. If a kernel raises, so may the function, or catch it: the general way asks it."""
+        if self.entry.stores_in_graph:
+            self.lines.append(call)
+            return
+        put_back = ["    put_back(draws)"] if self.entry.draw_sources else []
+        self.lines += ["try:", f"    {call}", "except kernel_errors:", *put_back, "    return MISS"]
 
     def _path(self, call: str) -> None:
         """Run the graph of a path, and see if it is the path of this call. If not, nothing has happened."""

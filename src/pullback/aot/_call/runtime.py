@@ -39,13 +39,23 @@ def run(entry: Entry, leaves: list[Any]) -> Any:
     if entry.overwrites_inputs and entry.labels is None:
         check_writes(entry, given)
     draws = states_of(entry.draw_sources) if entry.draw_sources else None
-    if entry.labels is None:
-        results = entry.forward(*map(memory_of, given))
-    else:
+    if entry.labels is not None:
         results = _on_path(entry, given, draws)
         if type(results) is Exit:
             return results
+    elif entry.stores_in_graph:
+        results = entry.forward(*map(memory_of, given))
+    else:
+        try:
+            results = entry.forward(*map(memory_of, given))
+        except KERNEL_ERRORS:
+            put_back(draws or [])
+            return Exit(None)
     return Epilogue(entry, leaves, given, results, draws, values[len(numbers.inputs) :]).finish()
+
+
+KERNEL_ERRORS = (np.linalg.LinAlgError, ValueError, IndexError, ArithmeticError)
+"""What kernels raise because of the values that they are given. The function itself may catch it."""
 
 
 class Exit:

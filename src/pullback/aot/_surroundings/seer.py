@@ -18,6 +18,7 @@ that is not needed is a reason to compile again. A profile function sees calls, 
 from __future__ import annotations
 
 import array
+import dis
 import functools
 import os
 import sys
@@ -31,6 +32,7 @@ from contextvars import ContextVar
 from types import (
     BuiltinFunctionType,
     CellType,
+    CodeType,
     FunctionType,
     GeneratorType,
     MappingProxyType,
@@ -96,6 +98,7 @@ class Seer:
         self._mirrors = Mirrors(self)
         self._generators: list[Callable[[], str | None]] = []
         self._watched: list[Place] = []  # in objects that are seen as they are
+        self.catches = False  # was there a function that catches exceptions?
         self._kept: list[Any] = []  # so that ids stay those of the objects
         # By identity, with both kept alive.
         self._seen: dict[int, tuple[Any, Any]] = {}
@@ -306,6 +309,7 @@ class Seer:
         if id(names) in self._copies:
             return function  # was made by the traced function
         is_constant = is_library(names.get("__name__"))
+        self.catches = self.catches or (not is_constant and catches(function.__code__))
         if is_constant:
             if not self._looks_different(function, set()):
                 return function
@@ -496,6 +500,15 @@ class Seer:
             each.clear()
         self.arrays.clear()
         self._mirrors.close()
+
+
+@functools.lru_cache(1024)
+def catches(code: CodeType) -> bool:
+    """Does code go on behind an exception? What `with` does about exceptions does not count."""
+    names = [each.opname for each in dis.get_instructions(code)] if code.co_exceptiontable else []
+    return names.count("PUSH_EXC_INFO") > names.count("WITH_EXCEPT_START") or any(
+        isinstance(part, CodeType) and catches(part) for part in code.co_consts
+    )
 
 
 def _left_behind(space: Space) -> str | None:

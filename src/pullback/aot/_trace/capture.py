@@ -288,7 +288,7 @@ def _run_seeing(
         outs = [value_of(leaf) for leaf in outs]
         check_gradients(trace, outs)
         outcomes = None if trace.live is None else trace.live.outcomes()
-        if outcomes is not None:  # which are compared before anything is written
+        if outcomes is not None or seer.catches:  # before anything is written, it has to be the right path
             options = replace(options, keep_input_mutations=False)
         trace.settle(outs)
         maker = _made(make, trace, outs, options)
