@@ -20,10 +20,11 @@ from pullback.interop._conversion import is_attached, is_solver, lost_gradient, 
 from pullback.interop._numpy_forms import FORMS
 from pullback.interop._ufuncs import (
     Function,
+    assign,
     cast,
     prepare_write,
+    refuse_arrays,
     refuse_attached,
-    refuse_attached_out,
     tensors_in,
     with_payloads,
     with_tensors,
@@ -150,8 +151,6 @@ def compute_with_numpy(function: Function, args: tuple[Any, ...], kwargs: dict[s
     """A function that Pullback does not have, where no derivative would be lost."""
     out = kwargs.get("out")
     targets = [target for target in (out if isinstance(out, tuple) else (out,)) if isinstance(target, Tensor)]
-    if targets:
-        refuse_attached_out(full_name(function), (args, kwargs), targets)
     refuse_attached(full_name(function), (args, kwargs))
     for target in targets:
         prepare_write(target)
@@ -355,20 +354,16 @@ CASTING = {
 
 
 def store(name: str, result: Any, out: Any, arguments: Any) -> Any:
-    """Write a result into `out=`, which is only allowed where nobody differentiates."""
+    """Write a result into `out=`."""
     if isinstance(out, tuple):
         (out,) = out
-    refuse_attached_out(name, arguments, (out,))
-    value = payload_of(result)
-    target = out
+    if tuple(out.shape) != tuple(result.shape):
+        raise ValueError(f"{name}: out= has shape {list(out.shape)}, but the result has {list(result.shape)}")
+    refuse_arrays(name, arguments, (out,))
+    casting: Any = "unsafe" if name in CASTING else "same_kind"
     if isinstance(out, Tensor):
-        prepare_write(out)
-        target = out._data
-    if target.shape != value.shape:
-        raise ValueError(f"{name}: out= has shape {list(target.shape)}, but the result has {list(value.shape)}")
-    np.copyto(target, value, casting="unsafe" if name in CASTING else "same_kind")
-    if isinstance(out, Tensor):
-        bump_version(out)
+        return assign(name, out, result, casting=casting)
+    np.copyto(out, payload_of(result), casting=casting)
     return out
 
 
@@ -380,7 +375,7 @@ def mutate(name: str, function: Function, args: tuple[Any, ...], kwargs: dict[st
     given, _ = given_arguments(function, args, kwargs)
     target, *others = given.values()
     if not isinstance(target, Tensor):
-        refuse_attached_out(full_name(function), others, (target,))
+        refuse_arrays(full_name(function), others, (target,))
         function(*with_payloads(args), **with_payloads(kwargs))
         return
     given.pop(next(iter(given)))

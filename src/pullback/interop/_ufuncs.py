@@ -21,7 +21,6 @@ from pullback.core.state import current
 from pullback.declare.op import registry
 from pullback.eager.build import as_operand
 from pullback.eager.inplace import check_writable, write
-from pullback.errors import AutogradError
 from pullback.interop._conversion import is_attached, payload_of
 from pullback.operators import functions
 from pullback.operators.arrays.index_operators import basic_view, index_put_arrays
@@ -164,18 +163,15 @@ def refuse_attached(name: str, arguments: Any) -> None:
         )
 
 
-def refuse_traced(arguments: Any, out: tuple[Any, ...]) -> None:
-    """Raise if values of a trace, which are not known yet, are to be written into an array."""
-    arrays = [target for target in out if isinstance(target, np.ndarray)]
-    for tensor in tensors_in(arguments) if arrays else ():
-        if hasattr(tensor._data, "recorder"):
-            tensor._data.assign_payload(arrays[0], tensor._data)
-
-
 def write_into(ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: tuple[Any, ...], options: Any) -> Any:
-    """A call with `out=`: NumPy computes into the memory of the targets."""
-    refuse_attached_out(f"np.{ufunc.__name__}", (inputs, out, options), out)
-    refuse_traced((inputs, options), out)
+    """A call with `out=`: NumPy computes into the memory of the targets, or the result is assigned to them if somebody
+    differentiates, or if they are no plain arrays."""
+    name = f"np.{ufunc.__name__}"
+    if is_recorded((inputs, out, options)):
+        refuse_arrays(name, (inputs, options), out)
+        where = options.get("where", True) if method == "__call__" else True
+        result = array_ufunc(next(tensors_in((inputs, out))), ufunc, method, *apart_from(out, inputs), **options)
+        return assign(name, out, result, where, options.get("casting", "same_kind"))
     targets = [target for target in out if isinstance(target, Tensor)]
     for target in targets:
         prepare_write(target)
@@ -185,27 +181,50 @@ def write_into(ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: tuple[A
     return out[0] if len(out) == 1 else out
 
 
+def is_recorded(arguments: Any) -> bool:
+    """Is a tensor among the arguments that somebody differentiates, or whose values are not in an array of NumPy's?"""
+    return any(is_attached(tensor) or type(tensor._data) is not np.ndarray for tensor in tensors_in(arguments))
+
+
+def apart_from(out: Any, arguments: Sequence[Any]) -> list[Any]:
+    """The arguments, with copies of those that are overwritten when the result is stored."""
+    targets = out if isinstance(out, tuple) else (out,)
+    return [functions["copy"](each) if any(each is target for target in targets) else each for each in arguments]
+
+
+def assign(name: str, out: Any, result: Any, where: Any = True, casting: Any = "same_kind") -> Any:
+    """What `out=` of a NumPy function means for tensors: an assignment, which is recorded as any other."""
+    if isinstance(out, tuple):
+        if len(out) > 1:
+            return tuple(assign(name, *each, where, casting) for each in zip(out, result, strict=True))
+        (out,) = out
+    result = as_constant(result)
+    if not np.can_cast(result.dtype, out.dtype, casting):
+        raise TypeError(f"{name}: a result of {result.dtype} cannot be cast to out= of {out.dtype}, {casting=}")
+    if where is True and result.ndim > out.ndim:
+        raise ValueError(f"{name}: out= has shape {list(out.shape)}, but the result has {list(result.shape)}")
+    out[...] = result if where is True else functions["where"](where, result, out)
+    return out
+
+
 class StoredInArray(TypeError):
     """A gradient would end in an array of NumPy's, where it is written to."""
 
     code = "NUMPY_ON_GRAD"
 
 
-def refuse_attached_out(name: str, arguments: Any, targets: Sequence[Any]) -> None:
-    """Raise if a result that somebody could differentiate is about to be written into `targets`."""
-    if not any(is_attached(tensor) for tensor in tensors_in(arguments)):
-        return
-    if any(isinstance(target, np.ndarray) for target in targets):
-        raise StoredInArray(
-            f"{name}: the result would be stored in a NumPy array and lose its gradient; make the target a Tensor, "
-            "assign the result instead, or detach() the operands"
-        )
-    raise AutogradError(
-        "OUT_GRAD",
-        f"{name}: out= cannot be used when an input or the out= tensor requires grad",
-        why="writing into it would replace a value without a history",
-        fix="assign the result instead, or work under pb.no_grad()",
-    )
+def refuse_arrays(name: str, arguments: Any, targets: Sequence[Any]) -> None:
+    """Raise if a result that somebody could differentiate, or that is not known yet, is about to be written into an
+    array."""
+    arrays = [target for target in targets if isinstance(target, np.ndarray)]
+    for tensor in tensors_in(arguments) if arrays else ():
+        if hasattr(tensor._data, "recorder"):
+            tensor._data.assign_payload(arrays[0], tensor._data)
+        if is_attached(tensor):
+            raise StoredInArray(
+                f"{name}: the result would be stored in a NumPy array and lose its gradient; make the target a Tensor, "
+                "assign the result instead, or detach() the operands"
+            )
 
 
 def prepare_write(target: Tensor) -> None:
@@ -344,7 +363,7 @@ def add_at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
     """`ufunc.at(target, index, value)`: in place, and once for every time an index occurs."""
     attached = any(is_attached(tensor) for tensor in tensors_in((target, values)))
     if not isinstance(target, Tensor):
-        refuse_attached_out(f"np.{ufunc.__name__}.at", values, (target,))
+        refuse_arrays(f"np.{ufunc.__name__}.at", values, (target,))
         ufunc.at(target, *with_payloads((index, *values)))
     elif not attached:
         prepare_write(target)

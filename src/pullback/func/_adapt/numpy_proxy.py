@@ -18,6 +18,7 @@ import numpy as np
 from pullback.func._adapt.arrays import WholeArray, holds_tensors, inside
 from pullback.func._adapt.stand_ins import TYPES, Proxy, StandIn
 from pullback.interop._array_function import direct_twin
+from pullback.interop._ufuncs import apart_from, assign
 from pullback.interop._ufuncs import twin_of as ufunc_twin
 from pullback.operators import functions
 from pullback.tensors.tensor import Tensor
@@ -135,7 +136,7 @@ def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
         out = kwargs.get("out")
         if out is not None and holds_tensors(out):
             del kwargs["out"]
-            return _store(out, call(*(_apart_from(out, arg) for arg in args), **kwargs))
+            return assign(f"np.{name}", out, call(*apart_from(out, args), **kwargs), casting="unsafe")
         return inside(function(*map(read, args), **{name: read(value) for name, value in kwargs.items()}))
 
     return call
@@ -148,21 +149,6 @@ def _as_it_is(argument: Any) -> Any:
 def _readable_items(argument: Any) -> Any:
     """A sequence of arrays, each as NumPy's protocols understand it."""
     return [_readable(item) for item in argument] if isinstance(argument, (list, tuple)) else argument
-
-
-def _apart_from(out: Any, argument: Any) -> Any:
-    """An argument that is not overwritten when the result is stored."""
-    return functions["copy"](argument) if argument is out or (type(out) is tuple and argument is out[0]) else argument
-
-
-def _store(out: Any, result: Any, where: Any = True) -> Any:
-    """What `out=` means for tensors: an assignment, which is differentiable as any other."""
-    if isinstance(out, tuple):
-        if len(out) > 1:
-            return tuple(_store(target, part, where) for target, part in zip(out, result, strict=True))
-        (out,) = out
-    out[...] = result if where is True else functions["where"](where, result, out)
-    return out
 
 
 def _readable(argument: Any) -> Any:
@@ -187,7 +173,9 @@ class Ufunc:
         inputs, out = args[: self._real.nin], args[self._real.nin :] or kwargs.get("out")
         if out is not None and holds_tensors(out):
             kwargs.pop("out", None)
-            return _store(out, self._read(*(_apart_from(out, x) for x in inputs), **kwargs), kwargs.get("where", True))
+            result = self._read(*apart_from(out, inputs), **kwargs)
+            casting = kwargs.get("casting", "same_kind")
+            return assign(f"np.{self.__name__}", out, result, kwargs.get("where", True), casting)
         return self._read(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
