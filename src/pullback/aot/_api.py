@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.aot import _later
 from pullback.aot._call.runtime import input_of
 from pullback.aot._compilers import Compiler, Compilers
 from pullback.aot._dynamic import DynamicTable
@@ -187,12 +188,20 @@ def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Traced:
 def collect_metadata(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> ViewAndMutationMeta:
     """What `fn` does to its inputs, what its outputs are, and which gradients its backward takes.
 
-    Where lengths of arguments vary, by `mark_dynamic` or with `dynamic=True`, it says which lengths of outputs do.
+    Where lengths of arguments vary, by `mark_dynamic` or with `dynamic=True`, it says which lengths of outputs and of
+    values saved for backward do.
     """
     options, kwargs = _separate(kwargs)
     leaves, structure = flatten_arguments(args, kwargs)
     found = DynamicTable(fn, options).capture(leaves, structure)
-    return (found or _captured(fn, args, kwargs, options, backward=True)).meta
+    if found is None:
+        return _captured(fn, args, kwargs, options, backward=True).meta
+    if found.meta.traced_tangents:
+        nearby = found.at_other_sizes
+        found.meta.saved_sizes = lambda: _later.saved_sizes(
+            nearby(), lambda each: split(run(JOINT, each.graph), each.num_forward_outputs)
+        )
+    return found.meta
 
 
 def joint_graph(fn: Callable[..., Any], *args: Any, loss_index: int | None = None, **kwargs: Any) -> Joint:

@@ -282,8 +282,8 @@ class Entry:
         self.meta.num_tensors_saved_with_no_vc_check = sum(not saved.is_checked for saved in split.saved)
         self.meta.num_saved = len(split.saved)
         if captured.at_other_sizes is not None:
-            self.meta.saved_axes = self._saved_axes
-        self.meta.num_symints_saved_for_bw = 0  # sizes are part of the graph
+            nearby, split_at = captured.at_other_sizes, lambda each: self._split(each, self._simplified(each))
+            self.meta.saved_sizes = lambda: _later.saved_sizes(nearby(), split_at)
         self.meta.num_opaque_objects_saved_for_bw = 0  # what is saved is arrays
         self.compiled_forward = self._compiled(self.compilers.forward, split.forward)
         self.forward = flat(self.compiled_forward)
@@ -305,19 +305,6 @@ class Entry:
         if not live:
             return split
         return replace(split, saved=[replace(x, is_checked=False) if x.input_index in live else x for x in split.saved])
-
-    def _saved_axes(self) -> dict[int, frozenset[int]] | None:
-        """By position among the saved values: the axes whose lengths vary. Found by splitting the graph for other
-        lengths, so only if somebody asks. None if with these it pays to save other values."""
-        shapes: list[list[tuple[int, ...]]] = [[] for _ in self.saved]
-        for captured in self.capture.at_other_sizes():
-            split = self._split(captured, self._simplified(captured))
-            if len(split.saved) != len(shapes):
-                return None
-            for seen, value in zip(shapes, split.backward.inputs, strict=False):
-                seen.append(value.type.shape)
-        varying = [{axis for axis, lengths in enumerate(zip(*seen)) if len(set(lengths)) > 1} for seen in shapes]
-        return {position: frozenset(axes) for position, axes in enumerate(varying) if axes}
 
     def _roll(self) -> None:
         """Have loops in place of what Python loops left in the graph, and let go of the straight graph."""

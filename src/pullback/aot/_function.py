@@ -540,6 +540,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         entry = entry_for(captured, self.compilers.looking(), self.options, self.function)
         error = entry.deferred_error
         notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
+        notes += dict.fromkeys(self._sizes.notes)
         key = call_key(leaves, structure)
         known = [each for each in self._entries.get(key, ()) if type(each) is Entry]
         described = describe_paths(entry, known, self._trees.get(key), self._given_up)

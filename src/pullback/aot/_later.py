@@ -21,6 +21,7 @@ __getattr__, __dir__ = deferred(
         "ragged_key": "pullback.aot._ragged",
         "run_ragged": "pullback.aot._ragged",
         "run_wrapped": "pullback.aot._wrapper.entry",
+        "saved_sizes": "pullback.aot._dynamic.saved",
         "stored_partition": "pullback.aot._stored_partition",
         "while_loop": "pullback.aot._control",
         "with_private_copies": "pullback.aot._partition.private",

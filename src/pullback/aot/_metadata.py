@@ -118,6 +118,13 @@ class MemoryFormatMeta(Record, frozen=True):
     memory_format: str | None = None
 
 
+class SavedSizes(Record, frozen=True):
+    """What of the lengths that vary a backward graph is given; None where it differs from length to length."""
+
+    axes: dict[int, frozenset[int]] | None
+    count: int | None
+
+
 class ViewAndMutationMeta(Record):
     """Everything about one captured function that its graphs do not say."""
 
@@ -138,11 +145,10 @@ class ViewAndMutationMeta(Record):
     gradient_sources: list[int] = field(default_factory=list)  # for each input: the tangents that lead to it, as bits
     bw_donated_idxs: list[int] | None = None
     num_tensors_saved_with_no_vc_check: int | None = None
-    num_symints_saved_for_bw: int | None = None
     alias_groups: list[tuple[int, ...]] = field(default_factory=list)
     captures: list[Any] = field(default_factory=list)
     num_opaque_objects_saved_for_bw: int | None = None
-    saved_axes: Any = field(default_factory=dict)  # makes `dynamic_saved_tensors_idxs`, or is it
+    saved_sizes: Any = SavedSizes({}, 0)  # or a function that finds out
     num_saved: int | None = None
     tangent_source_stack_traces: list[str] = field(default_factory=list)  # for each tangent, the line of what it is of
     deterministic: bool = True  # always: every operator gives the same numbers again, whatever the number of threads
@@ -252,9 +258,18 @@ class ViewAndMutationMeta(Record):
     def dynamic_saved_tensors_idxs(self) -> dict[int, frozenset[int]] | None:
         """By position among the saved values: the axes whose length depends on a size of an input. None if other values
         are saved where sizes differ a little."""
-        if callable(self.saved_axes):
-            self.saved_axes = self.saved_axes()
-        return self.saved_axes
+        return self._known_saved_sizes().axes
+
+    @property
+    def num_symints_saved_for_bw(self) -> int | None:
+        """How many sizes of inputs numbers in the backward graph depend on, beyond the shapes of saved values."""
+        return self._known_saved_sizes().count
+
+    def _known_saved_sizes(self) -> SavedSizes:
+        if callable(self.saved_sizes):
+            self.saved_sizes = self.saved_sizes()
+        found: SavedSizes = self.saved_sizes
+        return found
 
     def _saved_slice(self, start: int, count: int) -> slice:
         return slice(self.num_forward + start, self.num_forward + start + count)
@@ -282,14 +297,14 @@ class ViewAndMutationMeta(Record):
 
     @property
     def symints_saved_for_backwards_slice(self) -> slice:
-        """Where it returns sizes: nowhere, they are part of the graph."""
-        return self._saved_slice(self.num_saved or 0, self.num_symints_saved_for_bw or 0)
+        """Where it returns sizes: nowhere, they are part of the graph, which is filled in for those of a call."""
+        return self._saved_slice(self.num_saved or 0, 0)
 
     def make_runtime_safe(self) -> ViewAndMutationMeta:
         """The same without anything of the trace: payloads are replaced by their types, and traced tangents dropped."""
         metas = ("subclass_inp_meta", "subclass_fw_graph_out_meta", "subclass_tangent_meta")
         safe: dict[str, Any] = {name: [each.make_runtime_safe() for each in getattr(self, name)] for name in metas}
-        return replace(self, traced_tangents=[], saved_axes=self.dynamic_saved_tensors_idxs, **safe)
+        return replace(self, traced_tangents=[], saved_sizes=self._known_saved_sizes(), **safe)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain types, for JSON."""

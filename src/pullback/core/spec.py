@@ -132,7 +132,7 @@ def is_complex_dtype(dtype: np.dtype[Any]) -> bool:
 
 def describe(shape: tuple[int, ...], dtype: Any) -> str:
     """How error messages write a value's shape and dtype: `float64[2, 3]`."""
-    return f"{np.dtype(dtype)}{list(shape)}"
+    return f"{np.dtype(dtype)}[{', '.join([str(getattr(length, 'expression', length)) for length in shape])}]"
 
 
 def on_number(function: Any, number: Any) -> Any:

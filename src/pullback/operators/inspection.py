@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,10 +15,20 @@ from pullback.operators.arguments import plain
 from pullback.tensors.tensor import Tensor
 
 
+def _asked(x: Any, name: str) -> Any:
+    """The shape or the strides as the caller of these functions may see them, inside of a trace, too."""
+    payload = getattr(x, "_data", None)
+    return tuple(getattr(x, name)) if not hasattr(payload, "asked_shape") else getattr(payload, f"asked_{name}")
+
+
+def _asked_size(x: Any) -> int:
+    return math.prod(_asked(x, "shape")) if hasattr(getattr(x, "_data", None), "asked_shape") else int(x.size)
+
+
 @composite(method=False)
 def shape(x: Any) -> tuple[int, ...]:
     """The lengths of the axes."""
-    return tuple(x.shape)
+    return tuple(_asked(x, "shape"))
 
 
 @composite(method=False)
@@ -27,15 +38,18 @@ def ndim(x: Any) -> int:
 
 
 @composite(method=False)
-def size(x: Any, axis: int | None = None) -> int:
-    """The number of elements, or the length of one axis."""
-    return int(x.size if axis is None else x.shape[operator.index(axis)])
+def size(x: Any, axis: int | tuple[int, ...] | None = None) -> int:
+    """The number of elements, or the length of one axis, or how many elements there are along several."""
+    if axis is None:
+        return _asked_size(x)
+    lengths = _asked(x, "shape")
+    return math.prod([lengths[each] for each in axis]) if isinstance(axis, tuple) else lengths[operator.index(axis)]
 
 
 @composite
 def numel(x: Any) -> int:
     """The number of elements."""
-    return int(x.size)
+    return _asked_size(x)
 
 
 @composite(method=False)
@@ -47,19 +61,19 @@ def itemsize(x: Any) -> int:
 @composite(method=False)
 def nbytes(x: Any) -> int:
     """The bytes of all elements together."""
-    return int(x.size * x.dtype.itemsize)
+    return _asked_size(x) * int(x.dtype.itemsize)
 
 
 @composite(method=False)
 def strides(x: Any) -> tuple[int, ...]:
     """The bytes from one element to the next along every axis."""
-    return tuple(x.strides)
+    return tuple(_asked(x, "strides"))
 
 
 @composite
 def stride(x: Any, dim: int | None = None) -> Any:
     """The elements from one to the next in memory along every axis, or along one."""
-    steps = tuple(step // x.dtype.itemsize for step in x.strides)
+    steps = tuple(step // x.dtype.itemsize for step in _asked(x, "strides"))
     return steps if dim is None else steps[operator.index(dim)]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.spec import Spec, describe, is_complex_dtype, is_differentiable_dtype, spec_for
+from pullback.core.state import current
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.kinds import PLAIN_DEVICE, device_of, filled, has_kind, is_elsewhere, is_users_own
@@ -149,7 +150,9 @@ class InputMetadata:
         of the value's kind, if it has one."""
         if spec is None:
             return cls((), np.dtype(np.float64), None, was_default_constructed=True)
-        made = (cls if like is None else RichInputMetadata)(spec.shape, spec.dtype, spec.dtype)
+        watcher = getattr(current().trace, "watcher", None)
+        shape = spec.shape if watcher is None else watcher.shown(spec.shape)  # in a trace in which lengths vary
+        made = (cls if like is None else RichInputMetadata)(shape, spec.dtype, spec.dtype)
         if like is not None:
             made._describe(like)  # type: ignore[attr-defined]
         return made

@@ -10,6 +10,7 @@ Methods are bound by `autograd` (differentiation) and `ops` (arithmetic); see th
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import weakref
@@ -140,7 +141,10 @@ class Tensor(_Members):
     @property
     def size(self) -> int:
         """The number of elements."""
-        return self._spec.size
+        if self._extra is None or type(self._data) is ndarray:
+            return self._spec.size
+        shown = getattr(self._data, "shown_shape", None)
+        return self._spec.size if shown is None else math.prod(shown)
 
     @property
     def itemsize(self) -> int:
@@ -150,7 +154,8 @@ class Tensor(_Members):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements together."""
-        return self._spec.size * self._spec.dtype.itemsize
+        shown = getattr(self._data, "shown_shape", None)
+        return (self._spec.size if shown is None else math.prod(shown)) * self._spec.dtype.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pullback.aot._dynamic import Axis, Fixed, NotDynamic
 from pullback.aot._dynamic.sizes import Numbers, Watcher
-from pullback.aot._dynamic.template import Template, check_same_program
+from pullback.aot._dynamic.template import Template, check_same_program, formulas
 from pullback.aot._entry import Fit
 from pullback.aot._guards import call_key, leaf_key, same_objects
 from pullback.aot._trace.capture import Capture, Options, capture
@@ -27,15 +27,15 @@ class DynamicCapture:
         self.symbols = tuple(self.sizes.index(length) for length in lengths)
         self.key = self._key(leaves, structure)
         self.limits = _limits(leaves, axes, self.symbols)
-        watcher = Watcher(self.sizes)
-        first = capture(function, leaves, structure, options, watcher=watcher, numbers=True)
-        self.guards = [*watcher.guards, *self.limits]
-        others = list(self._neighbours())
+        watchers = [Watcher(self.sizes)]
+        first = capture(function, leaves, structure, options, watcher=watchers[0], numbers=True)
+        others = list(self._neighbours(watchers[0]))
         found = [first]
         for number, sizes in enumerate(others):
             try:
+                watchers.append(Watcher(sizes))
                 other = capture(
-                    function, self._resized(leaves, sizes), structure, options, watcher=Watcher(sizes), numbers=True
+                    function, self._resized(leaves, sizes), structure, options, watcher=watchers[-1], numbers=True
                 )
                 if other.numbers.signature() != first.numbers.signature():
                     raise NotDynamic("other numbers are computed")
@@ -45,7 +45,12 @@ class DynamicCapture:
                 # Whatever the function does with another size of this axis, it does not do the same.
                 raise Fixed(self._axes_of(min(number, len(self.sizes) - 1)), str(error).splitlines()[0]) from error
             found.append(other)
-        self.template = Template(found, [self.sizes, *others], self.guards)
+        all_sizes = [self.sizes, *others]
+        watchers[0].solve(formulas(all_sizes, [watcher.asked for watcher in watchers]))
+        self.template = Template(found, all_sizes, [*watchers[0].guards, *self.limits])
+        for number, sizes in enumerate(others):
+            if not all(guard(sizes) for guard in watchers[0].guards):
+                raise Fixed(self._axes_of(min(number, len(self.sizes) - 1)), watchers[0].place(sizes))
         self.first: Capture = first
         self.fit = Fit(first)  # now: what the function has written may be of another kind after the call
 
@@ -85,23 +90,24 @@ class DynamicCapture:
         kind, _, *others = leaf_key(leaf)  # the second is the shape, in a description of the array or alone
         return kind, shape, array.dtype, array.flags.c_contiguous, *others
 
-    def _neighbours(self) -> Iterator[Numbers]:
+    def _neighbours(self, watcher: Watcher) -> Iterator[Numbers]:
         """Sizes to compare with: each size changed alone, and then all of them."""
         for k in range(len(self.sizes)):
-            yield self._allowed(
-                (*self.sizes[:k], self.sizes[k] + step, *self.sizes[k + 1 :]) for step in (1, -1, 2, -2, 3, 4)
-            )
+            before, after = self.sizes[:k], self.sizes[k + 1 :]
+            yield self._allowed(watcher, ((*before, self.sizes[k] + step, *after) for step in (1, -1, 2, -2, 3, 4)))
+        steps = ((2, 3), (1, 2), (1, 3), (1, 5), (1, -2), (1, -3))
         yield self._allowed(
-            tuple(size * factor + step + k for k, size in enumerate(self.sizes))
-            for factor, step in ((2, 3), (1, 2), (1, 3), (1, 5), (1, -2), (1, -3))
+            watcher,
+            (tuple(size * factor + step + k for k, size in enumerate(self.sizes)) for factor, step in steps),
         )
 
-    def _allowed(self, candidates: Any) -> Numbers:
+    def _allowed(self, watcher: Watcher, candidates: Iterator[Numbers]) -> Numbers:
+        guards = [*watcher.guards, *self.limits]
         for sizes in candidates:
             distinct = len(set(sizes)) == len(sizes)
-            if distinct and sizes != self.sizes and min(sizes) >= 2 and all(guard(sizes) for guard in self.guards):
+            if distinct and sizes != self.sizes and min(sizes) >= 2 and all(guard(sizes) for guard in guards):
                 return sizes
-        raise NotDynamic("the function asks so much of the sizes that there is nothing to compare with")
+        raise NotDynamic(watcher.place(sizes))
 
     def _resized(self, leaves: list[Any], sizes: Numbers) -> list[Any]:
         resized = list(leaves)

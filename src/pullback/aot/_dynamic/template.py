@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._dynamic import NotDynamic
-from pullback.aot._dynamic.sizes import Guard, Numbers, Size
+from pullback.aot._dynamic.sizes import Guard, Numbers, Size, plain_number
 from pullback.core.records import Record, replace
 from pullback.declare.op import Op
 from pullback.declare.views import ViewStep
@@ -39,7 +39,8 @@ class Affine:
 
     def __repr__(self) -> str:
         terms = [f"{factor}*s{k}" if factor != 1 else f"s{k}" for k, factor in enumerate(self.factors) if factor]
-        return " + ".join([*terms, str(self.constant)] if self.constant else terms)
+        text = "+".join([*terms, str(self.constant)] if self.constant or not terms else terms)
+        return text.replace("+-", "-")
 
 
 class Template:
@@ -47,7 +48,7 @@ class Template:
 
     def __init__(self, captures: Sequence[Any], sizes: Sequence[Numbers], guards: list[Guard]) -> None:
         """`captures` were made for `sizes`: the first pair is the one that was asked for, then one with each of the
-        sizes changed, and then one to check the formulas with."""
+        sizes changed, and then one to check the formulas with. `guards` are asked later."""
         self.base = captures[0]
         self.guards = guards
         self.count = len(sizes[0])
@@ -81,11 +82,11 @@ class Template:
         inputs_read, outputs_read = _filled(self._later, sizes)
         return replace(
             self.base, graph=graph, meta=meta, inputs=inputs, stops=self.base.stops.moved(nodes, values),
-            inputs_read_later=inputs_read, outputs_read_later=outputs_read, at_other_sizes=self._captures_nearby,
+            inputs_read_later=inputs_read, outputs_read_later=outputs_read, at_other_sizes=self._nearby,
         )  # fmt: skip
 
-    def _captures_nearby(self) -> list[Any]:
-        return [self.at(sizes) for sizes in self._near]
+    def _nearby(self) -> list[tuple[Numbers, Any]]:
+        return [(sizes, self.at(sizes)) for sizes in self._near]
 
 
 def _varying(captures: Sequence[Any], position: int) -> frozenset[int]:
@@ -172,6 +173,40 @@ def _filled(template: Any, sizes: Numbers) -> Any:
     return template
 
 
+def formulas(sizes: Sequence[Numbers], asked: Sequence[list[int]]) -> list[Affine]:
+    """What lengths are that captures for `sizes` asked for in the same order."""
+    if len({len(lengths) for lengths in asked}) > 1:
+        raise NotDynamic("it asks for more lengths where sizes are larger")
+    solver = _Solver(sizes)
+    return [solver._affine(lengths, "a length") for lengths in zip(*asked, strict=True)]
+
+
+def sizes_needed(sizes: Sequence[Numbers], graphs: Sequence[Graph]) -> frozenset[int]:
+    """The sizes that numbers in graphs depend on, beyond the shapes of values; between `sizes` each of them differs."""
+    found: set[int] = set()
+    for operands, attrs, _ in _Solver(sizes).graph(graphs).nodes:
+        _collect_sizes((operands, attrs), found)
+    return frozenset(found)
+
+
+def _collect_sizes(template: Any, found: set[int]) -> None:
+    if isinstance(template, Affine):
+        found |= {k for k, factor in enumerate(template.factors) if factor}
+    elif isinstance(template, _Program):
+        for operands, attrs, _ in template.nodes:
+            _collect_sizes((operands, attrs), found)
+    else:
+        parts: Any = ()
+        if isinstance(template, _Record):
+            parts = template.parts.values()
+        elif isinstance(template, _Filler):
+            parts = template.shape
+        elif isinstance(template, (dict, tuple, list)):
+            parts = template.values() if isinstance(template, dict) else template
+        for part in parts:
+            _collect_sizes(part, found)
+
+
 class _Solver:
     """Compares what captures for different sizes have in the same place."""
 
@@ -211,7 +246,7 @@ class _Solver:
 
     def tree(self, things: Sequence[Any], where: str) -> Any:
         """One thing with formulas for things that differ in numbers only."""
-        things = [int.__index__(thing) if type(thing) is Size else thing for thing in things]
+        things = [plain_number(thing) if type(thing) is Size else thing for thing in things]
         first = things[0]
         kind = type(first)
         if any(type(thing) is not kind for thing in things):

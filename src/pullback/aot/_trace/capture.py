@@ -236,6 +236,7 @@ def run_traced(
     is_taking = trace.live is not None and trace.live.taker is not None
     own_names = {} if trace.live is None else {"print": trace.live.effects.print}
     own_names.update({**views(), "range": trace.live.counters.range} if is_taking else {})
+    own_names.update({"len": trace.watcher.len} if trace.watcher is not None else {})
     seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
     try:
         return _run_seeing(seer, trace, function, leaves, in_tree, options, make, trials)

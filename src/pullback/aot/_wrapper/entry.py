@@ -76,7 +76,7 @@ class WrappedEntry:
         self.graph, self.forward_graph, self.partition = flat.graph, flat.forward_graph, flat.partition
         self.saved, self.forward, self.compiled = flat.saved, flat.forward, flat.compiled
         for name in (
-            "bw_donated_idxs", "num_tensors_saved_with_no_vc_check", "num_symints_saved_for_bw", "num_saved",
+            "bw_donated_idxs", "num_tensors_saved_with_no_vc_check", "saved_sizes", "num_saved",
             "num_opaque_objects_saved_for_bw",
         ):  # fmt: skip
             setattr(self.meta, name, getattr(flat.meta, name))

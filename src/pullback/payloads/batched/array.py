@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from pullback.core.frames import is_asked_by_user
 from pullback.core.state import VmapLevel, current
 from pullback.declare.op import Op
 from pullback.graph.ir import array_type, empty_like_type
@@ -209,6 +210,17 @@ class BatchedArray(ArrayMembers):
     def shape(self) -> tuple[int, ...]:
         """The shape of one example."""
         return self._data.shape[len(self._levels) :]
+
+    @property
+    def shown_shape(self) -> tuple[int, ...]:
+        """The same as the code that is traced sees it, see `TracedArray`."""
+        return self.asked_shape if is_asked_by_user(2) else self.shape
+
+    @property
+    def asked_shape(self) -> tuple[int, ...]:
+        """The same, for those who ask in the place of that code."""
+        shape: Any = getattr(self._data, "asked_shape", self._data.shape)
+        return tuple(shape[len(self._levels) :])
 
     @property
     def ndim(self) -> int:

@@ -208,10 +208,24 @@ class TracedArray(ArrayMembers):
     @property
     def shown_shape(self) -> tuple[int, ...]:
         """The shape as the code that is traced sees it: sizes that vary remember what they are compared with."""
+        return self.asked_shape if is_asked_by_user(2) else self.shadow.shape
+
+    @property
+    def asked_shape(self) -> tuple[int, ...]:
+        """The same, for those who ask in the place of that code."""
         watcher = self.storage.trace.watcher
-        if watcher is None or not is_asked_by_user(2):
-            return self.shadow.shape
-        return watcher.shown(self.shadow.shape)
+        return self.shadow.shape if watcher is None else watcher.shown(self.shadow.shape)
+
+    @property
+    def shown_strides(self) -> tuple[int, ...]:
+        """The strides likewise."""
+        return self.asked_strides if is_asked_by_user(2) else self.shadow.strides
+
+    @property
+    def asked_strides(self) -> tuple[int, ...]:
+        """The same, for those who ask in the place of that code."""
+        watcher = self.storage.trace.watcher
+        return self.shadow.strides if watcher is None else watcher.shown(self.shadow.strides)
 
     @property
     def ndim(self) -> int:
