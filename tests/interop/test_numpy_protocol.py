@@ -419,6 +419,15 @@ def test_where_with_one_argument_finds_the_nonzero():
     assert rows.tolist() == [0, 1] and columns.tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "nancumprod"])
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex64"])
+def test_running_sums_are_computed_in_the_dtype_of_out(name, dtype):
+    values = (VALUES * 3).astype("float32")
+    expected = getattr(np, name)(values, axis=1, out=np.zeros((2, 3), dtype))
+    found = getattr(np, name)(pb.tensor(values), axis=1, out=pb.zeros((2, 3), dtype=dtype))
+    assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
+
+
 def test_functions_write_into_out():
     target = pb.zeros(3)
     assert np.sum(constant(), axis=0, out=target) is target and target._version == 1

@@ -167,7 +167,7 @@ def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any])
     form = FORMS.get(name)
     if form is not None and is_toplevel(function):
         given, rest = given_arguments(function, args, kwargs)
-        out = given.pop("out", None)
+        out = _taken_out(function, given)
         result = form(*rest, **given)
         return result if out is None else store(full_name(function), result, out, (args, kwargs))
     twin = twin_of(function)
@@ -179,13 +179,21 @@ def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any])
     if len(args) <= leading and not has_star and kwargs.keys() <= names:
         return twin(*args, **kwargs)  # the common call, such as np.sum(x, axis=0), needs no translation
     given, rest = given_arguments(function, args, kwargs)
-    out = given.pop("out", None)
+    out = _taken_out(function, given)
     arguments = place_arguments(twin, function, given, rest)
     if arguments is None:
         return NotImplemented
     positional, named = arguments
     result = twin(*positional, **named)
     return result if out is None else store(full_name(function), result, out, (args, kwargs))
+
+
+def _taken_out(function: Function, given: dict[str, Any]) -> Any:
+    """The target of a call, which has a say in what running sums and products are computed in."""
+    out = given.pop("out", None)
+    if out is not None and function.__name__ in SCANS:
+        given.setdefault("dtype", np.result_type(as_constant(given["a"]).dtype, out.dtype))
+    return out
 
 
 def direct_twin(function: Function) -> tuple[Function, int, int, frozenset[str]] | None:
@@ -346,8 +354,10 @@ def accepted_by(twin: Function, name: str) -> tuple[int, tuple[str, ...], frozen
     return leading, places, names, has_star, takes_any_name
 
 
+SCANS = {"cumsum", "cumprod", "nancumsum", "nancumprod"}
 # Reductions cast to the dtype of `out=`, whatever it is.
 CASTING = {
+    *(f"np.{name}" for name in SCANS),
     "np.all", "np.any", "np.amax", "np.amin", "np.ptp",
     *(f"np.{nan}{name}" for nan in ("", "nan") for name in ("sum", "prod", "max", "min", "mean", "std", "var")),
 }  # fmt: skip
