@@ -1,6 +1,7 @@
 """Callbacks run as compiled code: the same numbers, whatever they look at, and never those of an earlier call."""
 
 import functools
+import itertools
 import threading
 
 import numpy as np
@@ -169,6 +170,35 @@ def test_gradients_of_integrals_by_compiled_nodes():
     assert any("nodes" in str(kind) for program in programs() for kind, _ in program._forms)
     slow = grad(lambda p: integral(p, pb.scipy.Diff(compile=False)))(p).numpy()
     np.testing.assert_allclose(fast, slow, rtol=1e-9)
+
+
+TIMES = np.linspace(0, 2, 9)
+IN_ALL_MODES = {
+    "root": lambda p, d: optimize.root(lambda y: [y[0] ** 3 - p[0], y[0] * y[1] - p[1]], [1.0, 1.0], diff=d).x.sum(),
+    "brentq": lambda p, d: optimize.brentq(lambda y: pb.cos(y) - p[0] * y * p[1], 0, 2, xtol=1e-14, diff=d),
+    "minimize": lambda p, d: optimize.minimize(
+        lambda x: ((x - p) ** 2).sum() + 0.1 * (x**4).sum(), np.zeros(2), tol=1e-10, diff=d
+    ).x.sum(),
+    "curve_fit": lambda p, d: optimize.curve_fit(
+        lambda t, a, b: a * pb.exp(-b * t), TIMES, p[0] * np.exp(-TIMES) + p[1] * TIMES, p0=[1.0, 1.0], diff=d
+    )[0].sum(),
+    "quad": lambda p, d: integrate.quad(lambda t: pb.exp(-p[0] * t * t) * pb.cos(p[1] * t), p[0] / 9, 2, diff=d)[0],
+    "solve_ivp": lambda p, d: integrate.solve_ivp(
+        lambda t, y: -p[0] * y * (1 + 0.1 * y), (0, 1.5), p[1:] * 2, t_eval=[1.0, 1.5], diff=d
+    ).y.sum(),
+}
+
+
+@pytest.mark.parametrize("name", IN_ALL_MODES)
+def test_second_derivatives_in_every_order_of_modes_are_those_of_eager_code(name, monkeypatch):
+    monkeypatch.setattr("pullback.scipy.integrate._ivp.SWEPT", 0)
+    p = pb.tensor([0.7, 1.1])
+    function = lambda p: IN_ALL_MODES[name](p, pb.scipy.Diff())
+    grad(function)(p)
+    slow = pb.func.hessian(lambda p: IN_ALL_MODES[name](p, pb.scipy.Diff(compile=False)))(p).numpy()
+    assert np.abs(slow).max() > 1e-3
+    for outer, inner in itertools.product((pb.func.jacfwd, pb.func.jacrev), repeat=2):
+        np.testing.assert_allclose(outer(inner(function))(p).numpy(), slow, rtol=1e-5, atol=1e-7)
 
 
 class Squared:

@@ -84,6 +84,34 @@ def test_known_derivatives(function, at, expected):
     assert grad(function)(pb.tensor(at)).item() == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [("truncnorm", (0.1, 2.0)), ("loguniform", (0.2, 1.25)), ("truncexpon", (4.7,)),
+     ("truncweibull_min", (2.5, 0.25, 1.75)), ("foldcauchy", (4.7,)), ("invweibull", (10.6,)),
+     ("genpareto", (-0.3,)), ("genextreme", (0.2,))],
+)  # fmt: skip
+@pytest.mark.parametrize("q", [0.2, 0.7])
+@pytest.mark.parametrize("member", ["cdf", "logsf", "ppf"])
+def test_probabilities_by_shapes_with_ends_that_move_and_long_tails(name, shapes, q, member):
+    real, ours = getattr(scipy.stats, name), getattr(stats, name)
+    at = np.array([q if member == "ppf" else real.ppf(q, *shapes), *shapes])
+    found = grad(lambda p: getattr(ours, member)(*p))(pb.tensor(at)).numpy()
+    value = lambda p: float(getattr(real, member)(*p))
+    slopes = [(value(at + step) - value(at - step)) / 2e-5 for step in 1e-5 * np.eye(len(at))]
+    np.testing.assert_allclose(found, slopes, rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize("member", ["cdf", "logsf", "ppf"])
+def test_second_derivatives_by_argument_and_shape(member):
+    function = lambda p: getattr(stats.t, member)(p[0], p[1])
+    at, step = np.array([0.4, 3.0]), 1e-5
+    rows = [(grad(function)(pb.tensor(at + e)) - grad(function)(pb.tensor(at - e))).numpy() / (2 * step)
+            for e in step * np.eye(2)]  # fmt: skip
+    assert abs(rows[0][1]) > 1e-3
+    np.testing.assert_allclose(pb.func.jacrev(grad(function))(pb.tensor(at)).numpy(), rows, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(pb.func.jacfwd(grad(function))(pb.tensor(at)).numpy(), rows, rtol=1e-4, atol=1e-6)
+
+
 def test_place_and_scale_in_both_modes_and_second_order():
     inputs = leaf([0.3, -1.2]), leaf(0.1), leaf(1.5)
     for name in ("logpdf", "cdf", "logsf"):

@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from pullback.core.records import Record
 from pullback.errors import AutogradError
 from pullback.func._implicit.lift import is_watched
 from pullback.func._implicit.linear import Diff
+from pullback.scipy._examples import by_example, per_example
 from pullback.scipy._options import in_force
 from pullback.tensors.tensor import Tensor, made_here
 
@@ -129,7 +130,8 @@ def declare(*names: str, kind: str, by: str = "") -> Callable[[Callable[[Call], 
 def declare_as(name: str, function: Callable[..., Any], kind: str, by: str = "") -> None:
     """Declare a function of ours that is one of SciPy's as it is."""
     _declared[name] = Rule(name, kind, by)
-    _functions[name] = lambda: function
+    made = per_example(function) if isinstance(function, FunctionType) else function
+    _functions[name] = lambda: made
 
 
 def refuse(reason: str, *names: str) -> None:
@@ -148,8 +150,11 @@ def _made(name: str, function: Callable[[Call], Any]) -> Callable[..., Any]:
     plain = scipy_value(name)
     signature = inspect.signature(plain)
 
+    def made(*args: Any, diff: Diff, **kwargs: Any) -> Any:
+        return function(Call(name, plain, signature.bind(*args, **kwargs), diff))
+
     def call(*args: Any, diff: Diff | None = None, **kwargs: Any) -> Any:
-        return function(Call(name, plain, signature.bind(*args, **kwargs), in_force(diff)))
+        return by_example(name, functools.partial(made, diff=in_force(diff)), args, kwargs)
 
     known = list(signature.parameters.values())
     place = next((k for k, each in enumerate(known) if each.kind is each.VAR_KEYWORD), len(known))

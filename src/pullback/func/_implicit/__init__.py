@@ -16,10 +16,9 @@ import numpy as np
 from pullback.autograd.function import Function
 from pullback.core.frames import warn
 from pullback.core.records import replace
-from pullback.core.state import current
 from pullback.errors import AutogradError, ImplicitAccuracyWarning
 from pullback.func._grad import vjp
-from pullback.func._implicit.lift import array_of, example_of, lift
+from pullback.func._implicit.lift import array_of, example_of, is_settled, lift
 from pullback.func._implicit.linear import Array, Diff, dense, is_dense, is_singular, iterated, singular
 from pullback.func._jacobian import jacrev
 from pullback.func._jvp import jvp
@@ -122,11 +121,13 @@ class Equation:
         cotangent = self.linear(y, values, -_flat(gradient), is_transposed=True)
         return vjp(lambda *each: self.residual(each, flat, y), *values)[1](cotangent)
 
-    def pulled_by_rule(self, solution: Solution, gradient: Tensor) -> list[Array | None] | None:
+    def pulled_by_rule(self, solution: Solution, gradient: Tensor, *given: Tensor) -> list[Array | None] | None:
         """The same by compiled code, where there is some: for gradients that nobody differentiates."""
+        if solution.rule is None or not is_settled(gradient, *given):
+            return None
         g = array_of(gradient)
-        is_plain = g is not None and g.dtype == np.float64 and self.options.on_degenerate != "lstsq"
-        if solution.rule is None or current().grad or not is_plain or not is_dense(g.size, self.options):
+        is_usual = g.dtype == np.float64 and self.options.on_degenerate != "lstsq"
+        if not is_usual or not is_dense(g.size, self.options):
             return None
         if solution.matrix is None:
             found = solution.rule.slopes(solution.y)
@@ -310,7 +311,7 @@ class _Implicit(Function):
             return (None, *(None for _ in values))
         if not ctx.equation.trust(ctx.solution):
             return (None, *(value * np.nan for value in values))
-        found = ctx.equation.pulled_by_rule(ctx.solution, gradient)
+        found = ctx.equation.pulled_by_rule(ctx.solution, gradient, y, *values)
         if found is not None:
             return (None, *(None if part is None else made_here(part) for part in found))
         return (None, *ctx.equation.pulled(y, values, gradient))

@@ -171,6 +171,12 @@ def array_of(tensor: Tensor) -> Any:
     return plain_array(tensor._data)
 
 
+def is_settled(*tensors: Tensor) -> bool:
+    """Are these arrays, and does nobody ask for derivatives of what is computed from them now, in either mode?"""
+    state = current()
+    return not state.grad and not state.interceptors and is_plain(*tensors) and not live_levels(tensors)
+
+
 def alone() -> AbstractContextManager[Any]:
     """A block that nobody differentiates: no history, no tangents."""
     return changed(grad=False, forward_mask=next_stamp())

@@ -10,11 +10,10 @@ import numpy as np
 
 import pullback as pb
 from pullback.autograd.function import Function
-from pullback.core.state import current
 from pullback.errors import AOTError, AutogradError
 from pullback.func._grad import vjp
 from pullback.func._implicit import Equation
-from pullback.func._implicit.lift import Lifted, alone, array_of, example_of, is_plain, lift
+from pullback.func._implicit.lift import Lifted, alone, array_of, example_of, is_plain, is_settled, lift
 from pullback.func._implicit.linear import Array, Diff
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
@@ -107,7 +106,7 @@ class SolveIvp(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         rest = ctx.saved_tensors
-        if not current().grad and is_plain(gradient, *rest):
+        if is_settled(gradient, *rest):
             found = ctx.mesh.pulled(array_of(gradient))
             if found is not None:
                 return (None, *(None if part is None else made_here(part) for part in found))

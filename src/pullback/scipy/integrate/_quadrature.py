@@ -16,10 +16,9 @@ import numpy as np
 import pullback as pb
 from pullback.autograd.function import Function
 from pullback.core.frames import warn
-from pullback.core.state import current
 from pullback.errors import AOTError, AutogradError, TraceError
 from pullback.func._grad import vjp
-from pullback.func._implicit.lift import alone, array_of, example_of, is_plain, lift
+from pullback.func._implicit.lift import alone, array_of, example_of, is_plain, is_settled, lift
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
@@ -110,7 +109,8 @@ class Rules:
             values = values.reshape(len(half), len(NODES), -1)
             kronrod = np.einsum("ikm,k,i->im", values, KRONROD, half[:, 0])
             gauss = np.einsum("ikm,k,i->im", values, GAUSS, half[:, 0])
-            spread = np.einsum("ikm,k,i->im", np.abs(values - (kronrod / (high - low))[:, None]), KRONROD, half[:, 0])
+            mean = kronrod / np.where(high == low, 1.0, high - low)
+            spread = np.einsum("ikm,k,i->im", np.abs(values - mean[:, None]), KRONROD, half[:, 0])
             sums.append(kronrod)
             errors.append(_scaled(np.abs(kronrod - gauss), np.abs(spread)))
         return np.concatenate(sums), np.concatenate(errors)
@@ -198,13 +198,14 @@ class Integrand:
         """The integrand with the rules of the integral that was computed last."""
         return Integrand(self.name, self.function, self.rules, fast=self.fast)
 
-    def pulled_by_rule(self, values: Sequence[Tensor], gradient: Tensor) -> list[Array] | None:
+    def pulled_by_rule(self, ends: Sequence[Tensor], values: Sequence[Tensor], gradient: Tensor) -> list[Array] | None:
         """The gradients of the values by compiled code, if that is accurate enough on the partition as it is."""
-        rules, g = self.rules, array_of(gradient)
-        if self.fast is None or rules is None or rules.intervals is None or g is None or current().grad:
+        rules = self.rules
+        if self.fast is None or rules is None or rules.intervals is None or len(rules.intervals) > _AT_ONCE:
             return None
-        if not is_plain(*values) or len(rules.intervals) > _AT_ONCE:
+        if not is_settled(gradient, *ends, *values):
             return None
+        g = array_of(gradient)
         nodes, kronrod, gauss = rules.nodes()
         length = 1 << max(5, (nodes.size - 1).bit_length())
         nodes = np.concatenate([nodes, np.full(length - nodes.size, nodes[0])])
@@ -271,7 +272,7 @@ class Quad(Function):
             if ctx.moves[k] and ctx.needs_input_grad[1 + k]:
                 ends[k] = sign * (ctx.integrand.at(end, values) * gradient).sum()
         parts: list[Any] = []
-        found = ctx.integrand.pulled_by_rule(values, gradient) if values else None
+        found = ctx.integrand.pulled_by_rule((a, b), values, gradient) if values else None
         if found is not None:
             return (None, *ends, *map(made_here, found))
         if values:
@@ -434,8 +435,9 @@ def _quad(call: Call, function: Callable[[Tensor], Any]) -> tuple[Tensor, list[A
         further[:] = rest
         info = rest[1]
         if call["weight"] is None and np.isfinite([a, b]).all() and "alist" in info:
-            intervals = np.stack([info["alist"][: info["last"]], info["blist"][: info["last"]]], axis=1)
-            rules.intervals = intervals
+            rules.intervals = np.stack([info["alist"][: info["last"]], info["blist"][: info["last"]]], axis=1)
+            if a == b:  # QUADPACK does not even look
+                rules.intervals = np.array([[a, b]])
         if len(rest) > 2 and not call["full_output"]:
             warn(rest[2], scipy_module("integrate").IntegrationWarning)
         return np.array([value]), rules

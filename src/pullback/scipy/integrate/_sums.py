@@ -10,12 +10,12 @@ import numpy as np
 
 import pullback as pb
 from pullback.errors import AutogradError
-from pullback.func._implicit.lift import alone
+from pullback.func._implicit.lift import alone, is_plain, is_watched, lift
 from pullback.func._implicit.linear import Array
 from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers
 from pullback.scipy.integrate._quadrature import KRONROD, NODES, Rules, at_nodes, integral
 from pullback.scipy.integrate._steps import exactly
-from pullback.scipy.optimize._problem import bound_to, start
+from pullback.scipy.optimize._problem import bound_to, mapped, start
 from pullback.tensors.tensor import Tensor, made_here
 
 
@@ -65,21 +65,34 @@ def cubature(call: Call) -> Any:
     """The sum over the regions that SciPy ended with, which move with the limits."""
     args = call.further
     a, b = start(call["a"]).reshape(-1), start(call["b"]).reshape(-1)
+    lifted = lift(call.name, lambda x: joined(call["f"](x, *args)), made_here(np.ones((1, a.shape[0]))))
+    results: list[Any] = []
+
+    def one(a: Tensor, b: Tensor, *values: Tensor) -> Tensor:
+        if not is_plain(a, b, *values):
+            return mapped(call.name, one, a, b, *values)
+        results.append(_cubature(call, lambda x: lifted(values, x), a, b))
+        return results[-1].estimate
+
+    estimate = one(a, b, *lifted.tensors)
+    results[-1].estimate = estimate
+    return results[-1]
+
+
+def _cubature(call: Call, function: Callable[[Tensor], Tensor], a: Tensor, b: Tensor) -> Any:
     low, high = (np.asarray(numbers(end.detach())) for end in (a, b))
-    plain_args = tuple(numbers(arg) if isinstance(arg, Tensor) else arg for arg in args)
 
     def plain(x: Any, *_: Any) -> Any:
-        return numbers(joined(call["f"](made_here(np.array(x)), *args)).detach())
+        return numbers(function(made_here(np.array(x))).detach())
 
-    changes: dict[str, Any] = {"f": plain, "a": low, "b": high, "args": plain_args, "workers": 1}
+    changes: dict[str, Any] = {"f": plain, "a": low, "b": high, "args": (), "workers": 1}
     if call["points"] is not None:
         changes["points"] = numbers(call["points"])
     with alone():
         result = call.run(**changes)
     count = 21 ** len(low) * len(result.regions)
     if not np.isfinite([low, high]).all() or count > _AT_MOST:
-        probe = joined(call["f"](made_here(np.ones((1, len(low)))), *args))
-        if probe.requires_grad or a.requires_grad or b.requires_grad:
+        if any(map(is_watched, (function(made_here(np.ones((1, len(low))))), a, b))):
             reason = "infinite limits, or more nodes than can be kept"
             raise no_rule(Rule(call.name, "A", reason=reason), "the integrand")
         result.estimate = made_here(np.asarray(result.estimate))
@@ -92,7 +105,7 @@ def cubature(call: Call) -> Any:
         begin, end = ((np.asarray(numbers(each)) - low) / width for each in (region.a, region.b))
         share = begin + (end - begin) * (nodes + 1) / 2
         scale = pb.prod((b - a) * (end - begin) / 2)
-        values = joined(call["f"](a + (b - a) * share, *args))
+        values = function(a + (b - a) * share)
         heavy = made_here(weights.reshape((-1,) + (1,) * (values.ndim - 1)))
         total = total + scale * (heavy * values).sum(axis=0)
     result.estimate = exactly(total, result.estimate)

@@ -8,6 +8,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.errors import AutogradError
+from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import scipy_module
 from pullback.scipy.interpolate._piecewise import CubicSpline, floats, plain
 from pullback.scipy.interpolate._splines import BSpline, _knots, basis
@@ -201,7 +202,7 @@ def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
     return (value, pb.zeros(0)) if full_output else value
 
 
-class UnivariateSpline:
+class UnivariateSpline(metaclass=PerExample):
     """`scipy.interpolate.UnivariateSpline` with derivatives, for interpolation (`s=0`)."""
 
     def __init__(
@@ -276,7 +277,7 @@ class LSQUnivariateSpline(UnivariateSpline):
         self.ext = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}.get(ext, ext)
 
 
-class RectBivariateSpline:
+class RectBivariateSpline(metaclass=PerExample):
     """`scipy.interpolate.RectBivariateSpline` with derivatives by grid, values and points, for `s=0`."""
 
     def __init__(

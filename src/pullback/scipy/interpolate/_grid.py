@@ -10,6 +10,7 @@ import numpy as np
 import pullback as pb
 from pullback.errors import AutogradError
 from pullback.func._implicit.lift import is_watched
+from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import joined, scipy_module
 from pullback.scipy.interpolate._piecewise import floats, plain
 from pullback.scipy.interpolate._splines import BSpline, make_interp_spline
@@ -18,7 +19,7 @@ from pullback.tensors.tensor import Tensor
 __all__ = ["RegularGridInterpolator", "interpn"]
 
 
-class RegularGridInterpolator:
+class RegularGridInterpolator(metaclass=PerExample):
     """`scipy.interpolate.RegularGridInterpolator` with derivatives by values, points and grid."""
 
     def __init__(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
+from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import joined, numbers, scipy_module
 from pullback.tensors.tensor import Tensor, made_here
 
@@ -29,7 +30,7 @@ def plain(value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(numbers(value.detach() if isinstance(value, Tensor) else value))
 
 
-class PPoly:
+class PPoly(metaclass=PerExample):
     """`scipy.interpolate.PPoly` with derivatives: `sum(c[k] * (at - x[i])**(degree - k))` on piece `i`."""
 
     axis = 0
@@ -322,7 +323,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
         PPoly.__init__(self, _hermite(x, y, slopes), x, extrapolate, axis)
 
 
-class interp1d:
+class interp1d(metaclass=PerExample):
     """`scipy.interpolate.interp1d` with derivatives by the data, the knots, the points and the fill value."""
 
     def __init__(

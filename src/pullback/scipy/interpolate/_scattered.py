@@ -9,6 +9,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.errors import AutogradError
+from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import joined, scipy_module
 from pullback.scipy.interpolate._piecewise import floats, plain
 from pullback.tensors.tensor import Tensor
@@ -43,7 +44,7 @@ _KERNELS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class RBFInterpolator:
+class RBFInterpolator(metaclass=PerExample):
     """`scipy.interpolate.RBFInterpolator` with derivatives by all its numbers: data, points, `epsilon`, `smoothing`."""
 
     def __init__(
@@ -124,7 +125,7 @@ def _points(given: Any) -> Tensor:
     return out[:, None] if out.ndim == 1 else out
 
 
-class LinearNDInterpolator:
+class LinearNDInterpolator(metaclass=PerExample):
     """`scipy.interpolate.LinearNDInterpolator` with derivatives by values, points and data points.
 
     The triangulation is a constant, so the derivative by points has jumps at its edges.
@@ -162,7 +163,7 @@ class LinearNDInterpolator:
         return out.reshape(shape + tuple(self.values.shape[1:]))
 
 
-class NearestNDInterpolator:
+class NearestNDInterpolator(metaclass=PerExample):
     """`scipy.interpolate.NearestNDInterpolator` with derivatives by the values."""
 
     def __init__(self, x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> None:
@@ -208,7 +209,7 @@ def griddata(
     )
 
 
-class BarycentricInterpolator:
+class BarycentricInterpolator(metaclass=PerExample):
     """`scipy.interpolate.BarycentricInterpolator` with derivatives by nodes, values and points."""
 
     def __init__(self, xi: Any, yi: Any = None, axis: int = 0, *, wi: Any = None, rng: Any = None,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
+from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import scipy_module
 from pullback.scipy.interpolate._piecewise import floats, plain
 from pullback.tensors.tensor import Tensor
@@ -30,7 +31,7 @@ def basis(t: Tensor, k: int, at: Tensor, piece: Any) -> list[Tensor]:
     return made
 
 
-class BSpline:
+class BSpline(metaclass=PerExample):
     """`scipy.interpolate.BSpline` with derivatives by coefficients, knots and points."""
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:

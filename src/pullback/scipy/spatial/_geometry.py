@@ -11,6 +11,7 @@ import pullback as pb
 from pullback.errors import AutogradError
 from pullback.operators.distances import row_distances
 from pullback.scipy._arrays import declare_arrays, is_differentiated, root
+from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import Call, Rule, joined, no_rule, numbers, scipy_module, tensors
 from pullback.scipy.spatial._metrics import minkowski
 from pullback.tensors.tensor import Tensor
@@ -27,7 +28,7 @@ def plain(value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(numbers(value.detach() if isinstance(value, Tensor) else value))
 
 
-class Delegating:
+class Delegating(metaclass=PerExample):
     """An object of SciPy's with some members of ours. Its other functions take constants only."""
 
     _name: str

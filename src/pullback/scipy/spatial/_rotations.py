@@ -18,6 +18,7 @@ import pullback as pb
 from pullback.payloads.batched import BatchedArray
 from pullback.payloads.traced.array import TracedArray
 from pullback.scipy._arrays import is_differentiated, root
+from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import joined, numbers, scipy_module
 from pullback.scipy.spatial._geometry import degenerate, plain, real
 from pullback.tensors.tensor import Tensor
@@ -364,7 +365,7 @@ def _canonical(q: Any) -> Any:
     return pb.where(q[..., 3:] < 0, -1.0, 1.0) * q
 
 
-class Slerp:
+class Slerp(metaclass=PerExample):
     """`scipy.spatial.transform.Slerp` with derivatives: rotations between rotations, at constant speed."""
 
     def __init__(self, times: Any, rotations: Rotation) -> None:

@@ -19,6 +19,7 @@ from pullback.func._implicit.lift import is_watched
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
 from pullback.scipy._composed import for_each_example, refused, watches
+from pullback.scipy._replay import replay
 from pullback.scipy._surface import joined, numbers
 from pullback.scipy.stats import _moments
 from pullback.scipy.stats._frozen import Univariate
@@ -177,6 +178,7 @@ class Law:
         self._body = OWN.get(real.name) or (real._logpdf if real.name in ACCEPTED else None)
         members = [name for base in type(real).__mro__[:-1] if base.__name__.endswith("_gen") for name in vars(base)]
         self._is_simple = not {"_get_support", "_argcheck"} & set(members)
+        self._moves = "_get_support" in members  # do the ends of the support depend on the shapes?
         self.special = _SPECIAL.get(real.name, {})
 
     @property
@@ -226,21 +228,41 @@ class Law:
         given = [float(numbers(s.detach())) for s in shapes]
         low, high = (float(end) for end in self.real._get_support(*given))
         at = float(numbers(z.detach()))
-        ends = (float(self.real.ppf(1e-12, *given)) if not np.isfinite(low) else low), at
-        is_upper = self.real.cdf(at, *given) > 0.5
-        if is_upper:
-            ends = at, (float(self.real.isf(1e-12, *given)) if not np.isfinite(high) else high)
+        is_upper = bool(self.real.cdf(at, *given) > 0.5)
+        support = high if is_upper else low
+        far = float((self.real.isf if is_upper else self.real.ppf)(1e-12, *given))
+        end = support if np.isfinite(support) else far
+        ends = (at, end) if is_upper else (end, at)
         if not ends[0] < ends[1]:
             return z * 0
-        (value,) = _moments.over_nodes(self, [lambda z, _: 1.0], shapes, ends)
-        expected = float(self.real.sf(at, *given) if is_upper else self.real.cdf(at, *given))
-        if abs(float(numbers(value.detach())) - expected) <= 1e-10 * expected:
-            return -value if is_upper else value
-        middle = float(self.real.ppf(0.5, *given))
-        points = [middle] if ends[0] < middle < ends[1] else None
-        options = {"epsabs": 1e-11, "epsrel": 1e-9, "points": points, "limit": 100}
-        value = pb.scipy.integrate.quad(lambda t: pb.exp(self.log_density(t, shapes)), *ends, **options)[0]
+        value = self._between(ends, shapes, float((self.real.sf if is_upper else self.real.cdf)(at, *given)))
+        if self._moves and np.isfinite(support):
+            own = replay(self.real._get_support, *shapes)[1 if is_upper else 0]
+            value = value + (1 if is_upper else -1) * self._moved(own, shapes)
+        if is_watched(z):  # in a second derivative
+            value = value + (-1 if is_upper else 1) * self._moved(z, shapes)
         return -value if is_upper else value
+
+    def _between(self, ends: tuple[float, float], shapes: list[Tensor], expected: float) -> Tensor:
+        (value,) = _moments.over_nodes(self, [lambda z, _: 1.0], shapes, ends)
+        if abs(float(numbers(value.detach())) - expected) <= 1e-10 * expected:
+            return value
+        given = [float(numbers(s.detach())) for s in shapes]
+        levels = [1e-9, 1e-6, 1e-4, 0.01, 0.2, 0.5]  # a heavy tail is long
+        places = np.unique([*self.real.ppf(levels, *given), *self.real.isf(levels, *given)])
+        if np.isfinite(self.real._get_support(*given)).all():
+            places = self.real.ppf([0.5], *given)
+        points = places[(places > ends[0]) & (places < ends[1])]
+        options = {"epsabs": 1e-11, "epsrel": 1e-9, "points": points if points.size else None, "limit": 200}
+        value = pb.scipy.integrate.quad(lambda t: pb.exp(self.log_density(t, shapes)), *ends, **options)[0]
+        if not abs(float(numbers(value.detach())) - expected) <= 1e-6 * expected + 1e-11:
+            raise refused(f"stats.{self.name}", "its density cannot be integrated well enough here", what="a shape")
+        return value
+
+    def _moved(self, place: Any, shapes: list[Tensor]) -> Tensor:
+        """The integral from a place to itself, which is 0 and moves with the place."""
+        density = lambda t: pb.exp(self.log_density(t, shapes))
+        return pb.scipy.integrate.quad(density, joined(place).detach(), joined(place))[0]
 
 
 class Distribution(Univariate):

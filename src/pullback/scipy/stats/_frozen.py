@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pullback.scipy._examples import by_example
 from pullback.scipy._replay import replay
 from pullback.scipy._surface import numbers, tensors
 
@@ -49,12 +50,12 @@ class Univariate:
         if not callable(real):
             return real
 
-        def call(*args: Any, **kwds: Any) -> Any:
+        def call(own: Univariate, *args: Any, **kwds: Any) -> Any:
             if name.startswith("_"):  # SciPy's own text asks
                 return replay(real, *args, **kwds)
-            given = base_call(self, name, args, kwds)
-            if self._has_to_differentiate(name, *given):
-                return self._differentiated(name, *given)
+            given = base_call(own, name, args, kwds)
+            if own._has_to_differentiate(name, *given):
+                return own._differentiated(name, *given)
             return tensors(real(*map(numbers, given[0]), **{key: numbers(value) for key, value in given[1].items()}))
 
-        return call
+        return lambda *args, **kwds: by_example(name, call, args, kwds, self)

@@ -8,11 +8,12 @@ import numpy as np
 
 import pullback as pb
 from pullback.scipy._composed import real_or_complex, refused, watches
+from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import joined, numbers, scipy_module
 from pullback.tensors.tensor import Tensor
 
 
-class gaussian_kde:
+class gaussian_kde(metaclass=PerExample):
     """`scipy.stats.gaussian_kde` with derivatives."""
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:

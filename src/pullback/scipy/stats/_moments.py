@@ -92,7 +92,7 @@ def _each(formula: Callable[[Any], Tensor], shapes: Any) -> Tensor:
     return pb.stack([formula([s[k] for s in many]) for k in range(many[0].shape[0])]).reshape(shape)
 
 
-_LEVELS = (1e-15, 1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5)
+_LEVELS = (*(10.0**-k for k in range(15, 0, -1)), 0.05, 0.2, 0.5)  # a long tail is ten times as long for each
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
@@ -108,9 +108,11 @@ def over_nodes(
     if ends is not None:
         places = np.unique([*ends, *places[(places > ends[0]) & (places < ends[1])]])
     middle, half = (places[1:] + places[:-1]) / 2, (places[1:] - places[:-1]) / 2
-    z = pb.asarray((middle[:, None] + half[:, None] * _NODES).reshape(-1))
+    nodes, shares = (middle[:, None] + half[:, None] * _NODES).reshape(-1), (half[:, None] * _WEIGHTS).reshape(-1)
+    matters = law.real.logpdf(nodes, *given) > -600  # where a density is 0 by underflow its formula may have no slope
+    z = pb.asarray(nodes[matters])
     logs = law.log_density(z, shapes)
-    weights = pb.exp(logs) * (half[:, None] * _WEIGHTS).reshape(-1)
+    weights = pb.exp(logs) * shares[matters]
     return [(weights * function(z, logs)).sum() for function in functions]
 
 
