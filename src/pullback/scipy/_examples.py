@@ -8,6 +8,7 @@ objects of all examples.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -143,6 +144,11 @@ class PerExample(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return by_example(cls.__name__, super().__call__, args, kwargs)
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        _, *rest = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+        return inspect.Signature(rest)
 
 
 def _method(function: FunctionType) -> Callable[..., Any]:
