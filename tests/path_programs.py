@@ -12,6 +12,7 @@ if __name__ == "__main__" and not paths.is_counting():
     paths.install()
 
 import json
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.core.state import switch
-from pullback.eager import large, segments
+from pullback.eager import large, segments, small
 
 
 class Program(NamedTuple):
@@ -325,6 +326,23 @@ def whatever_it_costs(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
 
 @program((900, 900), paths="large segment, large segment backward", run=whatever_it_costs)
 def large_rows(x: Any) -> Any:
+    return pb.log_softmax(x, axis=1) + pb.std(x, axis=1, keepdims=True)
+
+
+def made_often(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+    """Kinds of calls are made native at the second one, whether that pays or not."""
+    before = small.CALLS, small._WORTH, large.IMPORT_SECONDS
+    small.CALLS, small._WORTH, large.IMPORT_SECONDS = 2, math.inf, 0.0
+    try:
+        for _ in range(4):
+            gradients(f, arrays)
+        return gradients(f, arrays)
+    finally:
+        small.CALLS, small._WORTH, large.IMPORT_SECONDS = before
+
+
+@program((11, 13), paths="small segment, small segment backward", run=made_often)
+def small_rows(x: Any) -> Any:
     return pb.log_softmax(x, axis=1) + pb.std(x, axis=1, keepdims=True)
 
 

@@ -38,8 +38,8 @@ def compiled(monkeypatch):
     made = {}
     compile_one = traced_calls._compiled
 
-    def noted(name, compute, values):
-        made[name] = compile_one(name, compute, values)
+    def noted(name, *what):
+        made[name] = compile_one(name, *what)
         return made[name]
 
     monkeypatch.setattr(traced_calls, "_compiled", noted)

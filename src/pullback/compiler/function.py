@@ -48,6 +48,11 @@ class NativeFunction:
             wrapper = Wrapper(kind, data, tuple(own))
         return entry_function(self.interface, self.code, slow, structs.WRITEABLE, wrapper), places
 
+    def or_else(self, slow: Callable[..., Any], finite: bool) -> Callable[..., Any] | None:
+        """As `call`, with `slow` for arrays that are not as the graph says, and with `finite` for results that are not
+        finite; None if only Python could tell."""
+        return entry_function(self.interface, self.code, slow, finite=finite) if self.has_entry else None
+
     @property
     def llvm_ir(self) -> str:
         """The text that LLVM gets."""

@@ -29,6 +29,7 @@ from pullback.eager.forward import Duals
 from pullback.eager.inplace import check_writable, write, write_plain, write_recorded
 from pullback.eager.record import apply
 from pullback.eager.segments import watch
+from pullback.eager.small import Settings, has_kinds
 from pullback.errors import AutogradError
 from pullback.payloads.devices import is_foreign, taken_over
 from pullback.payloads.evaluate import evaluate
@@ -345,7 +346,7 @@ def _known_params(
     known = spec.known
     if len(known) >= _MOST_KNOWN:
         known.clear()
-    known[key] = params
+    known[key] = params = Settings(params, spec) if has_kinds(key[0]) else params
     return params
 
 

@@ -22,6 +22,7 @@ from pullback.eager.failures import failed
 from pullback.eager.nodes import aliases, direct_node_class, large_direct_node_class
 from pullback.eager.pull import NOT_SAVED, call_rules
 from pullback.eager.record import apply
+from pullback.eager.small import NEVER, Settings, Tally, are_calls_counted, call_due, kind_of
 from pullback.eager.source import SLOTS, CallRules, call_source, compiled
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.history import refresh_view
@@ -51,12 +52,13 @@ def epochs_of(operands: list[Any]) -> tuple[Any, ...]:
 
 _SHARED: dict[str, Any] = {
     "__builtins__": builtins,  # warnings look for it, as of Python 3.14
-    "DEFAULT": CreationMeta.DEFAULT, "Extra": Extra, "Leaf": Leaf, "NOT_SAVED": NOT_SAVED, "STATICS": _STATICS,
-    "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "View": ViewInfo, "ViewStep": ViewStep,
+    "DEFAULT": CreationMeta.DEFAULT, "Extra": Extra, "Leaf": Leaf, "NEVER": NEVER, "NOT_SAVED": NOT_SAVED,
+    "STATICS": _STATICS, "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "View": ViewInfo, "ViewStep": ViewStep,
     "accumulator_of": accumulator_of,
     "LARGE": LARGE, "aliases": aliases, "apply": apply,
     "asarray": np.asarray, "current": current, "epochs_of": epochs_of, "failed": failed,
     "ndarray": ndarray, "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view,
+    "Settings": Settings, "call_due": call_due, "kind_of": kind_of,
     "shared_counter": shared_counter, "spec_for": spec_for, "spec_or_none": spec_or_none, "switch": switch,
 }  # fmt: skip
 
@@ -76,7 +78,9 @@ def direct(op: Op) -> Run | None:
         return None
     if op.is_differentiable and call_rules(op) is None:
         return None
-    return _made_later(op, dict(_SHARED, op=op), lambda rules: call_source(op, rules))
+    is_small = are_calls_counted(op)
+    scope = dict(_SHARED, op=op, tally=Tally())
+    return _made_later(op, scope, lambda rules: call_source(op, rules, is_small=is_small))
 
 
 def _made_later(op: Op, scope: dict[str, Any], source: Callable[[CallRules | None], str]) -> Run:

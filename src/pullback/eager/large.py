@@ -41,15 +41,15 @@ class _State:
 
 state = _State()
 lock = threading.RLock()
-_meters: list[Meter] = []
+_meters: list[Any] = []  # whatever has a `reset`
 
 
 def set_native_eager(enabled: bool) -> bool:
-    """Let operators on large arrays use native code, or only NumPy; returns what it was before.
+    """Let operators use native code where that pays, or only NumPy; returns what it was before.
 
-    Native code needs llvmlite, and is used once it pays. Its results are those of NumPy to the bit for arithmetic, and
-    within 5 units in the last place for mathematical functions. `PULLBACK_NATIVE_EAGER=0` in the environment turns it
-    off from the start.
+    Native code needs llvmlite, and is used on large arrays, and for calls on small ones that are made thousands of
+    times. Its results are those of NumPy to the bit for arithmetic, and within 5 units in the last place for
+    mathematical functions. `PULLBACK_NATIVE_EAGER=0` in the environment turns it off from the start.
 
     >>> before = pb.set_native_eager(False)
     >>> pb.set_native_eager(before)
@@ -64,8 +64,13 @@ def set_native_eager(enabled: bool) -> bool:
     return before
 
 
+def listen(listener: Any) -> None:
+    """Have `reset` of this called whenever the switch is changed."""
+    _meters.append(listener)
+
+
 def is_native_eager() -> bool:
-    """May operators on large arrays use native code?
+    """May operators use native code, on large arrays and where they are called often?
 
     >>> before = pb.set_native_eager(False)
     >>> pb.is_native_eager()
@@ -84,7 +89,7 @@ class Meter:
         self.cost = cost  # estimated seconds for an element
         self.spent = 0.0
         self.made: Any = None
-        _meters.append(self)
+        listen(self)
         self.reset()
 
     def make(self) -> Any:

@@ -11,8 +11,9 @@ from pullback.core.spec import Spec, spec_of
 from pullback.core.state import Modes
 from pullback.declare.derive import pull
 from pullback.declare.op import Op, Rule, registry
-from pullback.eager.pull import NOT_SAVED, call_pull, make_pull, names_of, saved_names
+from pullback.eager.pull import NOT_SAVED, call_pull, counted_pull, make_pull, names_of, saved_names
 from pullback.eager.segments import is_large, pull_of_large, pulled
+from pullback.eager.small import COUNTING, has_kinds
 from pullback.eager.source import SLOTS, CallRules
 from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.payloads.batched.crossing import enter_level
@@ -497,7 +498,11 @@ def direct_node_class(op: Op, rules: CallRules) -> type[DirectNode]:
     """The DirectNode of `op`. Its `pull` is made when the op is differentiated first."""
 
     def pull(self: DirectNode, gradient: Any, keep: bool) -> tuple[Any, ...]:
-        made.pull = call_pull(op, rules)
+        if has_kinds(op):
+            needs = tuple([behind is not None for behind in self.next])
+            made.pull = counted_pull(op, rules, needs, COUNTING)
+        else:
+            made.pull = call_pull(op, rules)
         return made.pull(self, gradient, keep)
 
     names = names_of(op, rules)

@@ -26,7 +26,7 @@ from pullback.declare.op import (
     Op,
     Rule,
 )  # fmt: skip
-from pullback.eager.source import SLOTS, CallRules, indented
+from pullback.eager.source import SLOTS, CallRules, indented, kind_source
 from pullback.errors import InternalError
 from pullback.tape.input_metadata import fitted
 from pullback.tape.node import Node, released_error
@@ -149,6 +149,28 @@ def pull(node, g, keep):
 {release}
     return ({results})
 """
+# Visits are counted, and when there are many, native code takes the place of the formula (eager/small.py).
+_COUNTED = """
+def pull(node, g, keep):
+    {unpack_next} = node.next
+{begin}
+{kind}
+    function = kind.function
+    if function is None:
+        if kind.left:
+            kind.left -= 1
+            if not kind.left:
+{reads_3}
+                pull_due(kind, op, {gradients}, needs, {{{operands}}}, node.operand_specs, {{{outputs}}}, node.params)
+        return plain(node, g, keep)
+{reads_1}
+    # path: small segment backward
+    {targets} = function({given})
+{fits}
+    if not keep:
+{release}
+    return ({results})
+"""
 
 
 def call_rules(op: Op) -> CallRules | None:
@@ -218,21 +240,65 @@ def call_pull(op: Op, rules: CallRules) -> Callable[[Any, Any, bool], tuple[Any,
     return _compiled_pull(op, fixed, terms, names_of(op, rules), scope)
 
 
+def counted_pull(
+    op: Op, rules: CallRules, needs: tuple[bool, ...], names: Mapping[str, Any]
+) -> Callable[[Any, Any, bool], tuple[Any, ...]]:
+    """The same, with native code in its place once it has been called often for the gradients that are needed here;
+    `names` are those of eager/small.py."""
+    fixed = SLOTS[: len(op.operands)]
+    several = (op.num_outputs or 1) > 1
+    operands, outputs = op.reads(needs)
+    reads = "".join(_READ_OPERAND.format(v=SLOTS[i], i=i) for i in operands)
+    reads += "".join(_READ_OUTPUT.format(k=k or "", position=k) for k in outputs)
+    which = "tuple([g is None for g in gs])" if several else "True"
+    is_one = len(fixed) == 1 and not several
+    kind = kind_source(is_one, "node.operand_specs", "node.params", which, "pull")
+    if len(fixed) > 1:
+        tests = [f"behind_{v} is {'None' if needed else 'not None'}" for v, needed in zip(fixed, needs, strict=True)]
+        kind = f"if {' or '.join(tests)}:\n    kind = NEVER\nel{kind}"
+    arrays = [SLOTS[i] for i in operands] + [_out(k) for k in outputs]
+    wanted = [v for v, needed in zip(fixed, needs, strict=True) if needed]
+    source = _COUNTED.format(
+        unpack_next="".join(f"behind_{v}, " for v in fixed),
+        begin=indented(_several_gradients(op) if several else "", 1),
+        kind=indented(kind, 1),
+        reads_1=indented(reads, 1),
+        reads_3=indented(reads, 4),
+        gradients="gs" if several else "(g,)",
+        operands=", ".join(f"{i}: {SLOTS[i]}" for i in operands),
+        outputs=", ".join(f"{k}: {_out(k)}" for k in outputs),
+        given=", ".join([*(["*[g for g in gs if g is not None]"] if several else ["g"]), *arrays]),
+        targets="".join(f"g_{v}, " for v in wanted),
+        fits=indented("".join(_FIT.format(v=v) for v in wanted), 1),
+        release=indented(_releases(fixed, names_of(op, rules)) or "pass", 2),
+        results="".join(f"g_{v}, " if v in wanted else "None, " for v in fixed),
+    )
+    scope = dict(_SHARED, **names, op=op, needs=needs, plain=call_pull(op, rules), tally=names["Tally"]())
+    exec(compile(source, f"<counted pull of {op.name}>", "exec"), scope)
+    return scope["pull"]
+
+
+def _several_gradients(op: Op) -> str:
+    return _SEVERAL.format(nones="None, " * ((op.num_outputs or 1) - 1))
+
+
+def _releases(fixed: tuple[str, ...], names: list[str]) -> str:
+    release = "".join(_RELEASE.format(v=v) for v in names if v in fixed)
+    release += _RELEASE_REST if "rest" in names else ""
+    return release + "".join(_RELEASE_OUTPUT.format(name=name) for name in names if name.startswith("out"))
+
+
 def _compiled_pull(op: Op, fixed: tuple[str, ...], terms: str, names: list[str], scope: dict[str, Any]) -> Any:
     scope |= dict(_SHARED, adapt=op.adapt_array or op.adapt_output)
     has_rest = op.variadic_from >= 0
-    outputs = [name for name in names if name.startswith("out")]
-    release = "".join(_RELEASE.format(v=v) for v in names if v in fixed)
-    release += _RELEASE_REST if "rest" in names else ""
-    release += "".join(_RELEASE_OUTPUT.format(name=name) for name in outputs)
     begin = "" if op.adapt_output is None else "g = adapt(g, node.operand_specs[0], node.params)"
     if (op.num_outputs or 1) > 1:
-        begin = _SEVERAL.format(nones="None, " * ((op.num_outputs or 1) - 1))
+        begin = _several_gradients(op)
     source = _PULL.format(
         unpack_next="".join(f"behind_{v}, " for v in fixed) + ("*behind_rest, " if has_rest else ""),
         adapt=indented(begin, 1),
         terms=indented(terms, 1),
-        release=indented(release or "pass", 2),
+        release=indented(_releases(fixed, names) or "pass", 2),
         results="".join(f"g_{v}, " for v in fixed) + ("*g_rest, " if has_rest else ""),
     )
     exec(compile(source, f"<pull of {op.name}>", "exec"), scope)

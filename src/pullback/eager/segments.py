@@ -156,21 +156,26 @@ def _settings(params: dict[str, Any], key: list[Any]) -> None:
 
 def watch(op: Op) -> None:
     """Let an operator that has no other way to be native be so on large arrays."""
-    if op.native is None and _is_written_down(op) and op.fast_rules is None:
+    if op.native is None and is_written_down(op) and op.fast_rules is None:
         op.native = watched(op)
 
 
-def _is_written_down(op: Op) -> bool:
-    # Products of matrices are BLAS's, in NumPy as in native code.
+def is_written_down(op: Op) -> bool:
+    """Is there a graph of a call of this operator that is worth compiling? Products of matrices are BLAS's anyway."""
     return not (
         op.is_view or op.takes_payloads or op.spec_rule is None or op.family in _FAMILIES or op.flow == "multiplies"
     )
 
 
+def is_silent(op: Op) -> bool:
+    """Does NumPy have nothing to complain about, whatever the results are?"""
+    return op.flow in _SILENT or op.name in _BOUNDED
+
+
 def watched(op: Op) -> Callable[..., Any]:
     """What the kernel of an operator computes, natively if that pays."""
     kernel, segments = op.kernel, Segments()
-    is_silent = op.flow in _SILENT or op.name in _BOUNDED
+    silent = is_silent(op)
     is_single, is_scan = op.num_outputs == 1, op.flow == "scans"
 
     def compute(*operands: Any, **params: Any) -> Any:
@@ -184,7 +189,7 @@ def watched(op: Op) -> Callable[..., Any]:
             return kernel(*operands, **params)
         if segment.function:
             found = segment.natively(*[x for x in operands if type(x) is ndarray])
-            if found is not None and (is_silent or are_finite(_telling(found, params, is_scan))):
+            if found is not None and (silent or are_finite(_telling(found, params, is_scan))):
                 # path: large segment
                 return found[0] if is_single else found
             segment.waste()

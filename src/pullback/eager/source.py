@@ -389,6 +389,37 @@ _SAVE_REST = """
 node.rest_data = tuple(rest_data)
 node.rest_epochs = epochs_of(rest)
 """
+_COMPUTE = """
+{outs} = {kernel}({data}{params})
+"""
+# Calls on small arrays that are made again and again become native. With one operand its parameters know of what kind a
+# call is, if they have been found before; otherwise it takes time to find out, and is asked when it has come to pay.
+_KIND = """
+if tally.left:
+    tally.left -= 1
+    kind = NEVER
+else:
+    kind = kind_of(op, tally, {specs}, {params}, {which})
+"""
+_KIND_OF_ONE = """
+if type({params}) is Settings:
+    kind = {params}.{name}
+"""
+_COMPUTE_SMALL = """
+if is_large:
+    {outs} = (op.native or op.kernel)({data}{params})
+else:
+{kind}
+    if kind.function is None:
+        {outs} = {kernel}({data}{params})
+        if kind.left:
+            kind.left -= 1
+            if not kind.left:
+                call_due(kind, op, ({data}), params, {whole})
+    else:
+        # path: small segment
+        {outs}{comma} = kind.function({data})
+"""
 _CALL = """
 def run(operands, params):
     modes = current()
@@ -397,7 +428,7 @@ def run(operands, params):
     {names} = operands
 {reads}
 {size}
-    {outs} = {kernel}({data}{params})
+{compute}
     # path: eager direct
 {results}
 {view}
@@ -417,11 +448,11 @@ def run(operands, params):
 """
 
 
-def call_source(op: Op, rules: CallRules | None, copies: bool = False) -> str:
+def call_source(op: Op, rules: CallRules | None, copies: bool = False, is_small: bool = False) -> str:
     """The function `run` of an operator, of its operands and canonical parameters; without `rules` nothing is recorded.
 
     It does what `record.apply` does, with the loops and lists written out. With `copies` it is that of a view, of which
-    `kernel` gives a copy.
+    `kernel` gives a copy; with `is_small` calls on small arrays are counted (eager/small.py).
     """
     is_view = op.is_view and not copies
     first = op.variadic_from
@@ -456,11 +487,8 @@ def call_source(op: Op, rules: CallRules | None, copies: bool = False) -> str:
         "are_other": are_other,
         "names": "".join(f"{v}, " for v in fixed) + ("*rest, " if has_rest else ""),
         "reads": indented(reads, 1),
-        "outs": ", ".join(f"out{k}" for k in numbers),
-        "size": "" if op.native is None else f"    is_large = {_is_large(fixed, has_rest)}",
-        "kernel": "kernel" if copies else _kernel_of(op),
-        "data": "".join(f"{v}_data, " for v in fixed) + ("*rest_data, " if has_rest else ""),
-        "params": "**params" if op.params else "",
+        "size": "" if op.native is None and not is_small else f"    is_large = {_is_large(fixed, has_rest)}",
+        "compute": indented(_compute(op, fixed, numbers, is_small, copies), 1),
         "results": indented("".join(_RESULT_ANY.format(k=k) for k in numbers), 1),
         "view": indented(view, 1),
         "returned": "result" if count == 1 else "({})".format(", ".join(f"result{k}" for k in numbers)),
@@ -475,9 +503,36 @@ def call_source(op: Op, rules: CallRules | None, copies: bool = False) -> str:
     return guarded(_CALL.format(**fields), "operands")
 
 
+def _compute(op: Op, fixed: tuple[str, ...], numbers: list[str], is_small: bool, copies: bool) -> str:
+    """What computes the results."""
+    outs = ", ".join(f"out{k}" for k in numbers)
+    specs = "".join(f"spec_{v}, " for v in fixed)
+    kind = kind_source(len(fixed) == 1, f"({specs})", "params", "None", "call")
+    fields = {
+        "outs": outs,
+        "comma": "," if len(numbers) == 1 else "",
+        "whole": outs if len(numbers) == 1 else f"({outs})",
+        "kind": indented(kind, 1),
+        "kernel": "kernel" if copies else _quick_kernel(op) if is_small else _kernel_of(op),
+        "data": "".join(f"{v}_data, " for v in fixed) + ("*rest_data, " if op.variadic_from >= 0 else ""),
+        "params": "**params" if op.params else "",
+    }
+    return (_COMPUTE_SMALL if is_small else _COMPUTE).format(**fields)
+
+
+def kind_source(is_one: bool, specs: str, params: str, which: str, name: str) -> str:
+    """What finds the kind of a call, which is that of a formula with another `name` (eager/small.py)."""
+    kind = _KIND.format(specs=specs, params=params, which=which).strip("\n")
+    return _KIND_OF_ONE.format(params=params, name=name) + "el" + kind if is_one else kind
+
+
+def _quick_kernel(op: Op) -> str:
+    return "op.kernel" if op.inner_kernel is None else "op.inner_kernel"
+
+
 def _kernel_of(op: Op) -> str:
     """What computes the results. Where native code may be for large arrays, small ones go past it."""
-    quick = "op.kernel" if op.inner_kernel is None else "op.inner_kernel"
+    quick = _quick_kernel(op)
     return quick if op.native is None else f"((op.native or op.kernel) if is_large else {quick})"
 
 

@@ -6,6 +6,7 @@ Both are traced, as a compiled function is: the same rules run on arrays without
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,16 @@ _MOST_BYTES = 8 << 20
 _GOOD = 2  # what is called on large arrays is compiled once, and well
 
 
-def native_call(op: Op, operands: Sequence[Any], params: dict[str, Any], out: Any) -> Callable[..., Any] | None:
-    """A function of the arrays among the operands that returns results like `out` in a tuple; None if there is none."""
+Slow = Callable[..., Any] | None
+"""What computes the same with NumPy, for native code of small arrays, which leaves to it whatever is unusual."""
+
+
+def native_call(
+    op: Op, operands: Sequence[Any], params: dict[str, Any], out: Any, slow: Slow = None, finite: bool = False
+) -> Callable[..., Any] | None:
+    """A function of the arrays among the operands that returns results like `out` in a tuple; None if there is none.
+
+    With `finite` what is not finite is left to `slow`."""
     wanted = [type_of(np.asarray(x)) for x in (out if isinstance(out, (tuple, list)) else (out,))]
 
     def compute(given: list[Any]) -> Any:
@@ -34,12 +43,12 @@ def native_call(op: Op, operands: Sequence[Any], params: dict[str, Any], out: An
         several = made if type(made) is tuple else (made,)
         return several if [type_of(x.shadow) for x in several] == wanted else ()
 
-    return _compiled(op.name, compute, operands)
+    return _compiled(op.name, compute, operands, slow, finite)
 
 
 def native_formula(
     op: Op, gradients: Sequence[Any], needs: tuple[bool, ...], operands: dict[int, Any],
-    specs: tuple[Spec | None, ...], outputs: dict[int, Any], params: dict[str, Any],
+    specs: tuple[Spec | None, ...], outputs: dict[int, Any], params: dict[str, Any], slow: Slow = None,
 ) -> Callable[..., Any] | None:  # fmt: skip
     """A function of the arrays among gradients, operands and outputs, in this order, that returns the gradients that
     are needed, summed over axes that were broadcast; None if there is none."""
@@ -51,7 +60,8 @@ def native_formula(
         found = pull(op, tuple(given[:count]), needs, read.__getitem__, specs.__getitem__, made.__getitem__, params)
         return [_fitted(g, spec) for g, spec, needed in zip(found, specs, needs, strict=True) if needed]
 
-    return _compiled(f"gradients of {op.name}", compute, [*gradients, *operands.values(), *outputs.values()])
+    values = [*gradients, *operands.values(), *outputs.values()]
+    return _compiled(f"gradients of {op.name}", compute, values, slow)
 
 
 def _fitted(gradient: Any, spec: Spec | None) -> Any:
@@ -59,7 +69,9 @@ def _fitted(gradient: Any, spec: Spec | None) -> Any:
     return gradient if gradient is None or gradient.shape == spec.shape else reduce_gradient(gradient, spec.shape)
 
 
-def _compiled(name: str, compute: Callable[[list[Any]], Any], values: Sequence[Any]) -> Callable[..., Any] | None:
+def _compiled(
+    name: str, compute: Callable[[list[Any]], Any], values: Sequence[Any], slow: Slow, finite: bool = False
+) -> Callable[..., Any] | None:
     recorder = Recorder(name)
     recorder.stops = False
     given = [_input(recorder, x) if type(x) is np.ndarray else x for x in values]
@@ -86,17 +98,31 @@ def _compiled(name: str, compute: Callable[[list[Any]], Any], values: Sequence[A
     graph = run(JOINT, graph)
     if not graph.outputs or len({_source(value) for value in graph.outputs}) != len(graph.outputs):
         return None  # nothing is computed, or two results lie in one memory
-    made = compiler.compile_llvm(graph, effort=_GOOD)
+    made = compiler.compile_llvm(graph, effort=_GOOD, threads=None if slow is None else 1)
     arrays = [x.type for x in (*graph.inputs, *graph.outputs) if x is not None]
     most = max(_MOST_BYTES, *(each.size * each.dtype.itemsize for each in arrays))
     if made.left_to_numpy or sum(each.interface.arena_bytes for each in made.segments) > most:
         return None
     found = made.only_function
+    if slow is not None:
+        return None if found is None else _whole(found[0], found[1], slow, finite)
     if found is not None and found[1] == [("result", k) for k in range(len(graph.outputs))]:
         function = compiler.reusing(found[0].call)
     else:
         function = _owning(compiler.reusing(made.flat))
     return function if places.count(None) == len(places) else _with_given(function, places)
+
+
+def _whole(native: Any, places: list[tuple[str, int]], slow: Any, finite: bool) -> Callable[..., Any] | None:
+    """A native function that gives its results where `places` says; `slow` gives them in the order of the graph."""
+    order = [number for _, number in places]
+    if any(kind != "result" for kind, _ in places):
+        return None
+    if order == sorted(order):
+        return native.or_else(slow, finite)
+    back, ordered = itemgetter(*[order.index(k) for k in range(len(order))]), itemgetter(*order)
+    function = native.or_else(lambda *arrays: back(slow(*arrays)), finite)
+    return None if function is None else lambda *arrays: ordered(function(*arrays))
 
 
 def _with_given(function: Callable[..., Any], places: list[int | None]) -> Callable[..., Any]:

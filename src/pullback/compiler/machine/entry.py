@@ -198,7 +198,7 @@ ANY = -(1 << 63)
 """A stride that is not looked at."""
 FIELDS = (
     "slow", "code", "slot", "wrapper", "inputs", "constants", "results", "arena", "stack", "releases", "array_slot",
-    "single",
+    "single", "finite",
 )  # fmt: skip
 """`struct entry`."""
 RELEASES_FROM = 20_000
@@ -241,19 +241,22 @@ on_first_improvement(_improve)
 
 
 def entry_function(
-    interface: Interface, code: MachineCode, slow: Callable[..., Any], flags: int = 0, wrapper: Wrapper | None = None
+    interface: Interface, code: MachineCode, slow: Callable[..., Any], flags: int = 0, wrapper: Wrapper | None = None,
+    finite: bool = False,
 ) -> Callable[..., Any]:
     """A builtin function of arrays that returns a tuple of arrays, or what `slow` returns for arrays that lie in memory
     in another way, or do not have these flags. With a `wrapper` results are instances of its class, and a single one is
-    returned without a tuple."""
+    returned without a tuple. With `finite` results that are not are left to `slow` as well."""
     arena = _Arena()
-    table = _table(interface, code, slow, arena, flags, wrapper) + ([] if wrapper is None else _wrap_records(wrapper))
+    table = _table(interface, code, slow, arena, flags, wrapper, finite)
+    table += [] if wrapper is None else _wrap_records(wrapper)
     # path: native entry
     return structs.builtin_function(_entry_address(), table, (slow, code, arena, interface, wrapper), "compiled")
 
 
 def _table(
-    interface: Interface, code: MachineCode, slow: Any, arena: _Arena, flags: int, wrapper: Wrapper | None
+    interface: Interface, code: MachineCode, slow: Any, arena: _Arena, flags: int, wrapper: Wrapper | None,
+    finite: bool,
 ) -> list[int]:
     """The fields, then the addresses of constants, then a record for every input and every result."""
     inputs, results, constants, arena_bytes, work = interface
@@ -263,7 +266,7 @@ def _table(
         "results": len(results), "arena": arena_bytes - on_stack, "stack": on_stack + 64,
         "releases": int(work >= RELEASES_FROM), "wrapper": 0 if wrapper is None else id(wrapper.kind),
         "array_slot": 0 if wrapper is None else offset_of(wrapper.kind, wrapper.data),
-        "single": int(wrapper is not None and wrapper.is_single),
+        "single": int(wrapper is not None and wrapper.is_single), "finite": int(finite),
     }  # fmt: skip
     table = [fields[name] for name in FIELDS] + [x.ctypes.data for x in constants]
     for type_ in inputs:

@@ -56,6 +56,27 @@ static PyObject *wrapped(const struct entry *known, PyObject *array, const struc
     return instance;
 }
 
+/* Are all elements of a new array finite? What is no floating point number of NumPy's usual sizes is. */
+static int is_finite(PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    int kind = PyArray_DESCR(array)->type_num;
+    npy_intp count = 1;
+    for (int k = 0; k < PyArray_NDIM(array); k++)
+        count *= PyArray_DIMS(array)[k];
+    int wrong = 0;
+    if (kind == NPY_DOUBLE) {
+        const double *data = PyArray_DATA(array);
+        for (npy_intp k = 0; k < count; k++)
+            wrong |= !(data[k] - data[k] == 0);
+    } else if (kind == NPY_FLOAT) {
+        const float *data = PyArray_DATA(array);
+        for (npy_intp k = 0; k < count; k++)
+            wrong |= !(data[k] - data[k] == 0);
+    }
+    return !wrong;
+}
+
 static void drop(PyObject **made, int64_t count)
 {
     for (int64_t k = 0; k < count; k++)
@@ -118,6 +139,8 @@ PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t count)
         wrong = run(known, table, room);
         free(atomic_exchange_explicit(known->slot, room, memory_order_acq_rel));
     }
+    for (int64_t k = 0; k < results && known->finite && wrong == 0; k++)
+        wrong = !is_finite(made[k]);
     if (wrong != 0) { /* the slow way finds it again and raises */
         drop(made, results);
         return PyObject_Vectorcall(known->slow, args, count, NULL);

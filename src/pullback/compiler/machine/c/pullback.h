@@ -58,6 +58,7 @@ struct entry {
     int64_t releases;                   /* is the interpreter's lock let go? */
     int64_t array_slot;                 /* the offset of the array in an instance of the class */
     int64_t single;                     /* is there one result, and is it returned without a tuple? */
+    int64_t finite;                     /* is what is not finite left to the slow way, which may complain? */
     int64_t rest[];                     /* addresses of constants, a record of every input and of every result;
                                            if there is a class, another one for every result */
 };

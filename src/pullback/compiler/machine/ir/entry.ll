@@ -22,13 +22,13 @@ entry:
   store i64 %dec, ptr %left, align 8
   %cmp.not = icmp ne i64 %2, %count
   %cmp6 = icmp eq i64 %dec, 0
-  %or.cond = select i1 %cmp.not, i1 true, i1 %cmp6
-  br i1 %or.cond, label %if.then, label %if.end
+  %or.cond279 = select i1 %cmp.not, i1 true, i1 %cmp6
+  br i1 %or.cond279, label %if.then, label %if.end
 
 if.then:                                          ; preds = %entry
   %6 = load ptr, ptr %0, align 8
   %call7 = tail call ptr @PyObject_Vectorcall(ptr noundef %6, ptr noundef %args, i64 noundef %count, ptr noundef null) #4
-  br label %cleanup140
+  br label %cleanup164
 
 if.end:                                           ; preds = %entry
   %7 = load ptr, ptr @pullback_numpy, align 8
@@ -39,17 +39,17 @@ if.end:                                           ; preds = %entry
   %add9 = shl i64 %add8, 3
   %mul = add i64 %add9, 8
   %9 = alloca i8, i64 %mul, align 16
-  %rest = getelementptr inbounds i8, ptr %0, i64 96
+  %rest = getelementptr inbounds i8, ptr %0, i64 104
   %add.ptr = getelementptr inbounds i64, ptr %rest, i64 %3
-  %cmp10.not352 = icmp sgt i64 %count, 0
-  br i1 %cmp10.not352, label %for.body.preheader, label %for.cond22.preheader
+  %cmp10.not397 = icmp sgt i64 %count, 0
+  br i1 %cmp10.not397, label %for.body.preheader, label %for.cond22.preheader
 
 for.body.preheader:                               ; preds = %if.end
   %10 = load ptr, ptr %args, align 8
-  %ob_type.i.i404 = getelementptr inbounds i8, ptr %10, i64 8
-  %11 = load ptr, ptr %ob_type.i.i404, align 8
-  %cmp.not.i405 = icmp eq ptr %11, %8
-  br i1 %cmp.not.i405, label %if.end.i, label %if.then14
+  %ob_type.i.i459 = getelementptr inbounds i8, ptr %10, i64 8
+  %11 = load ptr, ptr %ob_type.i.i459, align 8
+  %cmp.not.i460 = icmp eq ptr %11, %8
+  br i1 %cmp.not.i460, label %if.end.i, label %if.then14
 
 for.body:                                         ; preds = %if.end17
   %cmp10.not = icmp slt i64 %inc, %count
@@ -62,10 +62,10 @@ for.body:                                         ; preds = %if.end17
 
 if.end.i:                                         ; preds = %for.body.preheader, %for.body
   %14 = phi ptr [ %12, %for.body ], [ %10, %for.body.preheader ]
-  %k.0353408 = phi i64 [ %inc, %for.body ], [ 0, %for.body.preheader ]
-  %record.0354407 = phi ptr [ %retval.3.i, %for.body ], [ %add.ptr, %for.body.preheader ]
-  %cmp10.not355406 = phi i1 [ %cmp10.not, %for.body ], [ true, %for.body.preheader ]
-  %ndim1.i = getelementptr inbounds i8, ptr %record.0354407, i64 8
+  %k.0398463 = phi i64 [ %inc, %for.body ], [ 0, %for.body.preheader ]
+  %record.0399462 = phi ptr [ %retval.3.i, %for.body ], [ %add.ptr, %for.body.preheader ]
+  %cmp10.not400461 = phi i1 [ %cmp10.not, %for.body ], [ true, %for.body.preheader ]
+  %ndim1.i = getelementptr inbounds i8, ptr %record.0399462, i64 8
   %15 = load i64, ptr %ndim1.i, align 8
   %nd.i.i = getelementptr inbounds i8, ptr %14, i64 24
   %16 = load i32, ptr %nd.i.i, align 8
@@ -76,7 +76,7 @@ if.end.i:                                         ; preds = %for.body.preheader,
 lor.lhs.false.i:                                  ; preds = %if.end.i
   %descr.i.i = getelementptr inbounds i8, ptr %14, i64 56
   %17 = load ptr, ptr %descr.i.i, align 8
-  %18 = load ptr, ptr %record.0354407, align 8
+  %18 = load ptr, ptr %record.0399462, align 8
   %cmp.i.i = icmp eq ptr %17, %18
   br i1 %cmp.i.i, label %lor.lhs.false7.i, label %lor.rhs.i.i
 
@@ -98,7 +98,7 @@ lor.lhs.false7.i:                                 ; preds = %is_same.exit.i, %lo
   %flags.i.i = getelementptr inbounds i8, ptr %14, i64 64
   %22 = load i32, ptr %flags.i.i, align 8
   %conv9.i = sext i32 %22 to i64
-  %flags.i = getelementptr inbounds i8, ptr %record.0354407, i64 16
+  %flags.i = getelementptr inbounds i8, ptr %record.0399462, i64 16
   %23 = load i64, ptr %flags.i, align 8
   %and.i = and i64 %23, %conv9.i
   %cmp11.not.i = icmp eq i64 %and.i, %23
@@ -109,7 +109,7 @@ if.end14.i:                                       ; preds = %lor.lhs.false7.i
   %24 = load ptr, ptr %dimensions.i.i, align 8
   %strides.i.i = getelementptr inbounds i8, ptr %14, i64 40
   %25 = load ptr, ptr %strides.i.i, align 8
-  %lengths17.i = getelementptr inbounds i8, ptr %record.0354407, i64 24
+  %lengths17.i = getelementptr inbounds i8, ptr %record.0399462, i64 24
   %add.ptr.i = getelementptr inbounds i64, ptr %lengths17.i, i64 %15
   %cmp18.not68.i = icmp sgt i64 %15, 0
   br i1 %cmp18.not68.i, label %for.body.i.preheader, label %if.end17
@@ -117,20 +117,20 @@ if.end14.i:                                       ; preds = %lor.lhs.false7.i
 for.body.i.preheader:                             ; preds = %if.end14.i
   %26 = load i64, ptr %24, align 8
   %27 = load i64, ptr %lengths17.i, align 8
-  %cmp21.not.i347 = icmp eq i64 %26, %27
-  br i1 %cmp21.not.i347, label %lor.lhs.false23.i.preheader, label %if.then14
+  %cmp21.not.i392 = icmp eq i64 %26, %27
+  br i1 %cmp21.not.i392, label %lor.lhs.false23.i.preheader, label %if.then14
 
 lor.lhs.false23.i.preheader:                      ; preds = %for.body.i.preheader
   %28 = load i64, ptr %25, align 8
   %29 = load i64, ptr %add.ptr.i, align 8
-  %cmp26.not.i398 = icmp eq i64 %28, %29
-  %cmp29.not.i399 = icmp eq i64 %29, -9223372036854775808
-  %or.cond.i400 = or i1 %cmp26.not.i398, %cmp29.not.i399
-  br i1 %or.cond.i400, label %for.cond.i, label %cleanup.i
+  %cmp26.not.i453 = icmp eq i64 %28, %29
+  %cmp29.not.i454 = icmp eq i64 %29, -9223372036854775808
+  %or.cond.i455 = or i1 %cmp26.not.i453, %cmp29.not.i454
+  br i1 %or.cond.i455, label %for.cond.i, label %cleanup.i
 
 for.cond.i:                                       ; preds = %lor.lhs.false23.i.preheader, %lor.lhs.false23.i
-  %k.069.i349401 = phi i64 [ %inc.i, %lor.lhs.false23.i ], [ 0, %lor.lhs.false23.i.preheader ]
-  %inc.i = add nuw nsw i64 %k.069.i349401, 1
+  %k.069.i394456 = phi i64 [ %inc.i, %lor.lhs.false23.i ], [ 0, %lor.lhs.false23.i.preheader ]
+  %inc.i = add nuw nsw i64 %k.069.i394456, 1
   %exitcond.not.i = icmp eq i64 %inc.i, %15
   br i1 %exitcond.not.i, label %cleanup.i.loopexit, label %for.body.i
 
@@ -162,25 +162,25 @@ cleanup.i:                                        ; preds = %cleanup.i.loopexit,
   br i1 %cond.fr.i, label %if.then14, label %if.end17
 
 if.then14:                                        ; preds = %lor.rhs.i.i, %if.end.i, %is_same.exit.i, %lor.lhs.false7.i, %for.body, %cleanup.i, %for.body.i.preheader, %for.body.preheader
-  %cmp10.not355.lcssa = phi i1 [ true, %for.body.preheader ], [ %cmp10.not355406, %lor.rhs.i.i ], [ %cmp10.not355406, %if.end.i ], [ %cmp10.not355406, %is_same.exit.i ], [ %cmp10.not355406, %lor.lhs.false7.i ], [ %cmp10.not, %for.body ], [ %cmp10.not355406, %cleanup.i ], [ %cmp10.not355406, %for.body.i.preheader ]
+  %cmp10.not400.lcssa = phi i1 [ true, %for.body.preheader ], [ %cmp10.not400461, %lor.rhs.i.i ], [ %cmp10.not400461, %if.end.i ], [ %cmp10.not400461, %is_same.exit.i ], [ %cmp10.not400461, %lor.lhs.false7.i ], [ %cmp10.not, %for.body ], [ %cmp10.not400461, %cleanup.i ], [ %cmp10.not400461, %for.body.i.preheader ]
   %34 = load ptr, ptr %0, align 8
   %call16 = tail call ptr @PyObject_Vectorcall(ptr noundef %34, ptr noundef nonnull %args, i64 noundef %count, ptr noundef null) #4
-  br i1 %cmp10.not355.lcssa, label %cleanup140, label %for.cond22.preheader
+  br i1 %cmp10.not400.lcssa, label %cleanup164, label %for.cond22.preheader
 
 if.end17:                                         ; preds = %if.end14.i, %cleanup.i
   %retval.3.i = getelementptr inbounds i64, ptr %add.ptr.i, i64 %15
-  %data.i249 = getelementptr inbounds i8, ptr %14, i64 16
-  %35 = load ptr, ptr %data.i249, align 8
-  %arrayidx20 = getelementptr inbounds ptr, ptr %9, i64 %k.0353408
+  %data.i280 = getelementptr inbounds i8, ptr %14, i64 16
+  %35 = load ptr, ptr %data.i280, align 8
+  %arrayidx20 = getelementptr inbounds ptr, ptr %9, i64 %k.0398463
   store ptr %35, ptr %arrayidx20, align 8
-  %inc = add nuw nsw i64 %k.0353408, 1
+  %inc = add nuw nsw i64 %k.0398463, 1
   %exitcond.not = icmp eq i64 %inc, %count
   br i1 %exitcond.not, label %for.cond22.preheader, label %for.body
 
 for.cond22.preheader:                             ; preds = %if.end17, %if.end, %if.then14
-  %record.1387 = phi ptr [ null, %if.then14 ], [ %add.ptr, %if.end ], [ %retval.3.i, %if.end17 ]
-  %cmp23358 = icmp sgt i64 %3, 0
-  br i1 %cmp23358, label %for.body25.lr.ph, label %for.cond.cleanup24
+  %record.1439 = phi ptr [ null, %if.then14 ], [ %add.ptr, %if.end ], [ %retval.3.i, %if.end17 ]
+  %cmp23403 = icmp sgt i64 %3, 0
+  br i1 %cmp23403, label %for.body25.lr.ph, label %for.cond.cleanup24
 
 for.body25.lr.ph:                                 ; preds = %for.cond22.preheader
   %36 = getelementptr ptr, ptr %9, i64 %count
@@ -190,84 +190,84 @@ for.cond.cleanup24:                               ; preds = %for.body25, %for.co
   %add34 = shl i64 %4, 3
   %mul35 = add i64 %add34, 8
   %37 = alloca i8, i64 %mul35, align 16
-  %cmp38.not360 = icmp sgt i64 %4, 0
-  br i1 %cmp38.not360, label %for.body40.lr.ph, label %for.end61
+  %cmp38.not405 = icmp sgt i64 %4, 0
+  br i1 %cmp38.not405, label %for.body40.lr.ph, label %for.end61
 
 for.body40.lr.ph:                                 ; preds = %for.cond.cleanup24
   %38 = getelementptr ptr, ptr %9, i64 %add
   br label %for.body40
 
 for.body25:                                       ; preds = %for.body25.lr.ph, %for.body25
-  %k21.0359 = phi i64 [ 0, %for.body25.lr.ph ], [ %inc31, %for.body25 ]
-  %arrayidx27 = getelementptr inbounds [0 x i64], ptr %rest, i64 0, i64 %k21.0359
+  %k21.0404 = phi i64 [ 0, %for.body25.lr.ph ], [ %inc31, %for.body25 ]
+  %arrayidx27 = getelementptr inbounds [0 x i64], ptr %rest, i64 0, i64 %k21.0404
   %39 = load i64, ptr %arrayidx27, align 8
   %40 = inttoptr i64 %39 to ptr
-  %arrayidx29 = getelementptr ptr, ptr %36, i64 %k21.0359
+  %arrayidx29 = getelementptr ptr, ptr %36, i64 %k21.0404
   store ptr %40, ptr %arrayidx29, align 8
-  %inc31 = add nuw nsw i64 %k21.0359, 1
-  %exitcond378.not = icmp eq i64 %inc31, %3
-  br i1 %exitcond378.not, label %for.cond.cleanup24, label %for.body25
+  %inc31 = add nuw nsw i64 %k21.0404, 1
+  %exitcond429.not = icmp eq i64 %inc31, %3
+  br i1 %exitcond429.not, label %for.cond.cleanup24, label %for.body25
 
-for.body40:                                       ; preds = %for.body40.lr.ph, %cleanup55.thread313
-  %record.2362 = phi ptr [ %record.1387, %for.body40.lr.ph ], [ %add.ptr54, %cleanup55.thread313 ]
-  %k36.0361 = phi i64 [ 0, %for.body40.lr.ph ], [ %inc58, %cleanup55.thread313 ]
-  %flags.i250 = getelementptr inbounds i8, ptr %record.2362, i64 16
-  %41 = load i64, ptr %flags.i250, align 8
-  %cmp.not.i251 = icmp eq i64 %41, 0
-  br i1 %cmp.not.i251, label %new_array.exit, label %cond.true.i
+for.body40:                                       ; preds = %for.body40.lr.ph, %cleanup55.thread357
+  %record.2407 = phi ptr [ %record.1439, %for.body40.lr.ph ], [ %add.ptr54, %cleanup55.thread357 ]
+  %k36.0406 = phi i64 [ 0, %for.body40.lr.ph ], [ %inc58, %cleanup55.thread357 ]
+  %flags.i281 = getelementptr inbounds i8, ptr %record.2407, i64 16
+  %41 = load i64, ptr %flags.i281, align 8
+  %cmp.not.i282 = icmp eq i64 %41, 0
+  br i1 %cmp.not.i282, label %new_array.exit, label %cond.true.i
 
 cond.true.i:                                      ; preds = %for.body40
-  %lengths.i = getelementptr inbounds i8, ptr %record.2362, i64 24
-  %ndim.i = getelementptr inbounds i8, ptr %record.2362, i64 8
+  %lengths.i = getelementptr inbounds i8, ptr %record.2407, i64 24
+  %ndim.i = getelementptr inbounds i8, ptr %record.2407, i64 8
   %42 = load i64, ptr %ndim.i, align 8
-  %add.ptr.i252 = getelementptr inbounds i64, ptr %lengths.i, i64 %42
+  %add.ptr.i283 = getelementptr inbounds i64, ptr %lengths.i, i64 %42
   br label %new_array.exit
 
 new_array.exit:                                   ; preds = %for.body40, %cond.true.i
-  %cond.i = phi ptr [ %add.ptr.i252, %cond.true.i ], [ null, %for.body40 ]
-  %43 = load ptr, ptr %record.2362, align 8
+  %cond.i = phi ptr [ %add.ptr.i283, %cond.true.i ], [ null, %for.body40 ]
+  %43 = load ptr, ptr %record.2407, align 8
   tail call void @Py_IncRef(ptr noundef %43) #4
   %44 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx.i253 = getelementptr inbounds i8, ptr %44, i64 752
-  %45 = load ptr, ptr %arrayidx.i253, align 8
-  %46 = load ptr, ptr %record.2362, align 8
-  %ndim2.i = getelementptr inbounds i8, ptr %record.2362, i64 8
+  %arrayidx.i284 = getelementptr inbounds i8, ptr %44, i64 752
+  %45 = load ptr, ptr %arrayidx.i284, align 8
+  %46 = load ptr, ptr %record.2407, align 8
+  %ndim2.i = getelementptr inbounds i8, ptr %record.2407, i64 8
   %47 = load i64, ptr %ndim2.i, align 8
-  %conv.i254 = trunc i64 %47 to i32
-  %lengths3.i = getelementptr inbounds i8, ptr %record.2362, i64 24
-  %call.i = tail call ptr %45(ptr noundef %8, ptr noundef %46, i32 noundef %conv.i254, ptr noundef nonnull %lengths3.i, ptr noundef %cond.i, ptr noundef null, i32 noundef 0, ptr noundef null) #4
-  %arrayidx42 = getelementptr inbounds ptr, ptr %37, i64 %k36.0361
+  %conv.i285 = trunc i64 %47 to i32
+  %lengths3.i = getelementptr inbounds i8, ptr %record.2407, i64 24
+  %call.i = tail call ptr %45(ptr noundef %8, ptr noundef %46, i32 noundef %conv.i285, ptr noundef nonnull %lengths3.i, ptr noundef %cond.i, ptr noundef null, i32 noundef 0, ptr noundef null) #4
+  %arrayidx42 = getelementptr inbounds ptr, ptr %37, i64 %k36.0406
   store ptr %call.i, ptr %arrayidx42, align 8
   %cmp44.not = icmp eq ptr %call.i, null
-  br i1 %cmp44.not, label %if.then45, label %cleanup55.thread313
+  br i1 %cmp44.not, label %if.then45, label %cleanup55.thread357
 
 if.then45:                                        ; preds = %new_array.exit
-  %cmp3.i.not = icmp eq i64 %k36.0361, 0
-  br i1 %cmp3.i.not, label %cleanup140, label %for.body.i255
+  %cmp3.i.not = icmp eq i64 %k36.0406, 0
+  br i1 %cmp3.i.not, label %cleanup164, label %for.body.i286
 
-for.body.i255:                                    ; preds = %if.then45, %for.body.i255
-  %k.04.i = phi i64 [ %inc.i257, %for.body.i255 ], [ 0, %if.then45 ]
-  %arrayidx.i256 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i
-  %48 = load ptr, ptr %arrayidx.i256, align 8
+for.body.i286:                                    ; preds = %if.then45, %for.body.i286
+  %k.04.i = phi i64 [ %inc.i288, %for.body.i286 ], [ 0, %if.then45 ]
+  %arrayidx.i287 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i
+  %48 = load ptr, ptr %arrayidx.i287, align 8
   tail call void @Py_DecRef(ptr noundef %48) #4
-  %inc.i257 = add nuw nsw i64 %k.04.i, 1
-  %exitcond.not.i258 = icmp eq i64 %inc.i257, %k36.0361
-  br i1 %exitcond.not.i258, label %cleanup140, label %for.body.i255
+  %inc.i288 = add nuw nsw i64 %k.04.i, 1
+  %exitcond.not.i289 = icmp eq i64 %inc.i288, %k36.0406
+  br i1 %exitcond.not.i289, label %cleanup164, label %for.body.i286
 
-cleanup55.thread313:                              ; preds = %new_array.exit
-  %data.i259 = getelementptr inbounds i8, ptr %call.i, i64 16
-  %49 = load ptr, ptr %data.i259, align 8
-  %arrayidx51 = getelementptr ptr, ptr %38, i64 %k36.0361
+cleanup55.thread357:                              ; preds = %new_array.exit
+  %data.i290 = getelementptr inbounds i8, ptr %call.i, i64 16
+  %49 = load ptr, ptr %data.i290, align 8
+  %arrayidx51 = getelementptr ptr, ptr %38, i64 %k36.0406
   store ptr %49, ptr %arrayidx51, align 8
   %50 = load i64, ptr %ndim2.i, align 8
   %add.ptr54.idx = shl nsw i64 %50, 4
   %add.ptr54 = getelementptr inbounds i8, ptr %lengths3.i, i64 %add.ptr54.idx
-  %inc58 = add nuw nsw i64 %k36.0361, 1
-  %exitcond379.not = icmp eq i64 %inc58, %4
-  br i1 %exitcond379.not, label %for.end61, label %for.body40
+  %inc58 = add nuw nsw i64 %k36.0406, 1
+  %exitcond430.not = icmp eq i64 %inc58, %4
+  br i1 %exitcond430.not, label %for.end61, label %for.body40
 
-for.end61:                                        ; preds = %cleanup55.thread313, %for.cond.cleanup24
-  %record.2.lcssa = phi ptr [ %record.1387, %for.cond.cleanup24 ], [ %add.ptr54, %cleanup55.thread313 ]
+for.end61:                                        ; preds = %cleanup55.thread357, %for.cond.cleanup24
+  %record.2.lcssa = phi ptr [ %record.1439, %for.cond.cleanup24 ], [ %add.ptr54, %cleanup55.thread357 ]
   %arena = getelementptr inbounds i8, ptr %0, i64 56
   %51 = load i64, ptr %arena, align 8
   %cmp62 = icmp eq i64 %51, 0
@@ -282,13 +282,13 @@ if.then63:                                        ; preds = %for.end61
   %releases.i = getelementptr inbounds i8, ptr %0, i64 72
   %56 = load i64, ptr %releases.i, align 8
   %tobool.not.i = icmp eq i64 %56, 0
-  br i1 %tobool.not.i, label %if.then.i, label %if.end.i260
+  br i1 %tobool.not.i, label %if.then.i, label %if.end.i291
 
 if.then.i:                                        ; preds = %if.then63
-  %call.i262 = call i64 %55(ptr noundef nonnull %9, ptr noundef nonnull %53) #4
+  %call.i293 = call i64 %55(ptr noundef nonnull %9, ptr noundef nonnull %53) #4
   br label %if.end79
 
-if.end.i260:                                      ; preds = %if.then63
+if.end.i291:                                      ; preds = %if.then63
   %call1.i = tail call ptr @PyEval_SaveThread() #4
   %call2.i = call i64 %55(ptr noundef nonnull %9, ptr noundef nonnull %53) #4
   call void @PyEval_RestoreThread(ptr noundef %call1.i) #4
@@ -309,38 +309,38 @@ land.lhs.true:                                    ; preds = %if.else
   br i1 %cmp68, label %if.then69, label %if.end71
 
 if.then69:                                        ; preds = %land.lhs.true
-  br i1 %cmp38.not360, label %for.body.i264, label %cleanup76
+  br i1 %cmp38.not405, label %for.body.i295, label %cleanup76
 
-for.body.i264:                                    ; preds = %if.then69, %for.body.i264
-  %k.04.i265 = phi i64 [ %inc.i267, %for.body.i264 ], [ 0, %if.then69 ]
-  %arrayidx.i266 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i265
-  %61 = load ptr, ptr %arrayidx.i266, align 8
+for.body.i295:                                    ; preds = %if.then69, %for.body.i295
+  %k.04.i296 = phi i64 [ %inc.i298, %for.body.i295 ], [ 0, %if.then69 ]
+  %arrayidx.i297 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i296
+  %61 = load ptr, ptr %arrayidx.i297, align 8
   tail call void @Py_DecRef(ptr noundef %61) #4
-  %inc.i267 = add nuw nsw i64 %k.04.i265, 1
-  %exitcond.not.i268 = icmp eq i64 %inc.i267, %4
-  br i1 %exitcond.not.i268, label %cleanup76, label %for.body.i264
+  %inc.i298 = add nuw nsw i64 %k.04.i296, 1
+  %exitcond.not.i299 = icmp eq i64 %inc.i298, %4
+  br i1 %exitcond.not.i299, label %cleanup76, label %for.body.i295
 
 if.end71:                                         ; preds = %land.lhs.true, %if.else
   %room.0 = phi ptr [ %call67, %land.lhs.true ], [ %59, %if.else ]
   %62 = load ptr, ptr %code1, align 8
   %63 = load ptr, ptr %62, align 8
-  %releases.i271 = getelementptr inbounds i8, ptr %0, i64 72
-  %64 = load i64, ptr %releases.i271, align 8
-  %tobool.not.i272 = icmp eq i64 %64, 0
-  br i1 %tobool.not.i272, label %if.then.i278, label %if.end.i273
+  %releases.i302 = getelementptr inbounds i8, ptr %0, i64 72
+  %64 = load i64, ptr %releases.i302, align 8
+  %tobool.not.i303 = icmp eq i64 %64, 0
+  br i1 %tobool.not.i303, label %if.then.i309, label %if.end.i304
 
-if.then.i278:                                     ; preds = %if.end71
-  %call.i279 = call i64 %63(ptr noundef nonnull %9, ptr noundef %room.0) #4
+if.then.i309:                                     ; preds = %if.end71
+  %call.i310 = call i64 %63(ptr noundef nonnull %9, ptr noundef %room.0) #4
   br label %cleanup76.thread
 
-if.end.i273:                                      ; preds = %if.end71
-  %call1.i274 = tail call ptr @PyEval_SaveThread() #4
-  %call2.i275 = call i64 %63(ptr noundef nonnull %9, ptr noundef %room.0) #4
-  call void @PyEval_RestoreThread(ptr noundef %call1.i274) #4
+if.end.i304:                                      ; preds = %if.end71
+  %call1.i305 = tail call ptr @PyEval_SaveThread() #4
+  %call2.i306 = call i64 %63(ptr noundef nonnull %9, ptr noundef %room.0) #4
+  call void @PyEval_RestoreThread(ptr noundef %call1.i305) #4
   br label %cleanup76.thread
 
-cleanup76.thread:                                 ; preds = %if.end.i273, %if.then.i278
-  %retval.0.i277 = phi i64 [ %call2.i275, %if.end.i273 ], [ %call.i279, %if.then.i278 ]
+cleanup76.thread:                                 ; preds = %if.end.i304, %if.then.i309
+  %retval.0.i308 = phi i64 [ %call2.i306, %if.end.i304 ], [ %call.i310, %if.then.i309 ]
   %65 = load ptr, ptr %slot, align 8
   %66 = ptrtoint ptr %room.0 to i64
   %67 = atomicrmw xchg ptr %65, i64 %66 acq_rel, align 8
@@ -348,150 +348,249 @@ cleanup76.thread:                                 ; preds = %if.end.i273, %if.th
   call void @free(ptr noundef %68) #4
   br label %if.end79
 
-cleanup76:                                        ; preds = %for.body.i264, %if.then69
+cleanup76:                                        ; preds = %for.body.i295, %if.then69
   %call70 = tail call ptr @PyErr_NoMemory() #4
-  br label %cleanup140
+  br label %cleanup164
 
-if.end79:                                         ; preds = %cleanup76.thread, %if.end.i260, %if.then.i
-  %wrong.1 = phi i64 [ %call2.i, %if.end.i260 ], [ %call.i262, %if.then.i ], [ %retval.0.i277, %cleanup76.thread ]
-  %cmp80.not = icmp eq i64 %wrong.1, 0
-  br i1 %cmp80.not, label %for.cond86.preheader, label %if.then81
+if.end79:                                         ; preds = %cleanup76.thread, %if.end.i291, %if.then.i
+  %wrong.1 = phi i64 [ %call2.i, %if.end.i291 ], [ %call.i293, %if.then.i ], [ %retval.0.i308, %cleanup76.thread ]
+  %69 = icmp eq i64 %wrong.1, 0
+  br i1 %cmp38.not405, label %land.lhs.true83.lr.ph, label %for.cond.cleanup85.thread
 
-for.cond86.preheader:                             ; preds = %if.end79
-  br i1 %cmp38.not360, label %land.rhs.lr.ph, label %for.end115
+land.lhs.true83.lr.ph:                            ; preds = %if.end79
+  %finite = getelementptr inbounds i8, ptr %0, i64 96
+  %70 = load i64, ptr %finite, align 8
+  %tobool = icmp ne i64 %70, 0
+  br label %land.lhs.true83
 
-land.rhs.lr.ph:                                   ; preds = %for.cond86.preheader
+land.lhs.true83:                                  ; preds = %land.lhs.true83.lr.ph, %is_finite.exit
+  %k80.0413 = phi i64 [ 0, %land.lhs.true83.lr.ph ], [ %inc91, %is_finite.exit ]
+  %wrong.2412 = phi i1 [ %69, %land.lhs.true83.lr.ph ], [ %tobool.not.i314, %is_finite.exit ]
+  %or.cond = select i1 %tobool, i1 %wrong.2412, i1 false
+  br i1 %or.cond, label %for.body86, label %for.cond.cleanup85
+
+for.cond.cleanup85:                               ; preds = %is_finite.exit, %land.lhs.true83
+  %wrong.2.lcssa = phi i1 [ %tobool.not.i314, %is_finite.exit ], [ %wrong.2412, %land.lhs.true83 ]
+  br i1 %wrong.2.lcssa, label %for.cond101.preheader, label %if.then96
+
+for.cond.cleanup85.thread:                        ; preds = %if.end79
+  br i1 %69, label %for.end136, label %drop.exit328
+
+for.cond101.preheader:                            ; preds = %for.cond.cleanup85
+  br i1 %cmp38.not405, label %land.rhs104.lr.ph, label %for.end136
+
+land.rhs104.lr.ph:                                ; preds = %for.cond101.preheader
   %wrapper = getelementptr inbounds i8, ptr %0, i64 24
   %array_slot.i = getelementptr inbounds i8, ptr %0, i64 80
-  br label %land.rhs
+  br label %land.rhs104
 
-if.then81:                                        ; preds = %if.end79
-  br i1 %cmp38.not360, label %for.body.i282, label %drop.exit287
+for.body86:                                       ; preds = %land.lhs.true83
+  %arrayidx87 = getelementptr inbounds ptr, ptr %37, i64 %k80.0413
+  %71 = load ptr, ptr %arrayidx87, align 8
+  %descr.i.i312 = getelementptr inbounds i8, ptr %71, i64 56
+  %72 = load ptr, ptr %descr.i.i312, align 8
+  %type_num.i = getelementptr inbounds i8, ptr %72, i64 28
+  %73 = load i32, ptr %type_num.i, align 4
+  %nd.i.i313 = getelementptr inbounds i8, ptr %71, i64 24
+  %74 = load i32, ptr %nd.i.i313, align 8
+  %cmp59.i = icmp sgt i32 %74, 0
+  br i1 %cmp59.i, label %for.body.lr.ph.i, label %for.cond.cleanup.i
 
-for.body.i282:                                    ; preds = %if.then81, %for.body.i282
-  %k.04.i283 = phi i64 [ %inc.i285, %for.body.i282 ], [ 0, %if.then81 ]
-  %arrayidx.i284 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i283
-  %69 = load ptr, ptr %arrayidx.i284, align 8
-  call void @Py_DecRef(ptr noundef %69) #4
-  %inc.i285 = add nuw nsw i64 %k.04.i283, 1
-  %exitcond.not.i286 = icmp eq i64 %inc.i285, %4
-  br i1 %exitcond.not.i286, label %drop.exit287, label %for.body.i282
+for.body.lr.ph.i:                                 ; preds = %for.body86
+  %dimensions.i.i317 = getelementptr inbounds i8, ptr %71, i64 32
+  %75 = load ptr, ptr %dimensions.i.i317, align 8
+  %wide.trip.count.i = zext nneg i32 %74 to i64
+  br label %for.body.i318
 
-drop.exit287:                                     ; preds = %for.body.i282, %if.then81
-  %70 = load ptr, ptr %0, align 8
-  %call83 = call ptr @PyObject_Vectorcall(ptr noundef %70, ptr noundef %args, i64 noundef %count, ptr noundef null) #4
-  br label %cleanup140
+for.cond.cleanup.i:                               ; preds = %for.body.i318, %for.body86
+  %count.0.lcssa.i = phi i64 [ 1, %for.body86 ], [ %mul.i, %for.body.i318 ]
+  switch i32 %73, label %is_finite.exit [
+    i32 12, label %if.then.i316
+    i32 11, label %if.then17.i
+  ]
 
-land.rhs:                                         ; preds = %land.rhs.lr.ph, %for.inc111
-  %record.5368 = phi ptr [ %record.2.lcssa, %land.rhs.lr.ph ], [ %add.ptr107, %for.inc111 ]
-  %k85.0367 = phi i64 [ 0, %land.rhs.lr.ph ], [ %inc112, %for.inc111 ]
-  %71 = load ptr, ptr %wrapper, align 8
-  %cmp88.not = icmp eq ptr %71, null
-  br i1 %cmp88.not, label %for.end115, label %for.body90
+for.body.i318:                                    ; preds = %for.body.i318, %for.body.lr.ph.i
+  %indvars.iv.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %for.body.i318 ]
+  %count.061.i = phi i64 [ 1, %for.body.lr.ph.i ], [ %mul.i, %for.body.i318 ]
+  %arrayidx.i319 = getelementptr inbounds i64, ptr %75, i64 %indvars.iv.i
+  %76 = load i64, ptr %arrayidx.i319, align 8
+  %mul.i = mul nsw i64 %76, %count.061.i
+  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
+  %exitcond.not.i320 = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
+  br i1 %exitcond.not.i320, label %for.cond.cleanup.i, label %for.body.i318
 
-for.body90:                                       ; preds = %land.rhs
-  %72 = load i64, ptr %record.5368, align 8
-  %cmp92.not = icmp eq i64 %72, 0
-  br i1 %cmp92.not, label %for.inc111, label %if.then93
+if.then.i316:                                     ; preds = %for.cond.cleanup.i
+  %data.i.i = getelementptr inbounds i8, ptr %71, i64 16
+  %77 = load ptr, ptr %data.i.i, align 8
+  %cmp766.i = icmp sgt i64 %count.0.lcssa.i, 0
+  br i1 %cmp766.i, label %for.body9.i, label %is_finite.exit
 
-if.then93:                                        ; preds = %for.body90
-  %arrayidx94 = getelementptr inbounds ptr, ptr %37, i64 %k85.0367
-  %73 = load ptr, ptr %arrayidx94, align 8
-  %call.i288 = call ptr @PyType_GenericAlloc(ptr noundef nonnull %71, i64 noundef 0) #4
-  %cmp.i = icmp eq ptr %call.i288, null
-  br i1 %cmp.i, label %for.body.i296, label %if.end.i289
+for.body9.i:                                      ; preds = %if.then.i316, %for.body9.i
+  %k5.068.i = phi i64 [ %inc14.i, %for.body9.i ], [ 0, %if.then.i316 ]
+  %wrong.067.i = phi i32 [ %or.i, %for.body9.i ], [ 0, %if.then.i316 ]
+  %arrayidx10.i = getelementptr inbounds double, ptr %77, i64 %k5.068.i
+  %78 = load double, ptr %arrayidx10.i, align 8
+  %sub.i = fsub double %78, %78
+  %cmp12.i = fcmp une double %sub.i, 0.000000e+00
+  %lnot.ext.i = zext i1 %cmp12.i to i32
+  %or.i = or i32 %wrong.067.i, %lnot.ext.i
+  %inc14.i = add nuw nsw i64 %k5.068.i, 1
+  %exitcond73.not.i = icmp eq i64 %inc14.i, %count.0.lcssa.i
+  br i1 %exitcond73.not.i, label %is_finite.exit, label %for.body9.i
 
-if.end.i289:                                      ; preds = %if.then93
-  %74 = load i64, ptr %array_slot.i, align 8
-  %add.ptr.i290 = getelementptr inbounds i8, ptr %call.i288, i64 %74
-  store ptr %73, ptr %add.ptr.i290, align 8
-  %75 = load i64, ptr %record.5368, align 8
-  %cmp119.i = icmp sgt i64 %75, 0
-  br i1 %cmp119.i, label %for.body.lr.ph.i, label %cleanup100.thread329
+if.then17.i:                                      ; preds = %for.cond.cleanup.i
+  %data.i57.i = getelementptr inbounds i8, ptr %71, i64 16
+  %79 = load ptr, ptr %data.i57.i, align 8
+  %cmp2262.i = icmp sgt i64 %count.0.lcssa.i, 0
+  br i1 %cmp2262.i, label %for.body24.i, label %is_finite.exit
 
-for.body.lr.ph.i:                                 ; preds = %if.end.i289
-  %slots.i = getelementptr inbounds i8, ptr %record.5368, i64 8
-  br label %for.body.i292
+for.body24.i:                                     ; preds = %if.then17.i, %for.body24.i
+  %k20.064.i = phi i64 [ %inc33.i, %for.body24.i ], [ 0, %if.then17.i ]
+  %wrong.163.i = phi i32 [ %or31.i, %for.body24.i ], [ 0, %if.then17.i ]
+  %arrayidx25.i315 = getelementptr inbounds float, ptr %79, i64 %k20.064.i
+  %80 = load float, ptr %arrayidx25.i315, align 4
+  %sub27.i = fsub float %80, %80
+  %cmp28.i = fcmp une float %sub27.i, 0.000000e+00
+  %lnot.ext30.i = zext i1 %cmp28.i to i32
+  %or31.i = or i32 %wrong.163.i, %lnot.ext30.i
+  %inc33.i = add nuw nsw i64 %k20.064.i, 1
+  %exitcond72.not.i = icmp eq i64 %inc33.i, %count.0.lcssa.i
+  br i1 %exitcond72.not.i, label %is_finite.exit, label %for.body24.i
 
-for.body.i292:                                    ; preds = %for.body.i292, %for.body.lr.ph.i
-  %k.020.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i294, %for.body.i292 ]
-  %arrayidx.i293 = getelementptr inbounds [0 x %struct.anon], ptr %slots.i, i64 0, i64 %k.020.i
-  %value.i = getelementptr inbounds i8, ptr %arrayidx.i293, i64 8
-  %76 = load ptr, ptr %value.i, align 8
-  call void @Py_IncRef(ptr noundef %76) #4
-  %77 = load ptr, ptr %value.i, align 8
-  %78 = load i64, ptr %arrayidx.i293, align 8
-  %add.ptr7.i = getelementptr inbounds i8, ptr %call.i288, i64 %78
-  store ptr %77, ptr %add.ptr7.i, align 8
-  %inc.i294 = add nuw nsw i64 %k.020.i, 1
-  %79 = load i64, ptr %record.5368, align 8
-  %cmp1.i = icmp slt i64 %inc.i294, %79
-  br i1 %cmp1.i, label %for.body.i292, label %cleanup100.thread329
+is_finite.exit:                                   ; preds = %for.body24.i, %for.body9.i, %for.cond.cleanup.i, %if.then.i316, %if.then17.i
+  %wrong.2.i = phi i32 [ 0, %for.cond.cleanup.i ], [ 0, %if.then.i316 ], [ 0, %if.then17.i ], [ %or.i, %for.body9.i ], [ %or31.i, %for.body24.i ]
+  %tobool.not.i314 = icmp eq i32 %wrong.2.i, 0
+  %inc91 = add nuw nsw i64 %k80.0413, 1
+  %exitcond431.not = icmp eq i64 %inc91, %4
+  br i1 %exitcond431.not, label %for.cond.cleanup85, label %land.lhs.true83
 
-for.body.i296:                                    ; preds = %if.then93, %for.body.i296
-  %k.04.i297 = phi i64 [ %inc.i299, %for.body.i296 ], [ 0, %if.then93 ]
-  %arrayidx.i298 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i297
-  %80 = load ptr, ptr %arrayidx.i298, align 8
-  call void @Py_DecRef(ptr noundef %80) #4
-  %inc.i299 = add nuw nsw i64 %k.04.i297, 1
-  %exitcond.not.i300 = icmp eq i64 %inc.i299, %4
-  br i1 %exitcond.not.i300, label %cleanup140, label %for.body.i296
+if.then96:                                        ; preds = %for.cond.cleanup85
+  br i1 %cmp38.not405, label %for.body.i323, label %drop.exit328
 
-cleanup100.thread329:                             ; preds = %for.body.i292, %if.end.i289
-  store ptr %call.i288, ptr %arrayidx94, align 8
-  %.pre = load i64, ptr %record.5368, align 8
-  br label %for.inc111
+for.body.i323:                                    ; preds = %if.then96, %for.body.i323
+  %k.04.i324 = phi i64 [ %inc.i326, %for.body.i323 ], [ 0, %if.then96 ]
+  %arrayidx.i325 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i324
+  %81 = load ptr, ptr %arrayidx.i325, align 8
+  call void @Py_DecRef(ptr noundef %81) #4
+  %inc.i326 = add nuw nsw i64 %k.04.i324, 1
+  %exitcond.not.i327 = icmp eq i64 %inc.i326, %4
+  br i1 %exitcond.not.i327, label %drop.exit328, label %for.body.i323
 
-for.inc111:                                       ; preds = %cleanup100.thread329, %for.body90
-  %81 = phi i64 [ %.pre, %cleanup100.thread329 ], [ 0, %for.body90 ]
-  %mul105 = shl nsw i64 %81, 1
-  %add106 = or disjoint i64 %mul105, 1
-  %add.ptr107 = getelementptr inbounds i64, ptr %record.5368, i64 %add106
-  %inc112 = add nuw nsw i64 %k85.0367, 1
-  %exitcond380.not = icmp eq i64 %inc112, %4
-  br i1 %exitcond380.not, label %for.end115, label %land.rhs
+drop.exit328:                                     ; preds = %for.body.i323, %for.cond.cleanup85.thread, %if.then96
+  %82 = load ptr, ptr %0, align 8
+  %call98 = call ptr @PyObject_Vectorcall(ptr noundef %82, ptr noundef %args, i64 noundef %count, ptr noundef null) #4
+  br label %cleanup164
 
-for.end115:                                       ; preds = %land.rhs, %for.inc111, %for.cond86.preheader
+land.rhs104:                                      ; preds = %land.rhs104.lr.ph, %for.inc132
+  %record.5418 = phi ptr [ %record.2.lcssa, %land.rhs104.lr.ph ], [ %add.ptr128, %for.inc132 ]
+  %k100.0417 = phi i64 [ 0, %land.rhs104.lr.ph ], [ %inc133, %for.inc132 ]
+  %83 = load ptr, ptr %wrapper, align 8
+  %cmp105.not = icmp eq ptr %83, null
+  br i1 %cmp105.not, label %for.end136, label %for.body109
+
+for.body109:                                      ; preds = %land.rhs104
+  %84 = load i64, ptr %record.5418, align 8
+  %cmp111.not = icmp eq i64 %84, 0
+  br i1 %cmp111.not, label %for.inc132, label %if.then113
+
+if.then113:                                       ; preds = %for.body109
+  %arrayidx114 = getelementptr inbounds ptr, ptr %37, i64 %k100.0417
+  %85 = load ptr, ptr %arrayidx114, align 8
+  %call.i329 = call ptr @PyType_GenericAlloc(ptr noundef nonnull %83, i64 noundef 0) #4
+  %cmp.i = icmp eq ptr %call.i329, null
+  br i1 %cmp.i, label %for.body.i339, label %if.end.i330
+
+if.end.i330:                                      ; preds = %if.then113
+  %86 = load i64, ptr %array_slot.i, align 8
+  %add.ptr.i331 = getelementptr inbounds i8, ptr %call.i329, i64 %86
+  store ptr %85, ptr %add.ptr.i331, align 8
+  %87 = load i64, ptr %record.5418, align 8
+  %cmp119.i = icmp sgt i64 %87, 0
+  br i1 %cmp119.i, label %for.body.lr.ph.i333, label %cleanup121.thread373
+
+for.body.lr.ph.i333:                              ; preds = %if.end.i330
+  %slots.i = getelementptr inbounds i8, ptr %record.5418, i64 8
+  br label %for.body.i334
+
+for.body.i334:                                    ; preds = %for.body.i334, %for.body.lr.ph.i333
+  %k.020.i = phi i64 [ 0, %for.body.lr.ph.i333 ], [ %inc.i336, %for.body.i334 ]
+  %arrayidx.i335 = getelementptr inbounds [0 x %struct.anon], ptr %slots.i, i64 0, i64 %k.020.i
+  %value.i = getelementptr inbounds i8, ptr %arrayidx.i335, i64 8
+  %88 = load ptr, ptr %value.i, align 8
+  call void @Py_IncRef(ptr noundef %88) #4
+  %89 = load ptr, ptr %value.i, align 8
+  %90 = load i64, ptr %arrayidx.i335, align 8
+  %add.ptr7.i = getelementptr inbounds i8, ptr %call.i329, i64 %90
+  store ptr %89, ptr %add.ptr7.i, align 8
+  %inc.i336 = add nuw nsw i64 %k.020.i, 1
+  %91 = load i64, ptr %record.5418, align 8
+  %cmp1.i = icmp slt i64 %inc.i336, %91
+  br i1 %cmp1.i, label %for.body.i334, label %cleanup121.thread373
+
+for.body.i339:                                    ; preds = %if.then113, %for.body.i339
+  %k.04.i340 = phi i64 [ %inc.i342, %for.body.i339 ], [ 0, %if.then113 ]
+  %arrayidx.i341 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i340
+  %92 = load ptr, ptr %arrayidx.i341, align 8
+  call void @Py_DecRef(ptr noundef %92) #4
+  %inc.i342 = add nuw nsw i64 %k.04.i340, 1
+  %exitcond.not.i343 = icmp eq i64 %inc.i342, %4
+  br i1 %exitcond.not.i343, label %cleanup164, label %for.body.i339
+
+cleanup121.thread373:                             ; preds = %for.body.i334, %if.end.i330
+  store ptr %call.i329, ptr %arrayidx114, align 8
+  %.pre = load i64, ptr %record.5418, align 8
+  br label %for.inc132
+
+for.inc132:                                       ; preds = %cleanup121.thread373, %for.body109
+  %93 = phi i64 [ %.pre, %cleanup121.thread373 ], [ 0, %for.body109 ]
+  %mul126 = shl nsw i64 %93, 1
+  %add127 = or disjoint i64 %mul126, 1
+  %add.ptr128 = getelementptr inbounds i64, ptr %record.5418, i64 %add127
+  %inc133 = add nuw nsw i64 %k100.0417, 1
+  %exitcond432.not = icmp eq i64 %inc133, %4
+  br i1 %exitcond432.not, label %for.end136, label %land.rhs104
+
+for.end136:                                       ; preds = %land.rhs104, %for.inc132, %for.cond.cleanup85.thread, %for.cond101.preheader
   %single = getelementptr inbounds i8, ptr %0, i64 88
-  %82 = load i64, ptr %single, align 8
-  %tobool.not = icmp eq i64 %82, 0
-  br i1 %tobool.not, label %if.end118, label %if.then116
+  %94 = load i64, ptr %single, align 8
+  %tobool137.not = icmp eq i64 %94, 0
+  br i1 %tobool137.not, label %if.end140, label %if.then138
 
-if.then116:                                       ; preds = %for.end115
-  %83 = load ptr, ptr %37, align 16
-  br label %cleanup140
+if.then138:                                       ; preds = %for.end136
+  %95 = load ptr, ptr %37, align 16
+  br label %cleanup164
 
-if.end118:                                        ; preds = %for.end115
-  %call119 = call ptr @PyTuple_New(i64 noundef %4) #4
-  %cmp120 = icmp eq ptr %call119, null
-  br i1 %cmp120, label %if.then121, label %for.cond124.preheader
+if.end140:                                        ; preds = %for.end136
+  %call141 = call ptr @PyTuple_New(i64 noundef %4) #4
+  %cmp142 = icmp eq ptr %call141, null
+  br i1 %cmp142, label %if.then144, label %for.cond147.preheader
 
-for.cond124.preheader:                            ; preds = %if.end118
-  br i1 %cmp38.not360, label %for.body127, label %cleanup140
+for.cond147.preheader:                            ; preds = %if.end140
+  br i1 %cmp38.not405, label %for.body151, label %cleanup164
 
-if.then121:                                       ; preds = %if.end118
-  br i1 %cmp38.not360, label %for.body.i303, label %cleanup140
+if.then144:                                       ; preds = %if.end140
+  br i1 %cmp38.not405, label %for.body.i347, label %cleanup164
 
-for.body.i303:                                    ; preds = %if.then121, %for.body.i303
-  %k.04.i304 = phi i64 [ %inc.i306, %for.body.i303 ], [ 0, %if.then121 ]
-  %arrayidx.i305 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i304
-  %84 = load ptr, ptr %arrayidx.i305, align 8
-  call void @Py_DecRef(ptr noundef %84) #4
-  %inc.i306 = add nuw nsw i64 %k.04.i304, 1
-  %exitcond.not.i307 = icmp eq i64 %inc.i306, %4
-  br i1 %exitcond.not.i307, label %cleanup140, label %for.body.i303
+for.body.i347:                                    ; preds = %if.then144, %for.body.i347
+  %k.04.i348 = phi i64 [ %inc.i350, %for.body.i347 ], [ 0, %if.then144 ]
+  %arrayidx.i349 = getelementptr inbounds ptr, ptr %37, i64 %k.04.i348
+  %96 = load ptr, ptr %arrayidx.i349, align 8
+  call void @Py_DecRef(ptr noundef %96) #4
+  %inc.i350 = add nuw nsw i64 %k.04.i348, 1
+  %exitcond.not.i351 = icmp eq i64 %inc.i350, %4
+  br i1 %exitcond.not.i351, label %cleanup164, label %for.body.i347
 
-for.body127:                                      ; preds = %for.cond124.preheader, %for.body127
-  %k123.0372 = phi i64 [ %inc131, %for.body127 ], [ 0, %for.cond124.preheader ]
-  %arrayidx128 = getelementptr inbounds ptr, ptr %37, i64 %k123.0372
-  %85 = load ptr, ptr %arrayidx128, align 8
-  %call129 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call119, i64 noundef %k123.0372, ptr noundef %85) #4
-  %inc131 = add nuw nsw i64 %k123.0372, 1
-  %exitcond381.not = icmp eq i64 %inc131, %4
-  br i1 %exitcond381.not, label %cleanup140, label %for.body127
+for.body151:                                      ; preds = %for.cond147.preheader, %for.body151
+  %k146.0422 = phi i64 [ %inc155, %for.body151 ], [ 0, %for.cond147.preheader ]
+  %arrayidx152 = getelementptr inbounds ptr, ptr %37, i64 %k146.0422
+  %97 = load ptr, ptr %arrayidx152, align 8
+  %call153 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call141, i64 noundef %k146.0422, ptr noundef %97) #4
+  %inc155 = add nuw nsw i64 %k146.0422, 1
+  %exitcond433.not = icmp eq i64 %inc155, %4
+  br i1 %exitcond433.not, label %cleanup164, label %for.body151
 
-cleanup140:                                       ; preds = %for.body.i296, %for.body127, %for.body.i303, %for.body.i255, %if.then14, %if.then45, %for.cond124.preheader, %if.then121, %cleanup76, %drop.exit287, %if.then116, %if.then
-  %retval.15 = phi ptr [ %call7, %if.then ], [ %call83, %drop.exit287 ], [ %83, %if.then116 ], [ %call70, %cleanup76 ], [ null, %if.then121 ], [ %call119, %for.cond124.preheader ], [ null, %if.then45 ], [ %call16, %if.then14 ], [ null, %for.body.i255 ], [ null, %for.body.i303 ], [ %call119, %for.body127 ], [ null, %for.body.i296 ]
+cleanup164:                                       ; preds = %for.body.i339, %for.body151, %for.body.i347, %for.body.i286, %if.then14, %if.then45, %for.cond147.preheader, %if.then144, %cleanup76, %drop.exit328, %if.then138, %if.then
+  %retval.15 = phi ptr [ %call7, %if.then ], [ %call98, %drop.exit328 ], [ %95, %if.then138 ], [ %call70, %cleanup76 ], [ null, %if.then144 ], [ %call141, %for.cond147.preheader ], [ null, %if.then45 ], [ %call16, %if.then14 ], [ null, %for.body.i286 ], [ null, %for.body.i347 ], [ %call141, %for.body151 ], [ null, %for.body.i339 ]
   ret ptr %retval.15
 }
 
