@@ -79,7 +79,7 @@ def test_nothing_is_run_and_nothing_compiled():
     n = pb.zeros(3)
     call = aot.aot_function(f, compiler)
     call.explain(pb.ones(3), n)
-    assert ran == [1] and compiled == [] and call.cache_info() == (0, 0, 0)
+    assert ran == [1] and compiled == [] and call.cache_info()[:3] == (0, 0, 0)
     assert n.tolist() == [0.0] * 3 and n._version == 0
 
 

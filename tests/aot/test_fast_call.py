@@ -269,7 +269,7 @@ def test_keyword_arguments_have_short_ways_of_their_own():
     for kwargs in ({"y": plain(3), "b": 3.0}, {"b": 3.0, "y": plain(3)}, {"y": leaf(3)}, {"y": plain(3), "b": 4.0}):
         for _ in range(2):
             np.testing.assert_array_equal(compiled(leaf(3), **kwargs)._data, f(leaf(3), **kwargs)._data)
-    assert compiled.cache_info() == (7, 2, 2)
+    assert compiled.cache_info()[:3] == (7, 2, 2)
     with pytest.raises(TypeError):
         compiled(leaf(3), leaf(3), y=leaf(3))
 

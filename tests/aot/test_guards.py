@@ -172,7 +172,7 @@ def test_reset_forgets_all_captures():
     f, g = compile(lambda x: x * 2), aot.aot_function(lambda x: x * 3, interpret)
     f(pb.ones(2)), g(pb.ones(2))
     aot.reset()
-    assert f.cache_info() == g.cache_info() == (0, 0, 0) and f.entries() == []
+    assert f.cache_info()[:3] == g.cache_info()[:3] == (0, 0, 0) and f.entries() == []
     assert f(pb.ones(2)).tolist() == [2.0, 2.0] and f.cache_info().misses == 1
 
 
@@ -189,7 +189,7 @@ def test_what_can_not_be_captured_runs_as_it_is_and_says_so_once_per_kind():
         assert compiled(-pb.ones(2)).tolist() == [-3.0, -3.0]
     with pytest.warns(UserWarning, match="truth value"):
         compiled(pb.ones(3))
-    assert compiled.cache_info() == (0, 2, 2) and compiled.entries() == []
+    assert compiled.cache_info()[:3] == (0, 2, 2) and compiled.entries() == []
     refusing = compile(f, fallback="raise", live=False), compile(f, strict=True, live=False)
     for strict in (*refusing, aot.aot_function(f, interpret)):
         with pytest.raises(aot.ConcretizationError):

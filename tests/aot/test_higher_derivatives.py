@@ -49,7 +49,7 @@ def test_every_order_is_compiled(partitioner):
         # The histories of first and second derivatives are compiled nodes, and not hundreds of eager ones.
         for gradients in got[:2]:
             assert {g.grad_fn.name() for g in gradients} == {"CompiledBackward"}
-    assert call.cache_info() == (2, 1, 1)
+    assert call.cache_info()[:3] == (2, 1, 1)
 
 
 def test_the_gradients_are_captured_once_for_each_set_of_tangents():

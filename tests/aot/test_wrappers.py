@@ -103,7 +103,7 @@ def test_an_argument_that_is_captured_as_well_is_one_input() -> None:
     compiled = VARIANTS["numpy"](lambda x: x + held)
     assert contents(compiled(held)) == contents(compiled(held)) == contents(held + held)
     assert contents(compiled(two(B, A))) == contents(two(B, A) + held)
-    assert compiled.cache_info() == (1, 2, 2)
+    assert compiled.cache_info()[:3] == (1, 2, 2)
 
 
 @VARIANT

@@ -410,7 +410,7 @@ def test_161_each_difference_is_one_miss():
     call(plain(), k=3)
     assert "structure" in call.why_recompiled()[-1]
     call.clear()
-    assert call.cache_info() == (0, 0, 0) and call.why_recompiled() == []
+    assert call.cache_info()[:3] == (0, 0, 0) and call.why_recompiled() == []
 
 
 def test_162_literals_are_told_apart_by_type():

@@ -108,10 +108,10 @@ def test_175_177_reasons():
         return x * np.asarray(x).max()
 
     def effect(x):
-        kept.append(1)
+        kept.add(1)
         return x
 
-    kept = []
+    kept = set()
     with pytest.raises(pb.aot.NotCompiledError, match="NumPy array") as caught:
         pb.compile(opaque, fallback="raise")(pb.ones(3))
     assert "in test_175_177_reasons.<locals>.opaque" in caught.value.location

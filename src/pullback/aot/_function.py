@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import MethodType
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from pullback import aot
 from pullback.aot import _later, _trace
 from pullback.aot._call.direct import direct
 from pullback.aot._call.fast_call import MISS, FastPaths, fast_call, has_fast_paths
@@ -35,16 +33,17 @@ from pullback.aot._inside import Inside
 from pullback.aot._methods import BoundMethods, Method
 from pullback.aot._numbers.program import RAISES, Program, fixed_numbers, is_number
 from pullback.aot._numbers.stand_in import value_of
+from pullback.aot._surroundings.varying import Varying, varied, with_more
 from pullback.aot._trace.capture import Capture, Options
 from pullback.aot._trace.leaves import flatten_arguments
 from pullback.aot._tree.calls import MOST_ATTEMPTS, OnPaths
 from pullback.aot._tree.live import Abandoned
-from pullback.aot._tree.paths import Tree, describe_paths, open_places
+from pullback.aot._tree.paths import Tree, open_places
 from pullback.aot._tree.reasons import GivenUp, given_up
 from pullback.aot._wrapper import HasWrappers, is_wrapped
 from pullback.core.frames import drop_own_frames, warn
 from pullback.core.pickling import global_name
-from pullback.core.pytree import how_to_register
+from pullback.core.pytree import how_to_register, unflatten
 from pullback.core.records import replace
 from pullback.core.reports import compiling, paused, reported
 from pullback.core.state import Modes, current, open_levels, put_in_force
@@ -117,14 +116,6 @@ PROCESS_LIMIT = 256
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
-class CacheInfo(NamedTuple):
-    """How often a call found its capture, and how often it had to be captured."""
-
-    hits: int
-    misses: int
-    currsize: int
-
-
 class _Eager:
     """Stands in the table for calls that cannot be captured: the function itself runs. For other numbers it may be
     another matter."""
@@ -135,6 +126,10 @@ class _Eager:
     def misfit(self, leaves: list[Any]) -> str | None:
         """What of a call with this key makes it another one."""
         return None if self._numbers is None else self._numbers.misfit(leaves)
+
+
+class _Again(Exception):
+    """A call begins again: something that it finds is an argument from now on."""
 
 
 EAGER = _Eager()
@@ -214,13 +209,20 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         self._ways: dict[tuple[Any, ...], FastPaths] = {(): FastPaths()}
         self._hits = 0
         self._misses = 0
+        self._evicted = 0
         self._last_key: Any = None
         self._reasons: list[str] = []
         self._given_up: list[GivenUp] = []  # why calls run in Python
         self._warned = False
         self._failures = 0  # how often tracing has raised something that is no error of ours
         self._effects = 0  # how often the function had side effects when it was traced
+        self._varying: Varying | None = None  # the function with what it finds in places that vary as arguments
         self._sizes = DynamicTable(self.function, self.options)
+
+    @property
+    def _traced(self) -> Callable[..., Any]:
+        """What is traced."""
+        return self.function if self._varying is None else self._varying
 
     # Calling.
 
@@ -258,7 +260,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             return self._as_a_part(args, kwargs)
         if self._is_off:
             return self.function(*args, **kwargs)
-        leaves, structure = flatten_arguments(args, kwargs)
+        leaves, structure = self._flattened(args, kwargs)
         is_unusual = any(isinstance(leaf, Tensor) and type(leaf._data) is not np.ndarray for leaf in leaves)
         if is_unusual and any(isinstance(leaf, Tensor) and leaf.is_nested for leaf in leaves):
             return self._on_rows(leaves, structure)
@@ -269,7 +271,10 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         key = call_key(leaves, structure)
         entry = self._found(key, leaves)
         if entry is None:
-            entry = self._compile(key, leaves, structure)
+            try:
+                entry = self._compile(key, leaves, structure)
+            except _Again:
+                return self._called(args, kwargs)
         elif type(entry) is not _Eager:
             self._hits += 1
         if type(entry) is _Eager:
@@ -277,9 +282,26 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         if type(entry) is Entry and entry.labels is not None:
             return self._on_a_path(entry, key, leaves, structure, args, kwargs)
         if len(entry.attempts) < MOST_ATTEMPTS:
-            self._shorten(entry, args, kwargs, leaves)
+            self._shorten(entry, args, kwargs, leaves, structure)
         result = run(entry, leaves)
         return self.function(*args, **kwargs) if type(result) is Exit else result  # which raises, or catches that
+
+    def _flattened(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+        """The leaves of a call, with those that are found in places that vary."""
+        if self._varying is not None:
+            found = self._varying.found()
+            if found is not None:
+                return flatten_arguments((*args, found), kwargs)
+            self._change_varying(None)
+        return flatten_arguments(args, kwargs)
+
+    def _change_varying(self, varying: Varying | None) -> None:
+        """Have other places than before as arguments."""
+        with self._lock:
+            self._varying = varying
+            self._entries, self._trees, self._ways, self._calls = {}, {}, {(): FastPaths()}, ()
+            self._last_key = None
+            self._sizes = DynamicTable(self._traced, self.options)
 
     def direct(self, *args: Tensor) -> Callable[..., tuple[Any, ...] | None] | None:
         """The capture that these arguments fit as a function of arrays (`_call/direct.py`); None if there is none."""
@@ -288,7 +310,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
 
     def entry_for(self, *args: Any) -> Entry | None:
         """The capture that these arguments fit; None if there is none."""
-        leaves, structure = flatten_arguments(args, {})
+        leaves, structure = self._flattened(args, {})
         entry = self._found(call_key(leaves, structure), leaves)
         return entry if isinstance(entry, Entry) else None
 
@@ -359,13 +381,17 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
                 return entry
         return None
 
-    def _shorten(self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
+    def _shorten(
+        self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], structure: Any
+    ) -> None:
         """Give calls like this one a fast path, if there is one."""
         if entry.capture.flat is not None or not has_fast_paths(current()):
             return
+        varying = self._varying
+        own = args if varying is None else unflatten(structure, leaves)[0]
+        order = [*range(len(own)), *(len(own) + k for k in _sorted_positions(kwargs))]
+        call = fast_call(entry, (*own, *kwargs.values()), leaves, order)
         given = (*args, *kwargs.values())
-        order = [*range(len(args)), *(len(args) + k for k in _sorted_positions(kwargs))]
-        call = fast_call(entry, given, leaves, order)
         specs = [id(leaf._spec) for leaf in leaves if isinstance(leaf, Tensor)]
         attempt = None if call is None else (call.source, *specs)
         with self._lock:
@@ -374,7 +400,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             entry.attempts.append(attempt)
             if is_new:
                 ways = self._ways.setdefault((len(args), *kwargs) if kwargs else (), FastPaths())
-                ways.add(call, given)
+                ways.add(call if varying is None else varying.quick(call, len(args)), given)
                 self._calls = self._ways[()].calls
 
     # Compiling.
@@ -390,6 +416,8 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             if captured is not None:
                 return self._kept(key, self._entry_of(captured))
             reason = self._reason(key, leaves)
+            if reason is not None and self._vary(key, reason):
+                raise _Again
             if self._misses >= self.recompile_limit or (reason and _recompiled() >= PROCESS_LIMIT):
                 return self._over_the_limit(reason or "the first kind of arguments")
             self._misses += 1
@@ -404,13 +432,24 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             self._last_key = key
             return self._kept(key, entry)
 
+    def _vary(self, key: Any, reason: str) -> bool:
+        """Are there places that hold another number or tensor than before? They become arguments from now on."""
+        places = [place for entry in self._entries.get(key, ()) if type(entry) is Entry for place in entry.fit.places]
+        found = varied(places)
+        more = with_more(self.function, self._varying, found)
+        if more is None:
+            return False
+        self._reasons.append(reason)
+        self._change_varying(more)
+        return True
+
     def _kept(self, key: Any, entry: Any) -> Any:
         """Keep an entry. There may be one for every length that ever came: those go that were not asked for longest."""
         entries = self._entries.pop(key, [])
         self._entries = {**self._entries, key: [*entries, entry]}  # others may be looking through the old one
         while len(self._entries) > _MOST_KEYS:
             oldest = next(iter(self._entries))
-            self._entries.pop(oldest)
+            self._evicted += len(self._entries.pop(oldest))
             self._trees.pop(oldest, None)
         return entry
 
@@ -469,8 +508,9 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             self._given_up.append(found)
         warn(f"{self._name} runs without being compiled: {words}")
 
-    def _entry_of(self, captured: Capture) -> Any:
-        entry = entry_for(captured, self.compilers, self.options, self.function)
+    def _entry_of(self, captured: Capture, looking: bool = False) -> Any:
+        compilers = self.compilers.looking() if looking else self.compilers
+        entry = entry_for(captured, compilers, self.options, self._traced)
         # The entry does not refer to this function, which would live until the garbage collector runs.
         entry.compiled_again = functools.partial(compiled_gradients, self.compilers, self.options)
         return entry
@@ -489,7 +529,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         if captured is None:
             with reported(f"capture of {self._name}"):
                 captured = capture(
-                    self.function, leaves, structure, self.options, numbers=True, is_open_at=is_open_at
+                    self._traced, leaves, structure, self.options, numbers=True, is_open_at=is_open_at
                 )
         captured.in_tree = structure
         return captured
@@ -518,46 +558,6 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
                 "that vary as tensors, or mark a length that varies with pb.aot.mark_dynamic"
             )
         return EAGER
-
-    # Looking inside.
-
-    def cache_info(self) -> CacheInfo:
-        """Hits, misses and the number of captures."""
-        return CacheInfo(self._hits, self._misses, sum(map(len, list(self._entries.values()))))
-
-    def why_recompiled(self) -> list[str]:
-        """For every capture after the first: the first thing that differed from the one before, the last one last."""
-        return list(self._reasons)
-
-    def explain(self, *args: Any, **kwargs: Any) -> aot.Explanation:
-        """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
-        self._check_fits(args, kwargs)
-        leaves, structure = flatten_arguments(args, kwargs)
-        try:
-            captured = self._capture(leaves, structure)
-        except Abandoned as abandoned:  # the call raises
-            raise abandoned.__cause__ or abandoned from None
-        entry = entry_for(captured, self.compilers.looking(), self.options, self.function)
-        error = entry.deferred_error
-        notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
-        notes += dict.fromkeys(self._sizes.notes)
-        key = call_key(leaves, structure)
-        known = [each for each in self._entries.get(key, ()) if type(each) is Entry]
-        described = describe_paths(entry, known, self._trees.get(key), self._given_up)
-        return aot.Explanation(entry, self.function, args, kwargs, notes, described)
-
-    def _check_fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Refuse arguments that the function does not take, before it is traced with them."""
-        try:
-            signature = inspect.signature(self.function)
-        except (TypeError, ValueError):  # written in C, and nobody knows
-            return
-        try:
-            signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(
-                f"explain: {error}; it explains a call, and wants the arguments of that call: {self._name}.explain(...)"
-            ) from None
 
     def clear(self) -> None:
         """Forget all captures."""

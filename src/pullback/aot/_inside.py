@@ -5,10 +5,27 @@ These are of what was compiled so far: backward graphs are compiled when gradien
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+from pullback import aot
+from pullback.aot._entry import Entry
+from pullback.aot._guards import call_key
+from pullback.aot._tree.live import Abandoned
+from pullback.aot._tree.paths import Tree, describe_paths
+from pullback.aot._tree.reasons import GivenUp
 from pullback.errors import AOTError
 from pullback.graph.graph import Graph
+
+
+class CacheInfo(NamedTuple):
+    """How often a call found its capture, how often it had to be captured, and how many captures there are and were."""
+
+    hits: int
+    misses: int
+    currsize: int
+    evicted: int = 0  # captures that others have taken the place of
 
 
 class Inside:
@@ -16,6 +33,17 @@ class Inside:
 
     _name: str
     _entries: dict[Any, list[Any]]  # by key; what could not be captured has something without a graph there
+    _trees: dict[Any, Tree]
+    _given_up: list[GivenUp]
+    _reasons: list[str]
+    _sizes: Any
+    _hits: int
+    _misses: int
+    _evicted: int
+    _flattened: Callable[..., tuple[list[Any], Any]]
+    _capture: Callable[..., Any]
+    _entry_of: Callable[..., Any]
+    function: Callable[..., Any]
 
     def entries(self) -> list[Any]:
         """The captures so far."""
@@ -42,6 +70,44 @@ class Inside:
     def assembly(self) -> str:
         """The machine code of native code, as text."""
         return "\n".join(f"# {name}\n{compiled.assembly()}" for name, compiled in self._native("machine code"))
+
+    def cache_info(self) -> CacheInfo:
+        """Hits, misses, the number of captures, and how many had to go for others."""
+        return CacheInfo(self._hits, self._misses, sum(map(len, list(self._entries.values()))), self._evicted)
+
+    def why_recompiled(self) -> list[str]:
+        """For every capture after the first: the first thing that differed from the one before, the last one last."""
+        return list(self._reasons)
+
+    def explain(self, *args: Any, **kwargs: Any) -> aot.Explanation:
+        """What a call with these arguments does: what is mutated, aliased, saved and recomputed. Nothing is run."""
+        self._check_fits(args, kwargs)
+        leaves, structure = self._flattened(args, kwargs)
+        try:
+            captured = self._capture(leaves, structure)
+        except Abandoned as abandoned:  # the call raises
+            raise abandoned.__cause__ or abandoned from None
+        entry = self._entry_of(captured, looking=True)
+        error = entry.deferred_error
+        notes = [] if error is None else [f"backward raises: {str(error).splitlines()[0]}"]
+        notes += dict.fromkeys(self._sizes.notes)
+        key = call_key(leaves, structure)
+        known = [each for each in self._entries.get(key, ()) if type(each) is Entry]
+        described = describe_paths(entry, known, self._trees.get(key), self._given_up)
+        return aot.Explanation(entry, self.function, args, kwargs, notes, described)
+
+    def _check_fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse arguments that the function does not take, before it is traced with them."""
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):  # written in C, and nobody knows
+            return
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(
+                f"explain: {error}; it explains a call, and wants the arguments of that call: {self._name}.explain(...)"
+            ) from None
 
     def _captures(self) -> list[Any]:
         found = self.entries()

@@ -24,7 +24,7 @@ def twin_of(function: FunctionType, names: dict[str, Any], cells: Iterable[CellT
     return twin
 
 
-_MISSING: Any = object()
+MISSING: Any = object()
 # What Python's own machinery reads from globals, which does not ask the builtins.
 _READ_BY_PYTHON = ("__name__", "__package__", "__spec__", "__path__", "__file__", "__loader__", "__doc__")
 
@@ -65,11 +65,17 @@ def store_names(
     target: dict[str, Any], now: dict[str, Any], before: dict[str, Any], back: Callable[[Any], Any]
 ) -> None:
     """Do to the user's own names what was done to a copy of them since it was as `before`."""
-    for name in before.keys() - now.keys():
-        target.pop(name, None)
-    for name, value in now.items():
-        if value is not before.get(name, _MISSING):
+    for name, value in changed_names(now, before).items():
+        if value is MISSING:
+            target.pop(name, None)
+        else:
             target[name] = back(value)
+
+
+def changed_names(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """What was assigned to a copy since it was as `before`; MISSING for what was deleted."""
+    changed = {name: value for name, value in now.items() if value is not before.get(name, MISSING)}
+    return {**dict.fromkeys(before.keys() - now.keys(), MISSING), **changed}
 
 
 class _Builtins(dict[str, Any]):

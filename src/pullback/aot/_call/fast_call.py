@@ -74,7 +74,6 @@ def is_plain_entry(entry: Any) -> bool:
     meta = entry.meta
     return (
         entry.deferred_error is None
-        and not entry.capture.has_effects
         and meta.grad_enabled_mutation is None
         and not meta.backward_writes
         and not meta.num_intermediate_bases

@@ -63,7 +63,14 @@ class ResultsWriter:
         made = [self._made(*each) for each in infos]
         for position, is_scalar in self.entry.capture.taken.items():
             made[position] = f"{made[position]}._data{'[()]' if is_scalar else '.item()'}"
-        self.lines.append(f"return {self._tree(self.entry.capture.out_tree, made)}")
+        result = self._tree(self.entry.capture.out_tree, made)
+        effects = self.entry.capture.effects
+        if effects:
+            self.lines.append(f"result, values = {result}")
+            self.scope.update({f"do{k}": do for k, do in enumerate(effects)})
+            self.lines += [f"do{k}(values[{k}])" for k in range(len(effects))]
+            result = "result"
+        self.lines.append(f"return {result}")
 
     def new_tensors(self) -> dict[int, dict[str, Any]]:
         """By output of the graph: what the slots of the tensors on new arrays hold. Native code makes such tensors."""

@@ -19,7 +19,6 @@ from pullback.aot._metadata import InputAliasInfo, MutationType
 from pullback.aot._trace.capture import GraphInput
 from pullback.aot._trace.higher import States, put_back, states_of
 from pullback.aot._trace.leaves import base_of_group, memory_of, strided_view
-from pullback.aot._tree.effects import perform
 from pullback.core.pytree import unflatten
 from pullback.core.state import change_grad, changed, current
 from pullback.eager.inplace import check_writable
@@ -151,9 +150,10 @@ class Epilogue:
         if meta.grad_enabled_mutation is not None:
             change_grad(meta.grad_enabled_mutation)
         result = unflatten(entry.capture.out_tree, made)
-        if entry.capture.has_effects:
-            result, effects = result
-            perform(effects)
+        if entry.capture.effects:
+            result, values = result
+            for do, value in zip(entry.capture.effects, values, strict=True):
+                do(value)
         return result
 
     def _input(self, number: int) -> Any:

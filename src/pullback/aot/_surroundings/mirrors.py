@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, SimpleNamespace
 from typing import Any
 
-from pullback.core.mirrors import HEAP_TYPE, MirrorType, give_back_classes
+from pullback.aot._surroundings.writes import Write, attributes, items
+from pullback.core.mirrors import HEAP_TYPE, MISSING, MirrorType, give_back_classes
 from pullback.core.pytree import is_registered
 
-_MISSING: Any = object()
 # What a mirror has of its own, or may not have.
 _OWN_MEMBERS = frozenset((
     "__abstractmethods__", "__dict__", "__doc__", "__getattribute__", "__module__", "__qualname__", "__slots__",
@@ -95,7 +95,7 @@ class Mirrors:
         own = {name: member for name, member in vars(cls).items() if name not in _OWN_MEMBERS}
         members.update((name, self._member(cls, name, member)) for name, member in own.items())
         if cls is not SimpleNamespace:
-            members = {name: member for name, member in members.items() if member is not _MISSING}
+            members = {name: member for name, member in members.items() if member is not MISSING}
         mirror = make(cls.__name__, (*bases, cls), members)
         self._seer.remember(cls, mirror)
         if isinstance(cls, ABCMeta):
@@ -122,7 +122,7 @@ class Mirrors:
     def _member(self, cls: type, name: str, member: Any) -> Any:
         see = functools.partial(self._class_member, cls, name)
         if isinstance(member, (MemberDescriptorType, GetSetDescriptorType)):
-            return _MISSING
+            return MISSING
         if isinstance(member, property):
             get, assign, delete = [
                 None if part is None else _later(self._seer, part, f"{cls.__name__}.{name}")
@@ -142,13 +142,11 @@ class Mirrors:
             asked = cls  # by super()
         text = f"{asked.__name__}.{name}"
         function = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
-        if not name.startswith("__"):
-            is_bound = hasattr(type(function), "__get__") and not isinstance(function, FunctionType)
-            kind = "method" if isinstance(member, classmethod) else "member" if is_bound else "attribute"
-            self._seer.note(kind, cls if is_bound else asked, name, function, text)
-        if isinstance(member, (FunctionType, staticmethod, classmethod)):
+        if name.startswith("__"):
             return self._seer.see(function, text)
-        return self._seer.see(member, text)
+        is_bound = hasattr(type(function), "__get__") and not isinstance(function, FunctionType)
+        kind = "method" if isinstance(member, classmethod) else "member" if is_bound else "attribute"
+        return self._seer.read(kind, cls if is_bound else asked, name, function, text)
 
     def _seen_member(self, cls: type, name: str) -> Any:
         """A member of a class with its functions as they are seen: for `adapt`, which makes mirrors of its own."""
@@ -187,8 +185,7 @@ class Mirrors:
         if view.unread:
             object.__getattribute__(copy, "__dict__").update(view.unread)
         for name, (descriptor, slot) in slots.items():
-            seen = self._seer.see(slot, f"{text}.{name}")
-            self._seer.note("attribute", value, name, slot, f"{text}.{name}")
+            seen = self._seer.read("attribute", value, name, slot, f"{text}.{name}")
             descriptor.__set__(copy, seen)
             view.shown[name] = seen
         self._seer.remember(value, copy)
@@ -199,7 +196,7 @@ class Mirrors:
 
     def _attribute_reader(self, cls: type) -> Callable[[Any, str], Any]:
         read: Any = cls.__getattribute__
-        views, see, note = self._views, self._seer.see, self._seer.note
+        views, see = self._views, self._seer.read
 
         def __getattribute__(self: Any, name: str) -> Any:
             view = views.get(id(self))
@@ -218,9 +215,8 @@ class Mirrors:
         def reveal(view: _View, name: str) -> None:
             value = view.unread.pop(name)
             copied = object.__getattribute__(view.copy, "__dict__")
-            if copied.get(name, _MISSING) is value:
-                note("item", view.attributes, name, value, f"{view.text}.{name}")
-                view.shown[name] = copied[name] = see(value, f"{view.text}.{name}")
+            if copied.get(name, MISSING) is value:
+                view.shown[name] = copied[name] = see("item", view.attributes, name, value, f"{view.text}.{name}")
             else:
                 view.shown[name] = value  # was assigned before it was read
 
@@ -246,12 +242,29 @@ class Mirrors:
             yield (
                 functools.partial("assigns to {}.{}".format, original.__name__, name),
                 functools.partial(setattr, original, name, vars(mirror).get(name)),
+                None if name not in vars(mirror) else functools.partial(_assigned, original, mirror, name),
             )  # fmt: skip
         for view in self._views.values():
-            yield functools.partial(_left_behind, view), functools.partial(_store, view, self._seer.outside)
+            yield (
+                functools.partial(_left_behind, view),
+                functools.partial(_store, view, self._seer.outside),
+                functools.partial(_writes, view),
+            )
 
 
-Effect = tuple[Callable[[], str | None], Callable[[], None]]
+Effect = tuple[Callable[[], str | None], Callable[[], None], Any]
+
+
+def _assigned(cls: type, mirror: type, name: str) -> list[Write]:
+    return list(attributes(cls, {name: vars(mirror)[name]}))
+
+
+def _writes(view: _View) -> list[Write]:
+    """What was assigned, as writes that every call can make."""
+    changes = _changes(view)
+    in_slots = {name: value for name, value in changes.items() if name in view.slots or not view.has_dict}
+    others = {name: value for name, value in changes.items() if name not in in_slots}
+    return [*attributes(view.holder, in_slots), *items(view.attributes, others)]
 
 
 def _changes(view: _View) -> dict[str, Any]:
@@ -260,8 +273,8 @@ def _changes(view: _View) -> dict[str, Any]:
     now.update({name: _slot(descriptor, view.copy) for name, (descriptor, _) in view.slots.items()})
     before = {**view.unread, **view.shown}
     return {
-        name: now.get(name, _MISSING) for name in {*now, *before}
-        if now.get(name, _MISSING) is not before.get(name, _MISSING)
+        name: now.get(name, MISSING) for name in {*now, *before}
+        if now.get(name, MISSING) is not before.get(name, MISSING)
     }  # fmt: skip
 
 
@@ -272,7 +285,7 @@ def _left_behind(view: _View) -> str | None:
 
 def _store(view: _View, outside: Callable[[Any], Any]) -> None:
     for name, value in _changes(view).items():
-        if value is _MISSING:
+        if value is MISSING:
             object.__delattr__(view.holder, name)
         else:
             object.__setattr__(view.holder, name, outside(value))
@@ -314,7 +327,7 @@ def _slots_of(value: Any) -> dict[str, tuple[Any, Any]]:
         for name, member in vars(base).items():
             if isinstance(member, MemberDescriptorType) and name not in found and base is not SimpleNamespace:
                 slot = _slot(member, value)
-                if slot is not _MISSING:
+                if slot is not MISSING:
                     found[name] = (member, slot)
     return found
 
@@ -323,4 +336,4 @@ def _slot(descriptor: Any, value: Any) -> Any:
     try:
         return descriptor.__get__(value)
     except AttributeError:
-        return _MISSING
+        return MISSING

@@ -12,7 +12,8 @@ same object, or an equal value of the same type.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -27,8 +28,10 @@ _NUMBERS = (float, complex, np.generic)
 PLAIN = (*_TEXTS, *_NUMBERS, slice)
 """Types of values that are guarded by what they are, and not by which object it is."""
 
-_RAISED = (ValueError, LookupError, TypeError, AttributeError, RuntimeError)
+RAISED = (ValueError, LookupError, TypeError, AttributeError, RuntimeError)
 _FEW_BYTES = 4096
+ANY: Any = object()
+"""Stands in `Items` for one that is read before every call, and may be anything."""
 
 
 class Weak(weakref.ref[Any]):
@@ -44,6 +47,11 @@ class Place(NamedTuple):
     value: Any
     text: str  # as one would write it
 
+    @property
+    def identity(self) -> tuple[str, int, Any]:
+        """What tells two places apart."""
+        return self.kind, id(self.holder), self.key
+
     def has_moved(self) -> bool:
         """Is something else there now?"""
         try:
@@ -51,7 +59,7 @@ class Place(NamedTuple):
             if found is not None:
                 return found(self.holder, self.value)
             new = eval(self.expression("holder", "key"), {"holder": self.holder, "key": self.key})
-        except _RAISED:
+        except RAISED:
             return True
         old = self.value() if type(self.value) is Weak else self.value
         return new is not old and differs(new, old)
@@ -87,7 +95,7 @@ class Place(NamedTuple):
             return _other_item(self.holder, self.value, self.text)
         try:
             new = eval(self.expression("holder", "key"), {"holder": self.holder, "key": self.key})
-        except _RAISED:
+        except RAISED:
             return f"{self.text} is gone"
         return _difference(self.text, new, self.value)
 
@@ -145,8 +153,24 @@ def items_changed(container: Any, before: Items) -> bool:
         return False
     keys, values = items_of(container)
     return keys != before.keys or any(
-        new is not old and differs(new, old) for new, old in zip(values, before.values, strict=True)
+        new is not old and old is not ANY and differs(new, old) for new, old in zip(values, before.values, strict=True)
     )
+
+
+def moved_parts(place: Place) -> Iterator[tuple[Place, Any]]:
+    """What has moved in a place, each as a place of its own with what is there now: the place itself, or items."""
+    kind, holder, key, before, text = place
+    if not place.has_moved():
+        return
+    if kind in _EXPRESSIONS and kind != "call":
+        with suppress(*RAISED):  # it is gone
+            yield place, eval(place.expression("holder", "key"), {"holder": holder, "key": key})
+    elif kind == "items" and isinstance(holder, (list, dict)):
+        keys, values = items_of(holder)
+        if keys == before.keys and len(values) == len(before.values):
+            for at, new, old in zip(keys or range(len(values)), values, before.values, strict=True):
+                if new is not old and old is not ANY and differs(new, old):
+                    yield Place("item", holder, at, old, f"{text}[{at!r}]"), new
 
 
 def _other_item(container: Any, before: Items, text: str) -> str:
@@ -155,7 +179,7 @@ def _other_item(container: Any, before: Items, text: str) -> str:
     is_ordered = not isinstance(container, (set, frozenset))
     if is_ordered and len(now.values) == len(before.values) and now.keys == before.keys:
         for key, new, old in zip(now.keys or range(len(now.values)), now.values, before.values, strict=True):
-            if new is not old and differs(new, old):
+            if new is not old and old is not ANY and differs(new, old):
                 return _difference(f"{text}[{key!r}]", new, old)
     return f"{text}: other items than before"
 
@@ -209,7 +233,7 @@ def moved_function(places: list[Place]) -> Callable[[], bool] | None:
     if not places:
         return None
     scope: dict[str, Any] = {f"{kind}_changed": function for kind, function in _CHANGED.items()}
-    scope.update(differs=differs, raised=_RAISED)
+    scope.update(differs=differs, raised=RAISED)
     names: dict[int, str] = {}
     conditions = []
     for number, place in enumerate(places):

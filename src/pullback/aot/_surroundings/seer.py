@@ -46,11 +46,22 @@ import numpy as np
 
 from pullback.aot._numbers.program import Repeat
 from pullback.aot._numbers.stand_in import MathView, is_of_math, math_function, names_type, value_of
+from pullback.aot._surroundings.containers import Containers
 from pullback.aot._surroundings.mirrors import Mirrors
-from pullback.aot._surroundings.places import PLAIN, Place, Weak, contents_changed, contents_of, items_changed, items_of
+from pullback.aot._surroundings.places import (
+    PLAIN,
+    Place,
+    Weak,
+    contents_changed,
+    contents_of,
+    items_changed,
+    items_of,
+)
 from pullback.aot._surroundings.refused import Asked, LibraryView, Refusing, is_clock, tells
 from pullback.aot._surroundings.watched import restored, watched
-from pullback.core.mirrors import HEAP_TYPE, Space, rebuilt, store_names, twin_of
+from pullback.aot._surroundings.writes import Unknown, Values, Write, items
+from pullback.aot._surroundings.writes import cell as cell_write
+from pullback.core.mirrors import HEAP_TYPE, Space, changed_names, rebuilt, store_names, twin_of
 from pullback.errors import SideEffectError
 from pullback.payloads.traced import user_location
 from pullback.tensors.tensor import Tensor
@@ -64,6 +75,7 @@ _LIBRARIES = frozenset((
 _CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict, Counter, bytearray)
 _GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 _MANY_BYTES = 1 << 16
+_NOTHING: Any = object()
 
 
 def is_library(home: str | type | None) -> bool:
@@ -74,7 +86,7 @@ def is_library(home: str | type | None) -> bool:
     return (home or "").partition(".")[0] in _LIBRARIES
 
 
-class Seer:
+class Seer(Containers):
     """What one trace shows to the function that it runs. `lift` gives the stand-in of a tensor, or of an array that is
     an argument, and `look_at` is told of other arrays."""
 
@@ -93,11 +105,13 @@ class Seer:
         self._copies: set[int] = set()  # the globals of twins, by id
         self._cells: dict[int, CellType] = {}
         self._filled: set[int] = set()  # of their copies, by id
-        # Each pair says what was left behind, and stores that where the rest of the program finds it.
-        self._effects: list[tuple[Callable[[], str | None], Callable[[], None]]] = []
+        # Each says what was left behind, stores that where the rest of the program finds it, and lists the writes.
+        self._effects: list[tuple[Callable[[], str | None], Callable[[], None], Any]] = []
+        self.growing: set[int] = set()  # lists that the function is known to append to, by id
         self._mirrors = Mirrors(self)
         self._generators: list[Callable[[], str | None]] = []
         self._watched: list[Place] = []  # in objects that are seen as they are
+        self.given: dict[Any, Any] = {}  # what is given as an argument instead of being found: `varying.py`
         self.catches = False  # was there a function that catches exceptions?
         self._kept: list[Any] = []  # so that ids stay those of the objects
         # By identity, with both kept alive.
@@ -117,6 +131,15 @@ class Seer:
                 value = Weak(value)
             self._places[place] = Place(kind, holder, key, value, text)
 
+    def read(self, kind: str, holder: Any, key: Any, value: Any, text: str) -> Any:
+        """What the function sees in a place that it reads: the stand-in of an argument if it varies, or else what is
+        seen of the value, which is noted."""
+        varying = self.given.get((kind, id(holder), key), _NOTHING) if self.given else _NOTHING
+        if varying is not _NOTHING:
+            return varying
+        self.note(kind, holder, key, value, text)
+        return self.see(value, text)
+
     def _is_weak(self, value: Any) -> bool:
         """Should a guard not keep this alive? An object may lead to the one whose method is compiled."""
         return not isinstance(value, Tensor) and hasattr(value, "__dict__") and hasattr(value, "__weakref__")
@@ -131,9 +154,9 @@ class Seer:
         """Is a module of this name a library, or the one that a class is of?"""
         return is_library(home)
 
-    def watch(self, left: Callable[[], str | None], store: Callable[[], None]) -> None:
-        """Ask in the end what was left behind."""
-        self._effects.append((left, store))
+    def watch(self, left: Callable[[], str | None], store: Callable[[], None], writes: Any = None) -> None:
+        """Ask in the end what was left behind. `writes` says how every call can leave that, if there is a way."""
+        self._effects.append((left, store, writes))
 
     # Into the traced function.
 
@@ -267,39 +290,6 @@ class Seer:
                 self.watch(functools.partial(_moved, place), _nothing)
         return seen
 
-    def _look_at_container(self, value: Any, text: str) -> Any:
-        copy: Any
-        if isinstance(value, defaultdict):
-            copy = defaultdict(self.see(value.default_factory, text))
-        else:
-            copy = deque(maxlen=value.maxlen) if isinstance(value, deque) else type(value)()
-        self.remember(value, copy)  # known before it is filled: a table of functions is read by those functions
-        before = items_of(value)
-        self.note("items", value, None, before, text)
-        if before.keys is not None:
-            for key, item in zip(before.keys, before.values, strict=True):
-                name = repr(key) if isinstance(key, PLAIN) else type(key).__name__
-                copy[self.see(key, f"a key of {text}")] = self.see(item, f"{text}[{name}]")
-        else:
-            items = [self.see(item, f"{text}[{k}]") for k, item in enumerate(before.values)]
-            copy.update(items) if isinstance(copy, set) else copy.extend(items)
-        filled = items_of(copy)
-        self.watch(
-            lambda: f"changes what is in {text}" if items_changed(copy, filled) else None,
-            lambda: self._store_items(value, copy),
-        )
-        return copy
-
-    def _store_items(self, container: Any, copy: Any) -> None:
-        now = items_of(copy)
-        container.clear()
-        if now.keys is not None:
-            pairs = zip(now.keys, now.values, strict=True)
-            container.update((self.outside(key), self.outside(item)) for key, item in pairs)
-        else:
-            items = map(self.outside, now.values)
-            container.update(items) if isinstance(container, set) else container.extend(items)
-
     # Functions.
 
     def _look_at_function(self, function: FunctionType, text: str) -> Any:
@@ -323,12 +313,12 @@ class Seer:
         self._fill_defaults(twin, function, is_constant)
         for name, value in function.__dict__.items():
             if name != "__wrapped__":
-                self.note("item", function.__dict__, name, value, f"{text}.{name}")
-                twin.__dict__[name] = self.see(value, f"{text}.{name}")
+                twin.__dict__[name] = self.read("item", function.__dict__, name, value, f"{text}.{name}")
         left = dict(twin.__dict__)
         self.watch(
             lambda: f"changes an attribute of {text}" if _is_other(twin.__dict__, left) else None,
             lambda: store_names(function.__dict__, twin.__dict__, left, self.outside),
+            lambda: list(items(function.__dict__, changed_names(twin.__dict__, left))),
         )
         return twin
 
@@ -363,37 +353,40 @@ class Seer:
         if id(copy) in self._filled:
             return
         self._filled.add(id(copy))
-        if not is_constant:
-            self.note("cell", cell, None, value, name)
-        copy.cell_contents = seen = self.see(value, name)
+        seen = self.see(value, name) if is_constant else self.read("cell", cell, None, value, name)
+        copy.cell_contents = seen
         self.watch(
             lambda: f"assigns to the variable {name}" if _contents(copy) is not seen else None,
             lambda: setattr(cell, "cell_contents", self.outside(_contents(copy))),
+            lambda: None if _contents(copy) is copy else list(cell_write(cell, _contents(copy))),
         )
 
     def _fill_defaults(self, twin: FunctionType, function: FunctionType, is_constant: bool) -> None:
         code, given = function.__code__, function.__defaults__ or ()
         names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
-        for index, (name, value) in enumerate(zip(names, given, strict=True)):
-            if not is_constant:
-                self.note("default", function, index, value, name)
-        twin.__defaults__ = tuple([self.see(value, name) for name, value in zip(names, given, strict=True)]) or None
+
+        def read(kind: str, key: Any, value: Any, name: str) -> Any:
+            return self.see(value, name) if is_constant else self.read(kind, function, key, value, name)
+
+        pairs = enumerate(zip(names, given, strict=True))
+        twin.__defaults__ = tuple([read("default", index, value, name) for index, (name, value) in pairs]) or None
         for name, value in (function.__kwdefaults__ or {}).items():
-            if not is_constant:
-                self.note("keyword default", function, name, value, name)
-            twin.__kwdefaults__ = {**(twin.__kwdefaults__ or {}), name: self.see(value, name)}
+            twin.__kwdefaults__ = {**(twin.__kwdefaults__ or {}), name: read("keyword default", name, value, name)}
 
     def _space(self, names: dict[str, Any]) -> Space:
         if id(names) not in self._spaces:
             see = functools.partial(self._see_name, names)
             space = self._spaces[id(names)] = Space(names, see, self._see_import, self._built_ins, {})
             self._copies.add(id(space.copy))
-            self.watch(lambda: _left_behind(space), lambda: space.store_assigned(self.outside))
+            self.watch(
+                lambda: _left_behind(space),
+                lambda: space.store_assigned(self.outside),
+                lambda: list(items(names, changed_names(space.copy, space.before))),
+            )
         return self._spaces[id(names)]
 
     def _see_name(self, names: dict[str, Any], name: str, value: Any, text: str = "") -> Any:
-        self.note("item", names, name, value, text or name)
-        return self.see(value, text or name)
+        return self.read("item", names, name, value, text or name)
 
     def _see_import(self, module: ModuleType) -> Any:
         return self.see(module, module.__name__)
@@ -461,32 +454,47 @@ class Seer:
 
     def is_untouched(self) -> bool:
         """Has the function left nothing behind so far?"""
-        return not self._generators and all(left() is None for left, _ in (*self._effects, *self._mirrors.effects()))
+        return not self._generators and all(left() is None for left, _, _ in (*self._effects, *self._mirrors.effects()))
 
     def finish(self) -> None:
         """Give objects that were made by the function their own classes."""
         self._mirrors.finish()
 
-    def check(self, is_refused: bool) -> None:
-        """If the function has left something behind, raise, or store it where the rest of the program finds it."""
-        drawn = [(left, _nothing) for left in self._generators] if is_refused else []
-        self._generators = []
-        for left, store in (*drawn, *self._effects, *self._mirrors.effects()):
+    def check_draws(self) -> None:
+        """Raise if the function has drawn from a generator of the user's."""
+        generators, self._generators = self._generators, []
+        for left in generators:
             found = left()
-            if found is None:
-                continue
-            if is_refused:
-                raise SideEffectError(
-                    f"the function {found}",
-                    why="a compiled call does not run the function, so this would happen once only",
-                    fix="return the new value and assign it outside of what is compiled",
-                )
-            store()
-        if not is_refused:
-            self._watched.clear()
-            # What the function itself changes while it is traced, and only then, is nothing to be traced again for.
-            self._places = {key: place for key, place in self._places.items() if not place.has_moved()}
+            if found is not None:
+                raise _refused(found)
 
+    def writes(self, result: Any) -> list[Write]:
+        """What the function has left behind, as writes that every call can make; raise if there is something else."""
+        values = Values(self._originals, result, [copy for _, copy, _ in self.arrays])
+        found: list[Write] = []
+        for left, _, writes in (*self._effects, *self._mirrors.effects()):
+            words = left()
+            if words is None:
+                continue
+            made = None if writes is None else writes()
+            try:
+                if made is None:
+                    raise Unknown
+                kept = [(action, values.of(value)) for action, value in made]
+            except Unknown:
+                raise _refused(words) from None
+            found += [(action.of(value), value) for action, value in kept]
+        return found
+
+    def store(self) -> None:
+        """Store what the function has left behind where the rest of the program finds it."""
+        self._generators = []
+        for left, store, _ in (*self._effects, *self._mirrors.effects()):
+            if left() is not None:
+                store()
+        self._watched.clear()
+        # What the function itself changes while it is traced, and only then, is nothing to be traced again for.
+        self._places = {key: place for key, place in self._places.items() if not place.has_moved()}
 
     def close(self) -> None:
         """Let go of what is the user's. Twins and mirrors refer to each other, and live until the garbage collector
@@ -500,6 +508,14 @@ class Seer:
             each.clear()
         self.arrays.clear()
         self._mirrors.close()
+
+
+def _refused(found: str) -> SideEffectError:
+    return SideEffectError(
+        f"the function {found}",
+        why="a compiled call does not run the function, so this would happen once only",
+        fix="return the new value and assign it outside of what is compiled",
+    )
 
 
 @functools.lru_cache(1024)

@@ -22,6 +22,7 @@ from pullback.aot._metadata import (
 from pullback.aot._numbers.attempts import Attempts, static_slots
 from pullback.aot._numbers.program import Program, Repeat
 from pullback.aot._numbers.stand_in import is_stand_in, name_of, names_type, value_of
+from pullback.aot._surroundings.containers import Grows
 from pullback.aot._surroundings.places import Place
 from pullback.aot._surroundings.seer import Seer
 from pullback.aot._trace.analysis import Outputs, input_info
@@ -160,7 +161,7 @@ class Capture(Record):
     numbers: Program = field(default_factory=Program)  # what is done with numbers before the graph runs
     unused_numbers: tuple[int, ...] = ()  # slots of numbers on which nothing depends
     taken: dict[int, bool] = field(default_factory=dict)  # results that are numbers: is this one of NumPy's?
-    has_effects: bool = False  # the result is one, with what is printed: aot/_tree/effects.py
+    effects: tuple[Callable[[Any], None], ...] = ()  # if any, the result is one with their values: aot/_tree/effects.py
     events: tuple[Event, ...] = ()  # what the function was told of values; their outcomes are the first output
 
     def payload_of(self, position: int, values: Sequence[Any]) -> Any:
@@ -183,12 +184,13 @@ def capture(
     loops: dict[int, Any] = {}  # that were found, by event
     straight: Capture | None = None  # the capture without the last of them
     is_lost = False  # what was found was none
+    growing: set[int] = set()  # lists that the function appends to
     # Are there stand-ins for what it takes out of tensors?
     takes_numbers = not names_type(getattr(function, "__code__", None))
     attempts = Attempts(leaves, static_slots(function, in_tree, len(leaves), options.static) if numbers else None)
     while True:
         trace = Trace(options.captures, merged)
-        trace.watcher = watcher
+        trace.watcher, trace.growing = watcher, growing
         if is_open_at is not None:
             trace.live = Live(trace, trace.real_inputs, is_open_at)
             trace.live.taker = Taker(trace.live, trace) if takes_numbers else None
@@ -203,6 +205,8 @@ def capture(
                 straight, loops, trials = found, {**loops, loop.event: loop}, Trials()  # once more, with a loop
                 continue
             trials = Trials()
+        except Grows as grows:
+            growing, trials = {*growing, id(grows.container)}, Trials()
         except Lost:
             is_lost = True
             if straight is not None:
@@ -238,12 +242,13 @@ def run_traced(
     own_names.update({**views(), "range": trace.live.counters.range} if is_taking else {})
     own_names.update({"len": trace.watcher.len} if trace.watcher is not None else {})
     seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
+    seer.growing = trace.growing
     try:
         return _run_seeing(seer, trace, function, leaves, in_tree, options, make, trials)
     except BaseException as error:
         begins_again = isinstance(error, Repeat) or (has_numbers and not isinstance(error, AOTError))
         if options.side_effects == "trace" and not begins_again:
-            seer.check(False)
+            seer.store()
         raise
     finally:
         seer.close()
@@ -277,9 +282,12 @@ def _run_seeing(
             seer.finish()
         check_modes(before)
         check_host_randomness(drawn, options.side_effects == "refuse")
-        effects = [] if trace.live is None else trace.live.effects.given
+        effects = [] if trace.live is None else list(trace.live.effects.given)
+        if options.side_effects == "refuse":
+            seer.check_draws()
+            effects += seer.writes(result)
         if effects:
-            result = (result, effects)
+            result = (result, [value for _, value in effects])
         outs, out_tree = flatten(result)
         check_leaves(result, outs, "output")
         outs = [trace.lifted(leaf) if isinstance(leaf, Tensor) else seer.back(leaf) for leaf in outs]
@@ -296,9 +304,10 @@ def _run_seeing(
         maker.outcomes = outcomes
         maker.meta.grad_enabled_mutation = grad_after if grad_after is not grad_before else None
         captured = maker.finish(out_tree, trials)
-        seer.check(options.side_effects == "refuse")
         if options.side_effects == "refuse":
             check_seen(trace, seer)
+        else:
+            seer.store()
         captured.places = [
             *seer.places, *(Place("tensor", x, None, leaf_key(x), seer.texts[id(x)]) for x in trace.unused)
         ]  # fmt: skip
@@ -313,7 +322,7 @@ def _run_seeing(
             captured.overwrites = list(trace.overwrites)
         captured.texts = {id(x): seer.texts[id(x)] for x in captured.meta.captures if id(x) in seer.texts}
         captured.in_tree = in_tree
-        captured.has_effects = bool(effects)
+        captured.effects = tuple(action for action, _ in effects)
         captured.taken = {k: isinstance(leaf._value, np.generic) for k, leaf in taken.items()}
         captured.events = () if outcomes is None else tuple(trace.live.events)
         if host is not None:

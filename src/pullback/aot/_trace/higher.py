@@ -175,6 +175,7 @@ def check_can_run_again(entry: Any, what: str) -> None:
 def _can_run_again(entry: Any) -> bool:
     return (
         entry.function is not None
+        and not entry.capture.effects
         and all(is_repeatable(node) for node in nodes_in(entry.graph))
         and all(_is_left_alone(given.info) for given in entry.inputs)
         and all(given.slot is not None or given.capture is not None for given in entry.inputs)

@@ -107,6 +107,7 @@ class Trace(Recorder):
         self.inner: list[Primal] = []  # inputs by which the function itself computes gradients
         self._tensors: dict[int, Tensor] = {}
         self.live: Any = None  # answers those who ask for values (aot/_tree/live.py), if this is allowed
+        self.growing: set[int] = set()  # lists that the function appends to, by id
         self.unused: list[Tensor] = []  # tensors that the function has seen, and that are no inputs of the graph
 
     def numbered(self) -> Iterator[tuple[int, Primal]]:

@@ -22,6 +22,7 @@ class OnPaths:
     _ways: dict[tuple[Any, ...], FastPaths]
     _calls: tuple[Any, ...]
     _hits: int
+    _evicted: int
     _lock: Any
     fallback: str
     function: Any
@@ -54,7 +55,7 @@ class OnPaths:
         if is_known and tree.timed(perf_counter() - start):
             self._drop_fast_paths(tree)
         if len(entry.attempts) < MOST_ATTEMPTS and tree.is_short(entry):
-            self._shorten(entry, args, kwargs, leaves)
+            self._shorten(entry, args, kwargs, leaves, structure)
         self._put_first(key, entry)
         return result
 
@@ -87,5 +88,6 @@ class OnPaths:
             for _ in range(too_many(entries)):  # those that were not taken for longest
                 last = next(k for k in reversed(range(len(entries))) if getattr(entries[k], "labels", None) is not None)
                 entries = [*entries[:last], *entries[last + 1 :]]
+                self._evicted += 1
             self._entries[key] = [entry, *entries]
             return entry

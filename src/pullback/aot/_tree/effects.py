@@ -1,8 +1,10 @@
-"""What a function says to the world while it is traced, and what every compiled call says again: `print`.
+"""What a function does to the world while it is traced, and what every compiled call does again: `print`, and writes to
+Python objects (`_surroundings/writes.py`).
 
 The arguments of a `print` are further results of the function: tensors as they are at that moment, numbers of the call,
 constants. When a call ends, after everything else has happened, the texts are printed in the order of the program. A
 text that was made of a value before (`f"{err:.3e}"`) is a constant, because the path is for that value (`live.py`).
+What is stored in objects is stored then, too.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ _CONSTANTS = (str, int, float, complex, bool, type(None))
 
 
 class Effects:
-    """What was printed in one trace."""
+    """What was done in one trace."""
 
     def __init__(self, trace: Any) -> None:
         self._trace = trace
-        self.given: list[Any] = []  # positional arguments and keywords, one pair for each
+        self.given: list[tuple[Any, Any]] = []  # what is done, and with which value
 
     def print(self, *args: Any, **options: Any) -> None:
         """What `print` is in the user's code."""
@@ -33,7 +35,7 @@ class Effects:
             builtins.print(*args, **options)
             return
         leaves, structure = flatten((args, options))
-        self.given.append(unflatten(structure, [self._kept(leaf) for leaf in leaves]))
+        self.given.append((_printed, unflatten(structure, [self._kept(leaf) for leaf in leaves])))
 
     def _kept(self, leaf: Any) -> Any:
         """An argument as it is now."""
@@ -57,7 +59,6 @@ def _refused(what: str) -> SideEffectError:
     )
 
 
-def perform(calls: list[Any]) -> None:
-    """Print what a call has to say."""
-    for args, options in calls:
-        builtins.print(*args, **options)
+def _printed(value: Any) -> None:
+    args, options = value
+    builtins.print(*args, **options)
