@@ -16,11 +16,11 @@ STEPS = 11
 class Loop:
     """A function of arrays with a loop. Its step is a list of actions on the variables, chosen once."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, steps=STEPS):
         self.rng = np.random.default_rng(seed)
         self.actions = [self._action() for _ in range(self.rng.integers(2, 7))]
         self.ending = self.rng.integers(4)
-        self.steps = STEPS + int(self.rng.integers(3))
+        self.steps = steps + int(self.rng.integers(3))
 
     def _action(self):
         a, b = self.rng.integers(3, size=2)
@@ -53,7 +53,7 @@ class Loop:
         return kinds[self.rng.integers(len(kinds))]
 
     def __call__(self, *arrays):
-        state = State(arrays)
+        state = State(arrays, self.steps)
         for k in range(self.steps):
             for action in self.actions:
                 action(state, k)
@@ -63,11 +63,11 @@ class Loop:
 class State:
     """The variables of a loop."""
 
-    def __init__(self, arrays):
+    def __init__(self, arrays, steps):
         first, self.given, self.weights = arrays
         self.x = [first * 1.0, first + 0.5, first.clone()]
-        self.out = pb.zeros(STEPS + 8, 3)
-        self.line = pb.zeros(2 * STEPS + 8)
+        self.out = pb.zeros(steps + 8, 3)
+        self.line = pb.zeros(2 * steps + 8)
         self.old = [self.x[0], self.x[1]]
         self.kept = []
 
@@ -105,11 +105,16 @@ class State:
         return (total, self.x[0], self.out) if ending == 2 else total
 
 
+def inputs(rng, steps=STEPS):
+    """Arrays for a loop of so many steps."""
+    return [rng.standard_normal(3), rng.standard_normal((2 * steps + 8, 3)), rng.standard_normal((3, 3))]
+
+
 def compare(seed):
     """The number of loops in the rolled graph, after its results were compared with those of the straight one."""
     loop = Loop(seed)
     rng = np.random.default_rng(seed)
-    arrays = [rng.standard_normal(3), rng.standard_normal((2 * STEPS + 8, 3)), rng.standard_normal((3, 3))]
+    arrays = inputs(rng)
     joint = pb.aot.joint_graph(loop, *[pb.tensor(array, requires_grad=True) for array in arrays])
     straight = joint.captured.graph
     graph = reroll(straight, 4, 8).verify()

@@ -21,7 +21,7 @@ from pullback.aot._trace.capture import Capture, GraphInput, Options
 from pullback.aot._trace.leaves import ArraySpec, flatten_arguments, memory_of
 from pullback.core.axes import normalize_shape
 from pullback.core.pytree import unflatten
-from pullback.core.records import Record, field
+from pullback.core.records import Record, field, replace
 from pullback.graph.descriptors import GradAOTOutput, InputMutationAOTOutput, PlainAOTOutput
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD
@@ -291,6 +291,7 @@ def _captured(
     fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, backward: bool
 ) -> Capture:
     leaves, structure = flatten_arguments(args, kwargs)
-    found = capture(fn, leaves, structure, options, backward=backward)
+    # What was traced, as it was traced: loops are what a compiler makes of it.
+    found = capture(fn, leaves, structure, replace(options, reroll=False), backward=backward)
     found.in_tree = structure
     return found

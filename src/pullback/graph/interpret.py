@@ -235,7 +235,7 @@ def run_on(program: Program, tensors: Sequence[Any], plan: Plan | None = None) -
     if plan is None:
         plan = plan_of(program)
     values = _started(program, plan, tuple(tensors))
-    _run_steps(plan, values, _on_tensors)
+    _run_steps(plan, values, run_node_on)
     outputs = [None if place is None else values[place] for place in plan.taken]
     pending = [(values[target], values[value].clone() if early else values[value])
                for target, value, early in plan.stores]  # fmt: skip
@@ -244,7 +244,8 @@ def run_on(program: Program, tensors: Sequence[Any], plan: Plan | None = None) -
     return outputs
 
 
-def _on_tensors(node: Node, operands: list[Any]) -> Sequence[Any]:
+def run_node_on(node: Node, operands: list[Any]) -> Sequence[Any]:
+    """The results of one node, which is no store, for these tensors and numbers."""
     target = node.target
     if target is None:
         kind = node.op

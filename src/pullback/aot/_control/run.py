@@ -33,7 +33,6 @@ from pullback.eager.record import new_tensor
 from pullback.errors import TraceError
 from pullback.graph.descriptors import DummyAOTInput, DummyAOTOutput
 from pullback.graph.graph import Graph
-from pullback.graph.interpret import on_tensors
 from pullback.graph.ir import type_of
 from pullback.graph.rewrite import keeps_its_place
 from pullback.payloads.batched import BatchedArray
@@ -248,12 +247,9 @@ def _flow_of(kind: str, attrs: dict[str, Any]) -> Flow:
     return known[0]
 
 
-def _runner(kind: str) -> Any:
-    return lambda operands, attrs: run_flow(_flow_of(kind, attrs), operands)
-
-
-for _kind in _OPERATORS:
-    on_tensors[_kind] = _runner(_kind)
+def run_flow_of(kind: str, operands: list[Any], attrs: dict[str, Any]) -> list[Any]:
+    """The results of a node of control flow on tensors."""
+    return run_flow(_flow_of(kind, attrs), operands)
 
 
 # Branches and loops where nothing is traced: Python's own, on ordinary tensors.

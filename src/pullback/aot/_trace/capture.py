@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.aot import _later
 from pullback.aot._guards import leaf_key
 from pullback.aot._metadata import (
     OWN,
@@ -70,6 +71,7 @@ from pullback.graph.descriptors import (
     SyntheticBaseAOTInput,
     ViewBaseAOTInput,
 )
+from pullback.graph import reroll
 from pullback.graph.graph import Graph
 from pullback.graph.ir import FORWARD, ArrayType, Value, root_of, type_of
 from pullback.payloads.traced import TracedArray
@@ -241,6 +243,7 @@ def run_traced(
     own_names = {} if trace.live is None else {"print": trace.live.effects.print}
     own_names.update({**views(), "range": trace.live.counters.range} if is_taking else {})
     own_names.update({"len": trace.watcher.len} if trace.watcher is not None else {})
+    trace.rolls = options.reroll
     seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
     seer.growing = trace.growing
     try:
@@ -435,8 +438,17 @@ class Maker:
         is_training = bool(roots) and trials is not None
         self._let_go_of_retained()
         if roots and trials is not None:
-            add_backward(trace, meta, roots, self._fresh_leaves(), self.options.strict, trials)
+            leaves = self._fresh_leaves()
+            may_roll = trace.rolls and reroll.is_long(graph) and not leaves and trials == Trials()
+            found = _later.joint_of_loops(trace, meta, roots) if may_roll else None
+            if found is None:
+                add_backward(trace, meta, roots, leaves, self.options.strict, trials)
+            else:
+                graph, self.meta = found
+                meta = self.meta
             separate_from_backward(graph, self.borrowed)
+        if trace.has_repetitions:
+            graph = graph.dce()
         return Capture(
             graph=graph, meta=meta, inputs=[*self._graph_inputs(), *self._number_inputs(is_training)],
             out_tree=out_tree, num_forward_outputs=len(finals), is_training=is_training, groups=trace.merged,

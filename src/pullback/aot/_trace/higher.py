@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from pullback.aot import _later
 from pullback.aot._metadata import InputAliasInfo, MutationType
 from pullback.aot._trace.trace import Trace
 from pullback.core.pytree import flatten, unflatten
-from pullback.core.records import Record, field
+from pullback.core.records import Record, field, replace
 from pullback.core.state import changed, next_stamp
 from pullback.errors import HigherOrderError
 from pullback.graph.descriptors import PlainAOTOutput
@@ -31,6 +32,8 @@ from pullback.tape.node import Node
 from pullback.tensors.tensor import Tensor, alias, wrap
 
 on_tensors["detach"] = lambda operands, attrs: [operands[0].detach()]
+for _kind in ("cond", "scan", "while_loop"):
+    on_tensors[_kind] = lambda operands, attrs, kind=_kind: _later.run_flow_of(kind, operands, attrs)
 
 
 class Stops(Record):
@@ -53,9 +56,15 @@ def stops_of(trace: Trace) -> Stops:
     # Arguments that require grad from some point of the function on: it is not known what was read before.
     wants = [primal for primal in trace.primals if primal.edge[0] is not None]
     flagged = {primal.value for primal in wants if not getattr(primal.original, "requires_grad", False)}
-    if not trace.stopped and not trace.hidden and not flagged:
+    found = stops_from(trace, [primal.value for primal in wants])
+    return replace(found, hidden=found.hidden | flagged) if flagged else found
+
+
+def stops_from(trace: Trace, begun: Iterable[Value]) -> Stops:
+    """Those without which there would be a way to one of these values."""
+    if not trace.stopped and not trace.hidden:
         return Stops()
-    live = {primal.value for primal in wants}
+    live = set(begun)
     operands: dict[GraphNode, tuple[int, ...]] = {}
     for node in trace.graph.nodes:
         stopped = trace.stopped.get(node, ())
@@ -65,7 +74,7 @@ def stops_of(trace: Trace) -> Stops:
         if any(k not in stopped for k in reached):
             live.update(node.results)
     hidden = {after for before, after in trace.hidden if before in live}
-    return Stops(operands, frozenset(hidden | flagged))
+    return Stops(operands, frozenset(hidden))
 
 
 def with_stops(graph: Graph, stops: Stops, first: int) -> Graph:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.aot import _later
 from pullback.aot._numbers.program import Host
 from pullback.aot._numbers.stand_in import without_stand_ins
 from pullback.aot._trace.captured import mirror, tied
@@ -29,7 +30,8 @@ from pullback.graph.descriptors import (
     SyntheticBaseAOTInput,
     ViewBaseAOTInput,
 )
-from pullback.graph.ir import BACKWARD, ArrayType, type_of
+from pullback.graph import reroll
+from pullback.graph.ir import BACKWARD, ArrayType, Value, type_of
 from pullback.graph.ir import Node as GraphNode
 from pullback.payloads.batched import BatchedArray
 from pullback.payloads.traced import Recorder, Storage, TracedArray, recorded, traced_constant, user_location
@@ -108,6 +110,10 @@ class Trace(Recorder):
         self._tensors: dict[int, Tensor] = {}
         self.live: Any = None  # answers those who ask for values (aot/_tree/live.py), if this is allowed
         self.growing: set[int] = set()  # lists that the function appends to, by id
+        self.rolls = False  # are gradients taken of loops (_trace/rolled.py)?
+        # By value: leaves of transforms, with the number of nodes and of writes to them before.
+        self.leaves: dict[Value, tuple[int, int]] = {}
+        self.has_repetitions = False  # in whose place there are loops now
         self.unused: list[Tensor] = []  # tensors that the function has seen, and that are no inputs of the graph
 
     def numbered(self) -> Iterator[tuple[int, Primal]]:
@@ -242,6 +248,16 @@ class Trace(Recorder):
                 )
             self.inner.append(primal)
         return found
+
+    def as_leaf(self, array: Any) -> Any:
+        if not self.rolls or type(self) is not Trace or type(array) is not TracedArray:
+            return array
+        leaf = registry["_basic_index"].call(array, index=(Ellipsis,))
+        self.leaves[leaf.value] = len(self.graph.nodes) - 1, leaf.storage.generation
+        return leaf
+
+    def gradients_of_loops(self, root: Any, edge: Any, seed: Any, leaves: Any) -> Any:
+        return _later.gradients_of_loops(self, root, edge, seed, leaves) if reroll.is_long(self.graph) else None
 
     def outward(self, function: Any) -> Any:
         return function if self.seer is None else self.seer.outward(function)

@@ -55,6 +55,7 @@ class Recorder:
         self.retaining: list[Any] = []  # tensors on which retain_grad() was called
         # In a backward pass from several roots: what is computed from the gradients that arrive.
         self.dependent: set[Value] | None = None
+        self.place: tuple[str, int, str] | None = None  # that of all nodes, while a graph is recorded anew
         self._constants: dict[int, tuple[Any, Value]] = {}
         self._frames: dict[Any, tuple[str, int, str] | None] = {}  # deep frames of ours, with the user's place
 
@@ -77,6 +78,8 @@ class Recorder:
         """As `user_place`. Whoever called a frame that is still there stands where it stood, so the way up is gone once
         for all nodes of a backward pass: it was a quarter of the time of a trace. Elsewhere frames are not kept, since
         they would keep views alive that the user's program has let go of."""
+        if self.place is not None:
+            return self.place
         if self.running_node() is None:
             self._frames.clear()
             return user_place()
@@ -131,6 +134,14 @@ class Recorder:
     def differentiated(self, inputs: list[Any]) -> list[Any]:
         """The function computes gradients by these tensors; what stands here for those from outside."""
         return inputs
+
+    def as_leaf(self, array: Any) -> Any:
+        """An array by which a transform is about to differentiate, as one that it can tell from the caller's."""
+        return array
+
+    def gradients_of_loops(self, root: Any, edge: Any, seed: Any, leaves: Any) -> Any:
+        """What arrives at the leaves of a transform; None if the tape has to be asked."""
+        return None
 
     def bound(self, gradients: tuple[Any, ...], arrived: tuple[Any, ...]) -> tuple[Any, ...]:
         """What the formula of a custom Function made of gradients that arrived."""

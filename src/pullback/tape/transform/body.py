@@ -200,6 +200,8 @@ def fresh_leaf(argument: Tensor, transform: Transform) -> Tensor:
     if edge[0] is not None:
         deps |= deps_of(argument) or {USER}
     leaf = _bare_alias(argument)
+    if trace is not None:
+        leaf._data = trace.as_leaf(leaf._data)
     leaf._node = FreshLeaf.behind(argument._spec, edge)
     extra_of(leaf).deps = frozenset(deps)
     copy_tangents(argument, leaf)
