@@ -596,6 +596,13 @@ def a_python_loop(x: Any, w: Any) -> Any:
     return h
 
 
+@program((3,), (80, 3), paths="gradient of rolled loops", run=natively())
+def a_gradient_through_steps(h: Any, x: Any) -> Any:
+    for k in range(80):
+        h = pb.tanh(h + x[k]) * 0.9 + 0.1 * h
+    return h
+
+
 @program((12, 6), (6,), paths="hoisted invariants", run=natively())
 def a_loop_with_invariants(x: Any, w: Any) -> Any:
     return pb.scan(lambda h, row: (pb.tanh(h * pb.exp(w * w) + row), h.sum()), w, x)[1]

@@ -27,6 +27,12 @@ RANDOM = np.random.default_rng(11)
 CAN_LINK = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
+@pytest.fixture(autouse=True)
+def everything_is_small(monkeypatch):
+    """Good code is made here; `test_elsewhere.py` is about the process that makes it otherwise."""
+    monkeypatch.setattr(machine_code, "_LARGE", 1 << 30)
+
+
 def chain(factor):
     b = Builder(RANDOM.normal(size=40))
     b.output(b("tanh", b("multiply", b("exp", b.inputs[0]), factor)))

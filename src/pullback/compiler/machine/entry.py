@@ -27,7 +27,7 @@ from pullback.graph.ir import ArrayType, empty_like_type
 # a few times. So a segment starts with quick code. Calls count down; when as much time went into them as good code
 # takes to make, it is made, and put in the place of the other. Both do the same operations in the same order, so
 # results are equal to the bit. What takes long, or has been made well before (by this process or in the cache on disk),
-# starts with good code. Where LLVM itself takes long, another process makes it (`elsewhere`), and calls go on with
+# starts with good code. Another process makes it (`elsewhere`), unless LLVM has little to do, and calls go on with
 # quick code.
 
 Text = tuple[list[str], dict[str, str]]  # functions, and declarations of what they call, by name
@@ -35,8 +35,9 @@ QUICK, GOOD = 0, 2
 _WORTH = 5_000_000
 """Estimated nanoseconds of calls after which good code is made: about what it costs."""
 _MOST_CALLS = 200  # estimates of small functions say little, since the call itself is most of it
-_LARGE = 1 << 17
-"""Characters of text from which on good code is made by another process. LLVM takes about half a second for so many."""
+_LARGE = 1 << 12
+"""Characters of text from which on good code is made by another process. LLVM takes about 15 ms for so many, which is as
+long as a call that is one of a thousand may take."""
 _NANOSECONDS_OF_TEXT = 1000  # of making good code, for each character, at least
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
