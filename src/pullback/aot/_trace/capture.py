@@ -59,6 +59,7 @@ from pullback.core.records import Record, field, replace
 from pullback.core.state import change_grad, current
 from pullback.declare.op import registry
 from pullback.errors import AliasError, AOTError, AutogradError, TraceError
+from pullback.graph import reroll
 from pullback.graph.descriptors import (
     CapturedAOTInput,
     DummyAOTOutput,
@@ -71,7 +72,6 @@ from pullback.graph.descriptors import (
     SyntheticBaseAOTInput,
     ViewBaseAOTInput,
 )
-from pullback.graph import reroll
 from pullback.graph.graph import Graph
 from pullback.graph.ir import FORWARD, ArrayType, Value, root_of, type_of
 from pullback.payloads.traced import TracedArray

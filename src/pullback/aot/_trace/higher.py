@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 from pullback.aot import _later
@@ -31,9 +32,14 @@ from pullback.tape.history import edge_of, requires_grad
 from pullback.tape.node import Node
 from pullback.tensors.tensor import Tensor, alias, wrap
 
+
+def _run_flow(kind: str, operands: list[Any], attrs: dict[str, Any]) -> Any:
+    return _later.run_flow_of(kind, operands, attrs)
+
+
 on_tensors["detach"] = lambda operands, attrs: [operands[0].detach()]
 for _kind in ("cond", "scan", "while_loop"):
-    on_tensors[_kind] = lambda operands, attrs, kind=_kind: _later.run_flow_of(kind, operands, attrs)
+    on_tensors[_kind] = partial(_run_flow, _kind)
 
 
 class Stops(Record):

@@ -78,7 +78,7 @@ def joint_of_loops(
 def _run_anew(rolled: Program, trace: Trace, made: Trace) -> list[Any]:
     """Run the graph on tensors of another trace, which gets its inputs, outputs and stores; the outputs as tensors."""
     primals = {primal.value: primal for primal in trace.primals}
-    tensors: dict[Value, Any] = {None: None}  # type: ignore[dict-item]
+    tensors: dict[Any, Any] = {None: None}
     for value, desc in zip(rolled.inputs, rolled.input_descs, strict=True):
         primal = primals.get(value)
         tensors[value] = _stand_in(made, made.graph.add_input(value.type, desc), primal and primal.edge[0])

@@ -23,6 +23,7 @@ from pullback.declare.op import Op, registry
 from pullback.declare.views import ViewStep
 from pullback.eager.record import _proceed as make_new
 from pullback.errors import AliasError, CaptureError, ConstantMutationError, TraceError
+from pullback.graph import reroll
 from pullback.graph.descriptors import (
     CapturedAOTInput,
     NumberAOTInput,
@@ -30,7 +31,6 @@ from pullback.graph.descriptors import (
     SyntheticBaseAOTInput,
     ViewBaseAOTInput,
 )
-from pullback.graph import reroll
 from pullback.graph.ir import BACKWARD, ArrayType, Value, type_of
 from pullback.graph.ir import Node as GraphNode
 from pullback.payloads.batched import BatchedArray
