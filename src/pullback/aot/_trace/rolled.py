@@ -244,4 +244,4 @@ def _results(trace: Trace, node: GraphNode, operands: list[Any]) -> Sequence[Any
 
 def _agree(nodes: Sequence[Node | None], gradients: Sequence[Any], reached: Collection[Node]) -> bool:
     """Is there a gradient wherever the tape leads to?"""
-    return all([(node in reached) is (g is not None) for node, g in zip(nodes, gradients, strict=True)])
+    return all((node in reached) is (g is not None) for node, g in zip(nodes, gradients, strict=True))

@@ -36,8 +36,7 @@ _WORTH = 5_000_000
 """Estimated nanoseconds of calls after which good code is made: about what it costs."""
 _MOST_CALLS = 200  # estimates of small functions say little, since the call itself is most of it
 _LARGE = 1 << 12
-"""Characters of text from which on good code is made by another process. LLVM takes about 15 ms for so many, which is as
-long as a call that is one of a thousand may take."""
+"""Characters of text from which on good code is made by another process. LLVM takes about 15 ms for so many."""
 _NANOSECONDS_OF_TEXT = 1000  # of making good code, for each character, at least
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
