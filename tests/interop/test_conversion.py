@@ -195,3 +195,11 @@ def test_in_compares_elements():
     x = leaf([1.0, 2.0])
     assert 2.0 in x and 3.0 not in x
     assert pb.tensor(1.0) in x and "a" not in x
+
+
+@pytest.mark.parametrize("take", [np.asarray, np.array, lambda x: np.asarray([x, x])], ids=["asarray", "array", "list"])
+def test_one_differentiated_number_is_refused_by_compiled_code_as_by_eager_code(take):
+    function = pb.func.grad(lambda x: (x**2 + pb.tensor(take(x * 2))).sum())
+    for own in (function, pb.compile(function)):
+        with pytest.raises(pb.errors.AutogradError, match="NUMPY_ON_GRAD"):
+            own(pb.tensor(1.5))

@@ -66,7 +66,9 @@ def payload_of(tensor: Tensor, into: str = "a NumPy array") -> Array:
 
 def detached_payload(tensor: Tensor, into: str = "a NumPy array") -> Array:
     """The ndarray behind a tensor that is not attached."""
-    if is_attached(tensor) and not hasattr(here(tensor)._data, "refused"):
+    payload = here(tensor)._data
+    has_values = not hasattr(payload, "refused") or hasattr(payload, "taken")  # a trace may give one number of them
+    if has_values and is_attached(tensor):
         raise lost_gradient(tensor, into)
     return payload_of(tensor, into)
 

@@ -24,6 +24,7 @@ from pullback.errors import AutogradError
 from pullback.func._implicit.lift import is_watched
 from pullback.func._implicit.linear import Diff
 from pullback.scipy._examples import by_example, per_example
+from pullback.scipy._kept import kept
 from pullback.scipy._options import in_force
 from pullback.tensors.tensor import Tensor, made_here
 
@@ -134,6 +135,18 @@ def declare_as(name: str, function: Callable[..., Any], kind: str, by: str = "")
     _functions[name] = lambda: made
 
 
+def declare_class(*names: str) -> Callable[[Callable[[type], type]], Callable[[type], type]]:
+    """Declare classes of SciPy's by what makes ours of theirs, when they are first asked for."""
+
+    def decorate(made: Callable[[type], type]) -> Callable[[type], type]:
+        for name in names:
+            _declared[name] = Rule(name, "=", "the tensors that it holds")
+            _functions[name] = functools.cache(lambda name=name: made(scipy_value(name)))
+        return made
+
+    return decorate
+
+
 def refuse(reason: str, *names: str) -> None:
     """Declare functions that have no derivative, and why."""
     for name in names:
@@ -151,7 +164,9 @@ def _made(name: str, function: Callable[[Call], Any]) -> Callable[..., Any]:
     signature = inspect.signature(plain)
 
     def made(*args: Any, diff: Diff, **kwargs: Any) -> Any:
-        return function(Call(name, plain, signature.bind(*args, **kwargs), diff))
+        bound = signature.bind(*args, **kwargs)
+        bound.arguments = kept(bound.arguments)
+        return function(Call(name, plain, bound, diff))
 
     def call(*args: Any, diff: Diff | None = None, **kwargs: Any) -> Any:
         return by_example(name, functools.partial(made, diff=in_force(diff)), args, kwargs)

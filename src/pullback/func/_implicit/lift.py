@@ -139,6 +139,9 @@ def lift(name: str, function: Function, *args: Any) -> Lifted:
     `name` is the solver's, for messages. A number that is taken out of a tensor on the way ends its derivative, which
     is an error here: the solver would find nothing wrong.
     """
+    if current().trace is not None:  # a trace makes inputs of arrays when they are first seen: see them before
+        with running(Transform(name)):
+            function(*_own(args))
     inside = Transform(name)
     finding = _Finding(inside)
     with running(inside), finding:
@@ -169,6 +172,17 @@ def is_plain(*tensors: Tensor) -> bool:
 def array_of(tensor: Tensor) -> Any:
     """The numbers of a tensor that is neither batched nor traced, otherwise None."""
     return plain_array(tensor._data)
+
+
+def changed_callback(name: str) -> AutogradError:
+    """What is raised where a callback gives other values in backward than it gave to the solver."""
+    return AutogradError(
+        "SCIPY_CALLBACK_CHANGED",
+        f"the function given to {name} has other values now than when {name} called it",
+        why="derivatives call it again, and something that it looks at was changed since: a global variable, an array, "
+        "an attribute",
+        fix="give it what changes as an argument, args=(k,), or take the gradient before it changes",
+    )
 
 
 def is_settled(*tensors: Tensor) -> bool:

@@ -18,7 +18,7 @@ from pullback.autograd.function import Function
 from pullback.core.frames import warn
 from pullback.errors import AOTError, AutogradError, TraceError
 from pullback.func._grad import vjp
-from pullback.func._implicit.lift import alone, array_of, example_of, is_plain, is_settled, lift
+from pullback.func._implicit.lift import alone, array_of, changed_callback, example_of, is_plain, is_settled, lift
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
@@ -69,6 +69,7 @@ class Rules:
         self.weight = weight
         self.more = more
         self.intervals: Array | None = None
+        self.probe: tuple[float, Array] | None = None  # a place, and the integrand there when SciPy integrated
 
     def integrated(self, function: Callable[[Tensor], Any], a: float, b: float) -> Array:
         """The integral of a function with vectors as values."""
@@ -184,19 +185,35 @@ class Integrand:
         self.function = function
         self.rules = rules
         self.first = first
+        self.probe: tuple[float, Array] | None = None
+
+    def check(self, values: Sequence[Tensor]) -> None:
+        """Raise if the function is not what it was when SciPy integrated."""
+        if self.probe is None or not is_plain(*values):
+            return
+        at, before = self.probe
+        found = None if self.fast is None else self.fast(values)("value", value_of, at)
+        if found is None:
+            with alone():
+                found = numbers(joined(self.function(made_here(np.array(at)), values)))
+        if not np.allclose(found.reshape(-1), before.reshape(-1), rtol=1e-7, atol=1e-12, equal_nan=True):
+            raise changed_callback(self.name)
 
     def value(self, a: Tensor, b: Tensor, values: Sequence[Tensor]) -> Array:
         """The integral, for plain limits and values."""
         low, high = float(numbers(a)), float(numbers(b))
         if self.first is not None:
             value, self.rules = self.first(low, high, values)
+            self.probe = self.rules.probe
             return value
         assert self.rules is not None
         return self.rules.integrated(lambda t: self.function(t, values), low, high)
 
     def used(self) -> Integrand:
         """The integrand with the rules of the integral that was computed last."""
-        return Integrand(self.name, self.function, self.rules, fast=self.fast)
+        used = Integrand(self.name, self.function, self.rules, fast=self.fast)
+        used.probe = self.probe
+        return used
 
     def pulled_by_rule(self, ends: Sequence[Tensor], values: Sequence[Tensor], gradient: Tensor) -> list[Array] | None:
         """The gradients of the values by compiled code, if that is accurate enough on the partition as it is."""
@@ -267,6 +284,7 @@ class Quad(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         a, b, *values = ctx.saved_tensors
+        ctx.integrand.check(values)
         ends: list[Any] = [None, None]
         for k, (sign, end) in enumerate(((-1.0, a), (1.0, b))):
             if ctx.moves[k] and ctx.needs_input_grad[1 + k]:
@@ -329,9 +347,16 @@ def integral(
 
         def at(t: float) -> Array:
             found = None if fast is None else fast("value", value_of, t)
-            return numbers(joined(lifted(values, made_here(np.array(t)))).detach()) if found is None else found
+            if found is None:
+                found = numbers(joined(lifted(values, made_here(np.array(t)))).detach())
+            if not probe:
+                probe[:] = [(float(t), found)]
+            return found
 
-        return first(at, low, high)
+        probe: list[tuple[float, Array]] = []
+        value, rules = first(at, low, high)
+        rules.probe = probe[0] if probe else None
+        return value, rules
 
     integrand = Integrand(
         call.name,

@@ -9,6 +9,7 @@ solution and kept beside it, as `sides`: 1 at the lower bound, -1 at the upper o
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,9 +19,27 @@ import pullback as pb
 from pullback.errors import AutogradError
 from pullback.func._grad import grad
 from pullback.func._implicit.linear import Array, Diff
-from pullback.scipy._surface import joined
-from pullback.scipy.optimize._problem import Callback, bound_to
+from pullback.scipy._surface import declare_class, joined
+from pullback.scipy.optimize._problem import Callback, bound_to, one_tensor
 from pullback.tensors.tensor import Tensor
+
+
+@declare_class("optimize.Bounds", "optimize.LinearConstraint", "optimize.NonlinearConstraint")
+def holding(theirs: type) -> type:
+    """A class of SciPy's whose objects hold tensors: a list with some in it becomes one."""
+
+    @functools.wraps(theirs.__init__)  # type: ignore[misc]
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = signature.bind(self, *args, **kwargs)
+        given.arguments = {name: one_tensor(value) for name, value in given.arguments.items()}
+        theirs.__init__(*given.args, **given.kwargs)  # type: ignore[misc]
+        if isinstance(self.keep_feasible, Tensor):  # made as long as the bounds, by functions of ours
+            self.keep_feasible = np.asarray(given.arguments.get("keep_feasible", False))
+
+    signature = inspect.signature(theirs.__init__)  # type: ignore[misc]
+
+    return type(theirs.__name__, (theirs,), {"__init__": init, "__doc__": theirs.__doc__})
+
 
 CLOSE = 1e-6  # relative: a slack or a multiplier as small as this is none
 
