@@ -35,7 +35,7 @@ def launcher(library):
 
 def environment():
     own = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PULLBACK_NUM_THREADS": "1", "OMPI_MCA_osc": "^ucx"}
-    return {**os.environ, **own, "PYTHONPATH": str(ROOT)}
+    return {**os.environ, **own, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 
 
 def launch(library, ranks, arguments, more=()):

@@ -1,11 +1,13 @@
-"""Cases 8 and 59, which are about MPI itself; on threads there is nothing to see."""
+"""Cases 8, 59 and 99, which are about processes; on threads there is nothing to see."""
 
 import os
+import tracemalloc
 
 import numpy as np
 
 import pullback as pb
 from pullback import distributed as dist
+from pullback.distributed import Replicate, Shard
 from pullback.errors import AOTError
 from tests.distributed.oracle import raises
 
@@ -39,3 +41,23 @@ def case_059_raw_calls_of_mpi4py_are_refused_while_tracing():
 
     raises(AOTError, lambda: pb.compile(f, fallback="raise")(pb.ones(3)))
     dist.barrier()
+
+
+def case_099_no_rank_has_the_whole():
+    """An array of which every rank has a quarter, and little else besides in forward and backward."""
+    mesh, rows = dist.mesh(4, "x"), 1 << 14
+    x = dist.normal((rows, 16), mesh, [Shard(0)], seed=0).requires_grad_()
+    w = dist.normal((16, 4), mesh, [Replicate()], seed=1).requires_grad_()
+
+    def smoothed(x, w):
+        return (pb.tanh((x[1:] - x[:-1]) @ w).sum(axis=1).redistribute([Shard(0)]) ** 2).sum()
+
+    for f in (smoothed, pb.compile(smoothed, fallback="raise")):
+        f(x, w).backward()
+        dist.barrier()  # what is made once is there
+        tracemalloc.start()
+        f(x, w).backward()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        every = dist.world().gather_objects(peak)
+        assert max(every) < 2 * rows * 16 * 8, every

@@ -25,7 +25,7 @@ def square():
 
 
 def whole(x):
-    return dist.full_tensor(x.detach()).numpy()
+    return x.detach().full_tensor().numpy()
 
 
 def close(x, expected):
@@ -80,7 +80,46 @@ def case_086_local_parts():
     assert dist.placements(total) == (Partial(),)
     raises(dist.PlacementError, lambda: dist.to_local(total), "redistribute")
     raises(dist.PlacementError, lambda: dist.from_local(np.ones((3, 3)), mesh, [Shard(0)], shape=(8, 3)))
-    raises(dist.PlacementError, lambda: dist.from_local(np.ones((3, 3)), mesh, [Shard(0)]), "shape")
+    rows = np.ones((3 if rank < 3 else 1, 3))  # those of a length of 10 are 3, 3, 2, 2
+    raises(dist.PlacementError, lambda: dist.from_local(rows, mesh, [Shard(0)]), "block")
+    blocks = pb.tensor(np.full((3 if rank < 2 else 2, 3), float(rank)), requires_grad=True)
+    z = dist.from_local(blocks, mesh, [Shard(0)])
+    assert z.shape == (10, 3) and z.local_shape == blocks.shape and z.mesh == mesh
+    (z**3).sum().backward()
+    np.testing.assert_allclose(blocks.grad.numpy(), 3 * blocks.detach().numpy() ** 2)
+    assert dist.from_local(np.ones(2), mesh, [Shard(0)], even=True).shape == (8,)
+    alike = dist.distribute(np.ones(2), mesh, [Replicate()]).requires_grad_()
+    (alike.to_local(grad_placements=[Replicate()]) ** 2).sum().backward()
+    close(alike.grad, [2.0, 2.0])
+    for placed in ALL:  # one rank has the array, and sends the parts
+        given = A if rank == 2 else np.empty_like(A)
+        close(dist.distribute(given, mesh, [placed], root=2), A)
+        assert float(dist.distribute(np.array(3.0), mesh, [Partial()])) == 3.0
+
+
+def compare(f, *arrays, mesh=None, placements=ALL):
+    """A function of distributed tensors, with all placements of the first, against that of plain ones: with gradients
+    and tangents."""
+    mesh = mesh or line()
+    for placed in placements:
+        each = placed if isinstance(placed, tuple) else [placed]
+        given = [dist.distribute(x, mesh, each).requires_grad_() for x in arrays]
+        plain = [pb.tensor(x, requires_grad=True) for x in arrays]
+        found, expected = f(*given), f(*plain)
+        assert found.shape == expected.shape
+        close(found, expected.detach().numpy())
+        weights = np.random.default_rng(7).standard_normal(expected.shape)
+        everywhere = dist.distribute(weights, mesh, [Replicate()] * len(mesh.shape))
+        (found * everywhere).sum().backward()
+        (expected * pb.tensor(weights)).sum().backward()
+        for x, y in zip(given, plain, strict=True):
+            close(x.grad, y.grad.numpy())
+            assert x.grad.placements == tuple([Replicate() if p == Partial() else p for p in x.placements])
+        found, expected = (
+            pb.jvp(f, tuple([x.detach() for x in both]), tuple([x.detach() * 0.5 for x in both]))[1]
+            for both in (given, plain)
+        )
+        close(found, expected.numpy())
 
 
 def case_087_elementwise_operators():
@@ -126,7 +165,18 @@ def case_088_reductions():
     y = dist.distribute(A, line(), [Shard(0)]).requires_grad_()
     (y.mean() * 3).backward()
     close(y.grad, np.full((7, 6), 3 / 42))
-    raises(dist.PlacementError, lambda: x.var(axis=0), "redistribute")
+    ties = np.array([[1.0, 5.0, 5.0, 2.0, 5.0], [7.0, np.nan, 0.0, np.nan, 1.0], [3.0, 3.0, 3.0, 3.0, 3.0]])
+    for array, mesh, placed in ((A, line(), [Shard(0)]), (ties, line(), [Shard(1)]), (ties, line(), [Shard(0)]),
+                                (ties, square(), [Shard(1), Shard(0)]), (A[:2], line(), [Shard(0)])):
+        x = dist.distribute(array, mesh, placed)
+        for axis in (None, 0, 1):
+            for name in ("argmax", "argmin"):
+                close(getattr(pb, name)(x, axis=axis), getattr(np, name)(array, axis=axis))
+            for name in ("amax", "amin", "var", "std", "any", "all", "count_nonzero"):
+                close(getattr(pb, name)(x, axis=axis), getattr(np, name)(array, axis=axis))
+    for f in (lambda x: pb.logsumexp(x, axis=0), lambda x: pb.softmax(x, axis=0), lambda x: pb.linalg.norm(x, axis=0),
+              lambda x: x.prod(axis=0), lambda x: pb.amax(x, axis=0), lambda x: x.std(axis=(0, 1))):  # fmt: skip
+        compare(f, A)
 
 
 def case_089_sums_travel_as_summands():
@@ -189,18 +239,56 @@ def case_091_einsum():
             close(pb.einsum(text, *given), np.einsum(text, *arrays))
 
 
+def case_092_take_and_scatter():
+    places = np.array([0, 5, 2, 2, -1])
+    compare(lambda x: pb.take(x, places, axis=0), A)
+    compare(lambda x: x[places, np.array([1, 0, 5, 1, 1])], A)
+    compare(lambda x: x[:, places.reshape(5, 1)], A)
+    compare(lambda x: pb.take_along_axis(x, np.argsort(A, axis=0), axis=0), A, placements=ALL[:3])
+    mesh = line()
+    for placed in ALL[:3]:
+        x = dist.distribute(A, mesh, [placed]).requires_grad_()
+        plain = pb.tensor(A, requires_grad=True)
+        value = dist.distribute(C[:5], mesh, [Replicate()]).requires_grad_()
+        other = pb.tensor(C[:5], requires_grad=True)
+        added, expected = pb.index_add(x, 0, places % 7, value), pb.index_add(plain, 0, places % 7, other)
+        close(added, expected.detach().numpy())
+        (added**2).sum().backward()
+        (expected**2).sum().backward()
+        close(x.grad, plain.grad.numpy())
+        close(value.grad, other.grad.numpy())
+    raises(IndexError, lambda: dist.distribute(A, mesh, [Shard(0)])[np.array([7])])
+
+
 def case_093_views():
+    for f in (
+        lambda x: x.T, lambda x: x.reshape(7, 2, 3), lambda x: x[:, 1:4], lambda x: x[:, 0], lambda x: x[None],
+        lambda x: pb.flip(x, axis=1), lambda x: x[1:4], lambda x: x[::-2, 1:], lambda x: x[3], lambda x: x[-1, 2:4],
+        lambda x: x.reshape(42), lambda x: x.reshape(6, 7), lambda x: pb.flip(x, axis=(0, 1)),
+        lambda x: x[2:][None, ::2],
+        lambda x: pb.roll(x, 3, 0), lambda x: pb.roll(x, (1, -2), (0, 1)), lambda x: pb.pad(x, ((1, 2), (0, 1))),
+        lambda x: pb.tril(x, 1), lambda x: pb.repeat(x, 2, axis=0), lambda x: pb.diff(x, axis=0),
+        lambda x: x[2:] - x[:-2],
+        lambda x: pb.concat([x, x * 2], axis=0), lambda x: pb.concat([x, x * 2], axis=1), lambda x: pb.stack([x, x], 1),
+        lambda x: pb.split(x, [2, 5])[1], lambda x: pb.broadcast_to(x, (3, 7, 6)), lambda x: x[7:], lambda x: x[:0],
+    ):  # fmt: skip
+        compare(f, A)
+    pairs = [(Shard(0), Shard(1)), (Shard(1), Shard(0)), (Shard(0), Shard(0)), (Replicate(), Shard(1))]
+    for f in (lambda x: x[1:6, ::2], lambda x: x[::-1], lambda x: pb.roll(x, 1, 0).T):
+        compare(f, A, mesh=square(), placements=pairs)
     mesh = line()
     x = dist.distribute(A, mesh, [Shard(0)])
-    close(x.T, A.T)
-    assert dist.placements(x.T) == (Shard(1),)
-    close(x.reshape(7, 2, 3), A.reshape(7, 2, 3))
-    close(x[:, 1:4], A[:, 1:4])
-    close(x[:, 0], A[:, 0])
-    close(x[None], A[None])
-    close(pb.flip(x, axis=1), A[:, ::-1])
-    for wrong in (lambda: x[1:4], lambda: x.reshape(42), lambda: pb.flip(x, axis=0), lambda: pb.diagonal(x)):
-        raises(dist.PlacementError, wrong, "redistribute")
+    assert x.T.placements == (Shard(1),) and x[1:4].placements == (Shard(0),)
+    raises(dist.PlacementError, lambda: pb.diagonal(x), "redistribute")
+    with dist.implicit("refuse"):
+        close(x[:, 1:4], A[:, 1:4])
+        raises(dist.PlacementError, lambda: x[1:4], "redistribute")
+    with dist.trace_comm() as moves:
+        x[1:4]
+        pb.sin(dist.distribute(A, mesh, [Partial()]))
+    assert [move.operator for move in moves] == ["basic_index", "sin"] and "cases_tensors.py" in moves[0].site
+    part = x[1:4]
+    raises(dist.PlacementError, lambda: part.mul_(2), "copy")
 
 
 def case_094_writes():
@@ -289,7 +377,27 @@ def case_098_transforms():
     other = pb.func.hvp(lambda w: loss(plain[0], w), (plain[1],), (plain[1],))
     for got, found in zip(pb.tree.leaves(curved), pb.tree.leaves(other), strict=True):
         close(got, found.numpy())
-    raises(dist.PlacementError, lambda: pb.vmap(lambda row: row.sum())(x), "to_local")
+    mapped = [
+        lambda x, w: pb.vmap(lambda row: pb.tanh(row @ w).sum())(x),
+        lambda x, w: pb.vmap(lambda row: row @ w, out_dims=1)(x),
+        lambda x, w: pb.vmap(lambda row, other: row * other.sum())(x, x * 2),
+        lambda x, w: pb.vmap(lambda column: (column**2).sum() + w.sum(), in_dims=1)(x),
+        lambda x, w: pb.vmap(lambda row: pb.vmap(lambda e: e * w.sum() + row.sum())(row))(x),
+        lambda x, w: pb.vmap(pb.grad(lambda w, row: (pb.tanh(row @ w) ** 2).sum()), in_dims=(None, 0))(w, x),
+        lambda x, w: pb.vmap(lambda row: pb.tanh(row @ w).sum(), chunk_size=3)(x),
+        lambda x, w: pb.grad(lambda w: (pb.vmap(lambda row: pb.tanh(row @ w).sum())(x) ** 2).sum())(w),
+        lambda x, w: pb.func.jacrev(lambda w: pb.tanh(x @ w).sum(axis=0))(w),
+        lambda x, w: pb.func.jacrev(lambda x: pb.tanh(x @ w).sum(axis=1))(x),
+        lambda x, w: pb.func.jacfwd(lambda w: pb.tanh(x @ w).sum(axis=0))(w),
+        lambda x, w: pb.func.hessian(lambda x: (pb.tanh(x @ w) ** 2).sum())(x),
+        pb.compile(lambda x, w: pb.vmap(lambda row: pb.tanh(row @ w).sum())(x), fallback="raise"),
+    ]
+    for f in mapped:
+        expected = f(*plain).numpy()
+        for placed in (Shard(0), Shard(1), Replicate()):
+            close(f(dist.distribute(A, mesh, [placed]), w), expected)
+    assert mapped[0](x, w).placements == (Shard(0),)
+    raises(dist.PlacementError, lambda: pb.vmap(lambda row, k: row * k)(x, pb.ones(7)), "distribute")
 
 
 def case_099_compiled():
@@ -304,6 +412,34 @@ def case_099_compiled():
         close(x.grad, plain[0].grad.numpy())
         close(w.grad, plain[1].grad.numpy())
     assert step.cache_info().misses == 1
+    gradients = pb.compile(pb.grad(loss, argnums=(0, 1)), fallback="raise")(x.detach(), w.detach())
+    for got, other in zip(gradients, plain, strict=True):
+        close(got, other.grad.numpy())
+
+
+def seed_the_first_rank():
+    """It tells the others; threads have one generator together."""
+    if dist.rank() == 0:
+        pb.random.manual_seed(3)
+
+
+def case_100_random_numbers_are_the_same_on_every_mesh():
+    shape = (300, 301)
+    drawn = [
+        (dist.mesh(4, "x"), [Shard(0)]), (square(), [Shard(1), Shard(0)]), (square(), [Shard(0), Replicate()]),
+        (dist.mesh(1, "x", comm=dist.world().split(dist.rank())), [Replicate()]),
+    ]  # fmt: skip
+    for draw in (dist.normal, dist.uniform):
+        found = [whole(draw(shape, mesh, placed, seed=5)) for mesh, placed in drawn]
+        assert all(np.array_equal(each, found[0]) for each in found)
+    assert abs(found[0].mean() - 0.5) < 0.01
+    seed_the_first_rank()
+    first, second = (whole(dist.normal(5, line(), [Shard(0)])) for _ in range(2))
+    seed_the_first_rank()
+    assert np.array_equal(first, whole(dist.normal(5, square(), [Shard(0), Shard(0)]))) and (first != second).all()
+    close(dist.zeros((3, 2), line(), [Shard(1)]), np.zeros((3, 2)))
+    close(dist.full((3, 2), 4.0, line(), [Partial()]), np.full((3, 2), 4.0))
+    assert dist.ones(7, line(), [Shard(0)], dtype=np.float32).dtype == np.float32
 
 
 def case_101_refusals():

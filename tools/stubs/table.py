@@ -33,7 +33,7 @@ _GROUPS = {
         physical_layout reps s shapes sizes stat_length stride strides window_shape *lengths *reps *shapes *size *axes
         """,
     "DTypeLike": "dtype kind first second",
-    "Any": "device array",
+    "Any": "device array placements grad_placements",
     "Generator": "generator",
     "Sequence[ArrayLike]": "arrays choicelist choices condlist multi_index",
     "ArrayLike | Sequence[ArrayLike]": "range",

@@ -54,6 +54,12 @@ class Block:
 
 
 def block_of(value: Any) -> Block | None:
-    """The part of something spread that is here; None for anything else."""
+    """The part of something spread that is here; None for anything else. A tensor is asked for its payload."""
     ask = getattr(type(value), "__block__", None)
-    return None if ask is None else ask(value)
+    if ask is not None:
+        return ask(value)
+    ask = getattr(type(getattr(value, "_data", None)), "__block__", None)
+    if ask is None:
+        return None
+    found: Block = ask(value._data)
+    return Block(found.array, found.offsets, found.shape, value.requires_grad)

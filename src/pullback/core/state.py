@@ -24,12 +24,18 @@ next_stamp: Callable[[], int] = itertools.count(1).__next__
 class VmapLevel:
     """One running `vmap`: its place in the order of levels, the length of the mapped axis, and how it draws."""
 
-    __slots__ = ("randomness", "size", "stamp")
+    __slots__ = ("over", "randomness", "size", "stamp")
 
-    def __init__(self, size: int, randomness: str = "error") -> None:
+    def __init__(self, size: int, randomness: str = "error", over: Any = None) -> None:
         self.stamp = next_stamp()
         self.size = size
         self.randomness = randomness
+        self.over = over  # which ranks have which examples, if they are spread over ranks
+
+    @property
+    def length(self) -> int:
+        """How many examples there are, on all ranks."""
+        return self.size if self.over is None else self.over.length
 
     def __repr__(self) -> str:
         return f"<vmap of {self.size}>"

@@ -44,10 +44,13 @@ from pullback.distributed._errors import (
 )
 from pullback.distributed._faults import agree, together
 from pullback.distributed._halo_calls import halo_exchange, halo_fill_, halo_start, halo_wait
+from pullback.distributed._hidden import implicit, trace_comm
 from pullback.distributed._log import profile
+from pullback.distributed._making import full, normal, ones, uniform, zeros
 from pullback.distributed._mesh import mesh
 from pullback.distributed._placements import Partial, Replicate, Shard
 from pullback.distributed._start import finalize, init, is_initialized, local_rank, rank, size, world
+from pullback.distributed._stencil import stencil
 from pullback.distributed._tensors import (
     distribute,
     from_local,
@@ -104,6 +107,7 @@ __all__ = [
     "ensemble",
     "finalize",
     "from_local",
+    "full",
     "full_tensor",
     "gather",
     "gradcheck",
@@ -111,6 +115,7 @@ __all__ = [
     "halo_fill_",
     "halo_start",
     "halo_wait",
+    "implicit",
     "init",
     "is_initialized",
     "jacobian",
@@ -119,6 +124,8 @@ __all__ = [
     "map",
     "mesh",
     "multi_start",
+    "normal",
+    "ones",
     "per_sample_gradients",
     "placements",
     "profile",
@@ -136,9 +143,13 @@ __all__ = [
     "shift",
     "simulate",
     "size",
+    "stencil",
     "tie",
     "to_local",
     "together",
+    "trace_comm",
+    "uniform",
     "vary",
     "world",
+    "zeros",
 ]

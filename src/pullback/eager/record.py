@@ -124,13 +124,13 @@ def check_kinds(op: Op, operands: tuple[Any, ...]) -> None:
         if found is not None and place is not found and not op.takes_payloads:
             if op.flow in _TAKE_PLACES and CPU in (place, found) and x.dtype.kind in "iub":
                 continue
-            if _is_in_a_rule():
+            if is_in_a_rule():
                 continue
             raise mix_error(str(found), str(place))
         found = place
 
 
-def _is_in_a_rule() -> bool:
+def is_in_a_rule() -> bool:
     """Does a derivative rule of ours make this call, and not the user? Rules make constants with NumPy."""
     frame: Any = sys._getframe(2)
     while frame is not None and is_own(frame.f_code.co_filename):
@@ -178,10 +178,11 @@ def new_tensor(payload: Any, modes: Modes) -> Tensor:
         tensor._counter = dated_counter()
     if modes.trace is not None and type(payload) is ndarray:
         tensor._data = payload = modes.trace.home(payload)
-    if modes.vmaps and (type(payload) is ndarray or modes.trace is not None) and type(payload) is not BatchedArray:
-        tensor._data = BatchedArray(payload, ())  # may be widened, should an example be written into it
-    elif modes.vmaps and is_wrapper(payload):
-        tensor._data = roomy(payload)
+    if modes.vmaps:
+        if is_wrapper(payload):
+            tensor._data = roomy(payload)
+        elif (type(payload) is ndarray or modes.trace is not None) and type(payload) is not BatchedArray:
+            tensor._data = BatchedArray(payload, ())  # may be widened, should an example be written into it
     if type(tensor._data) is not ndarray:
         extra_of(tensor)  # fast paths are for arrays only
     return tensor
@@ -319,6 +320,8 @@ def _make_views(
     version = version_of(source)
     for number, out in enumerate(outputs):
         if op.may_copy and not aliases(out._data, source._data):
+            continue
+        if getattr(out._data, "is_copied_part", False):  # it came from other processes
             continue
         step = ViewStep(part, {"whole": op, "params": params, "index": number}) if several else ViewStep(op, params)
         base, steps = root_and_steps(source, step)

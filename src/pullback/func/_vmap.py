@@ -90,7 +90,8 @@ def vmap(
         size = _size(leaves, dims, axis_size, names_of)
 
         def run(leaves: list[Any], size: int, named: dict[str, Any] = kwargs) -> Any:
-            with _examples(size, randomness) as level:
+            over = _spread_over(leaves, dims)
+            with _examples(size if over is None else over.here, randomness, over) as level:
                 given = [
                     leaf if dim is None else enter_level(leaf, axis=dim, level=level)
                     for leaf, dim in zip(leaves, dims, strict=True)
@@ -247,10 +248,23 @@ def _size(
     return size
 
 
+def _spread_over(leaves: list[Any], dims: list[int | None]) -> Any:
+    """Which ranks have which examples, if a mapped axis is spread over ranks."""
+    mapped = [(leaf._data, dim) for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
+    for payload, dim in mapped:
+        over = payload.spread_over(dim) if hasattr(type(payload), "spread_over") else None
+        if over is not None:
+            for other, _ in mapped:
+                if not hasattr(type(other), "spread_over"):
+                    over.refuse_plain(other)
+            return over
+    return None
+
+
 @contextmanager
-def _examples(size: int, randomness: str) -> Iterator[VmapLevel]:
+def _examples(size: int, randomness: str, over: Any) -> Iterator[VmapLevel]:
     """A new batch dimension exists in this block."""
-    level = VmapLevel(size, randomness)
+    level = VmapLevel(size, randomness, over)
     with running(Transform("vmap"), vmaps=(*current().vmaps, level)):
         yield level
 
@@ -290,6 +304,8 @@ def _leave(value: Any, place: int | None, level: VmapLevel) -> Any:
         raise ValueError(
             f"vmap: the function must only return Tensors, got type {type(value)}; use None in out_dims for others"
         )
+    if level.over is not None and not hasattr(type(value._data), "spread_over"):
+        level.over.refuse_plain(value)
     rank = value.ndim + 1
     if not -rank <= place < rank:
         raise IndexError(

@@ -118,6 +118,7 @@ METHODS: dict[str, tuple[str, ...]] = {
         "scatter_reduce", "scatter_reduce_",
     ),
     "arrays.grids": ("combinations",),
+    "arrays.placed": ("full_tensor", "local_shape", "mesh", "placements", "redistribute", "to_local"),
     "ragged.making": ("lengths", "offsets", "padding_mask", "row_labels", "to_padded", "values", "with_offsets_of"),
 }  # fmt: skip
 """Modules of this package, and the methods and other members that they give `Tensor`."""

@@ -407,9 +407,13 @@ class _Leaves:
         block = block_of(wanted)
         if block is not None:
             if isinstance(self.arrays, _directory.Stored):
-                return wanted.__with_block__(self.arrays.part(name, block.offsets, block.array.shape))
-            part = [slice(low, low + n) for low, n in zip(block.offsets, block.array.shape, strict=True)]
-            return wanted.__with_block__(np.array(self.arrays[name][tuple(part)]))
+                here = self.arrays.part(name, block.offsets, block.array.shape)
+            else:
+                part = [slice(low, low + n) for low, n in zip(block.offsets, block.array.shape, strict=True)]
+                here = np.array(self.arrays[name][tuple(part)])
+            if not isinstance(wanted, Tensor):
+                return wanted.__with_block__(here)
+            return wrap(wanted._data.__with_block__(here)).requires_grad_(wanted.requires_grad)
         if isinstance(wanted, Tensor):
             return self.tensor(name, wanted.requires_grad)
         return self.array(name) if isinstance(wanted, np.ndarray) else self.leaf(node)

@@ -47,7 +47,7 @@ def leave_level_transpose(g, axis, level):
 
 @leave_level.spec
 def leave_level_spec(x, *, axis, level):
-    return spec_for((*x.shape[:axis], level.size, *x.shape[axis:]), x.dtype)
+    return spec_for((*x.shape[:axis], level.length, *x.shape[axis:]), x.dtype)
 
 
 @primitive(name="_batch_sum", flow="examples")

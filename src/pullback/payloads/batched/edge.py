@@ -43,7 +43,7 @@ def mapped_parts(payload: Any, axis: int, cross: Callable[[Any, int], Any], is_l
 
 def enter(payload: Any, axis: int, level: VmapLevel) -> Any:
     """A view of `payload` in which `axis` has become the batch axis of `level`."""
-    if hasattr(type(payload), "enter_level"):  # rows of different lengths
+    if hasattr(type(payload), "enter_level"):  # rows of different lengths, blocks
         return payload.enter_level(axis, level)
     if is_wrapper(payload):
         return mapped_parts(payload, axis, lambda part, at: enter(part, at, level))
@@ -101,6 +101,8 @@ def _view(payload: Any, data: Any, levels: Levels, function: Any, axis: int, lev
 
 def sum_level(payload: Any, level: VmapLevel) -> Any:
     """The sum over the examples of `level`; `level.size` times a payload that is the same for all of them."""
+    if hasattr(type(payload), "sum_level"):
+        return payload.sum_level(level)
     if is_wrapper(payload):
         return rebuilt(payload, lambda _, part: sum_level(part, level) if part.dtype.kind in "fc" else part)
     data, levels = parts_of(payload)
