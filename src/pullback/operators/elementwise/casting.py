@@ -227,6 +227,11 @@ def _copy_of_a_broadcast(x: Any) -> Any:
     return out
 
 
+@copy.spelling("array_api")
+def copy_spelling(np_there, x, *, order):
+    return x.copy()  # how it lies there is the library's business
+
+
 @copy.door
 def copy_door(x: Any, order: str = "K") -> Any:
     if order not in ("K", "C", "F"):

@@ -12,10 +12,18 @@ from pullback.declare.op import Op
 from pullback.errors import AutogradError, InternalError
 from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros, index_arrays
 from pullback.operators.arrays.segments import spread_rows
+from pullback.operators.elementwise.casting import _to_device as to_device
+from pullback.payloads.devices import CPU, device_of
 from pullback.payloads.evaluate import evaluate
 from pullback.payloads.ragged.array import RaggedArray, gather_index
 from pullback.payloads.ragged.offsets import Offsets, RaggedSize, ragged_place
 from pullback.tensors.tensor import Tensor
+
+
+def beside(array: Any, values: Any) -> Any:
+    """An array of the host, made of offsets, where the values of rows are."""
+    place = device_of(values._data if isinstance(values, Tensor) else values)
+    return array if place is CPU else to_device(array, device=place, source=CPU, copy=None)
 
 
 @view(name="_ragged_values", torch="nested_get_values")

@@ -41,6 +41,7 @@ from pullback.operators.nn.normalization import divide_by_rms, standardize
 from pullback.operators.nn.row_attention import row_attention
 from pullback.operators.ragged.families import along_axis, each_row, first_ragged
 from pullback.operators.ragged.parts import (
+    beside,
     by_row,
     call,
     check_same_rows,
@@ -60,7 +61,7 @@ from pullback.payloads.ragged.offsets import Offsets
 
 def _counts(values: Any, offsets: Offsets) -> Any:
     """The lengths of the rows, with axes for the other axes of the values."""
-    return offsets.lengths.reshape((offsets.count, *(1,) * (values.ndim - 1)))
+    return beside(offsets.lengths.reshape((offsets.count, *(1,) * (values.ndim - 1))), values)
 
 
 @reduction.sum.rows
@@ -141,7 +142,7 @@ def _positions_rule(op: Op, largest: bool, has_values: bool) -> None:
         found = row_positions(values, own.offsets.array, largest=largest)
         if not has_values:
             return _kept(found, own, keepdims)
-        begins = own.offsets.array[:-1].reshape((own.offsets.count, *(1,) * (values.ndim - 1)))
+        begins = beside(own.offsets.array[:-1].reshape((own.offsets.count, *(1,) * (values.ndim - 1))), values)
         taken = gather_elements(values, found + begins, axis=0, distinct=True)
         return _kept(taken, own, keepdims), _kept(found, own, keepdims)
 
@@ -156,7 +157,7 @@ def middle_ragged(x, *, omit_nan):
     own = ragged_of(x)
     if own.axis < own.ndim - 1:
         return tuple([on_rows_of(part, own) for part in call(middle, (packed(x),), {"omit_nan": omit_nan})])
-    missing = np.full(own.shape[1:-1], np.nan, own.dtype)
+    missing = beside(np.full(own.shape[1:-1], np.nan, own.dtype), x)
     found = [
         call(middle, (row,), {"omit_nan": omit_nan}) if row.shape[-1] else (missing, missing)
         for row in each_row(middle, x, own)
@@ -186,14 +187,15 @@ def _order(values: Any, offsets: Offsets, descending: bool) -> Any:
     """Where the elements of sorted rows are in `values`: a stable sort of everything, and a stable one by rows."""
     everything = sorting_order(values, axis=0, descending=descending)
     rows = offsets.rows.reshape((offsets.total, *(1,) * (values.ndim - 1)))
-    rows = gather_elements(np.broadcast_to(rows, values.shape), everything, axis=0, distinct=True)
+    rows = gather_elements(beside(np.broadcast_to(rows, values.shape), values), everything, axis=0, distinct=True)
     return gather_elements(everything, sorting_order(rows, axis=0, descending=False), axis=0, distinct=True)
 
 
 @sorting_order.rows
 def argsort_rows(values, offsets, *, descending):
     begins = spread_rows(offsets.array[:-1], offsets.array, total=offsets.total)
-    return _order(values, offsets, descending) - begins.reshape((offsets.total, *(1,) * (values.ndim - 1)))
+    begins = beside(begins.reshape((offsets.total, *(1,) * (values.ndim - 1))), values)
+    return _order(values, offsets, descending) - begins
 
 
 @sorted_values.rows
@@ -270,7 +272,9 @@ def in_memory(own: RaggedArray, chosen: RaggedArray, positions: Any) -> Any:
     """Positions in rows as positions in the values; IndexError for one beyond its row."""
     lead = (chosen.offsets.total, *(1,) * (positions.ndim - 1))
     begins = spread_rows(own.offsets.array[:-1], chosen.offsets.array, total=chosen.offsets.total).reshape(lead)
+    begins = beside(begins, positions)
     plain = getattr(positions, "_data", positions)
+    plain = plain.downloaded() if hasattr(plain, "downloaded") else plain
     if type(plain) is np.ndarray and own.offsets.is_known:
         lengths = own.offsets.lengths[chosen.offsets.rows].reshape(lead)
         beyond = (plain >= lengths) | (plain < -lengths)
@@ -281,7 +285,7 @@ def in_memory(own: RaggedArray, chosen: RaggedArray, positions: Any) -> Any:
                 f"position {plain[beyond].flat[0]} lies beyond row {row}, which has {own.offsets.lengths[row]} elements"
             )
         if (plain < 0).any():
-            positions = positions + where(positions < 0, lengths, 0)
+            positions = positions + where(positions < 0, beside(lengths, positions), 0)
     return positions + begins
 
 

@@ -9,12 +9,13 @@ except inside of `pb.interop.on_host()`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pullback.core.frames import user_place, warn
+from pullback.core.frames import PACKAGE, user_place, warn
 from pullback.core.spec import spec_of
 from pullback.declare.op import Op
 from pullback.errors import AutogradError, PerformanceWarning
@@ -132,11 +133,14 @@ def _check(op: Op, operands: Any, params: dict[str, Any], out: Any, place: devic
             )
 
 
+_KERNELS = os.path.join(PACKAGE, "operators", "")
 _warned: set[tuple[str, str]] = set()
 
 
 def _refused(op: Op, operands: Any, params: dict[str, Any], place: device, error: Exception) -> Any:
     """What an operator gives that a library cannot compute: an error, or the result of NumPy's kernel, if allowed."""
+    if isinstance(error, ValueError) and _is_of_a_kernel(error):
+        raise error
     if isinstance(error, (ValueError, TypeError)) and op.spec_rule is not None and op.dynamic != len(operands):
         given = [spec_of(x) if hasattr(x, "dtype") else x for x in operands]
         op.specs_of(*given, **params)  # operands that do not fit are the caller's mistake, and it says which
@@ -153,6 +157,14 @@ def _refused(op: Op, operands: Any, params: dict[str, Any], place: device, error
         fix="write it with other operators, convert with x.to('cpu'), or allow copies to the host: "
         "with pb.interop.on_host():",
     ) from error
+
+
+def _is_of_a_kernel(error: BaseException) -> bool:
+    """Does a kernel itself say that its operands will not do, and not the library?"""
+    entry: Any = error.__traceback__
+    while entry.tb_next is not None:
+        entry = entry.tb_next
+    return entry.tb_frame.f_code.co_filename.startswith(_KERNELS)
 
 
 def place_text() -> str:

@@ -10,6 +10,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -371,16 +372,22 @@ class UfuncThere:
         else:
             raise Unspelled
 
-    def reduceat(self, x: Any, indices: Any, axis: int = 0) -> Any:
+    def reduceat(self, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
         """`ufunc.reduceat`."""
         if type(x) is not ForeignArray:
-            return self.ufunc.reduceat(x, indices, axis)
+            return self.ufunc.reduceat(x, indices, axis, dtype)
         starts = np.asarray(indices)
-        if self.ufunc is not np.add or (np.diff(starts) <= 0).any():
+        if (np.diff(starts) <= 0).any():
             raise Unspelled(f"{self.ufunc.__name__}.reduceat")
-        out = self.names.zeros((len(starts), *x.shape[:axis], *x.shape[axis + 1 :]), x.dtype)
-        numbers = np.searchsorted(starts, np.arange(starts[0], x.shape[axis]), "right") - 1
-        self.names.add_at(out, numbers, self.names.moveaxis(x, axis, 0)[int(starts[0]) :])
+        x = self.names.moveaxis(x, axis, 0)
+        dtype = self.ufunc.reduceat(np.ones(1, x.dtype), [0], dtype=dtype).dtype
+        if self.ufunc is np.add:
+            out = self.names.zeros((len(starts), *x.shape[1:]), dtype)
+            numbers = np.searchsorted(starts, np.arange(starts[0], x.shape[0]), "right") - 1
+            self.names.add_at(out, numbers, x[int(starts[0]) :].astype(dtype, copy=False))
+        else:
+            bounds = pairwise([*starts.tolist(), x.shape[0]])
+            out = self.names.stack([self.reduce(x[begin:end], axis=0, dtype=dtype) for begin, end in bounds])
         return self.names.moveaxis(out, 0, axis)
 
     def outer(self, x: Any, y: Any) -> Any:

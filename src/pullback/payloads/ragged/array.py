@@ -17,6 +17,8 @@ from pullback.declare.op import Op
 from pullback.errors import AutogradError
 from pullback.payloads.array_members import ArrayMembers
 from pullback.payloads.batched.array import Flags, levels_of, region_of
+from pullback.payloads.devices import device_of
+from pullback.payloads.kinds import no_memory
 from pullback.payloads.ragged.offsets import Offsets, RaggedSize, ragged_place
 
 
@@ -93,7 +95,12 @@ class RaggedArray(ArrayMembers):
         """Do the rows follow each other in memory, without gaps?"""
         return order == "C" and self.flags.c_contiguous
 
-    # How it lies in memory.
+    # How it lies in memory, and where.
+
+    @property
+    def device(self) -> Any:
+        """Where the values are; offsets are on the host."""
+        return device_of(self.values)
 
     @property
     def region(self) -> Any:
@@ -126,19 +133,20 @@ class RaggedArray(ArrayMembers):
 
     def zeros(self, shape: Any, dtype: Any) -> Any:
         """Zeros of a shape of this kind."""
-        return filled(shape, dtype, 0)
+        return filled(shape, dtype, getattr(self.values, "zeros", np.zeros))
 
     def ones(self, shape: Any, dtype: Any) -> Any:
         """Ones of a shape of this kind."""
-        return filled(shape, dtype, 1)
+        return filled(shape, dtype, getattr(self.values, "ones", np.ones))
 
     def hollow(self) -> RaggedArray:
         """The same rows with zeros without memory."""
-        key = ("hollow", self.values.shape[1:], self.dtype, self.axis)
+        key = ("hollow", self.values.shape[1:], self.dtype, self.axis, self.device)
         found = self.offsets.derived.get(key)
         if found is None:
-            zeros = np.broadcast_to(np.zeros((), self.dtype), (self.offsets.total, *self.values.shape[1:]))
-            found = self.offsets.derived[key] = self.on(zeros)
+            make = getattr(self.values, "hollow", None)
+            values = no_memory((self.offsets.total, *self.values.shape[1:]), self.dtype) if make is None else make()
+            found = self.offsets.derived[key] = self.on(values)
         return found
 
     # Taken apart and put together.
@@ -201,9 +209,8 @@ class RaggedArray(ArrayMembers):
         return f"nested {self.dtype}{shape}, lengths={lengths}, values=\n{text}"
 
 
-def filled(shape: Any, dtype: Any, number: float) -> Any:
-    """An array of one number, ragged if a length of the shape is."""
-    make = np.ones if number else np.zeros
+def filled(shape: Any, dtype: Any, make: Callable[..., Any]) -> Any:
+    """An array of one number, by `np.zeros` or its like, ragged if a length of the shape is."""
     axis = ragged_place(shape)
     if axis is None:
         return make(shape, dtype)
