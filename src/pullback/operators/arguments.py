@@ -73,6 +73,8 @@ def plain(name: str, x: Any) -> Any:
         return values
     if hasattr(x._data, "refused"):  # traced: nobody knows the values yet, which is another matter than too many
         raise x._data.refused(f"{name}: an array of values")
+    if hasattr(x._data, "values_for"):  # another library's
+        return x._data.values_for(name)
     if name in _SHAPED_BY_VALUES:
         raise refuse_dynamic_shape(name)
     raise refuse_values(x, f"{name}: an array of values")

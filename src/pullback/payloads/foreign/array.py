@@ -24,7 +24,7 @@ from pullback.payloads.array_members import ArrayMembers
 from pullback.payloads.devices import device, device_of
 from pullback.payloads.evaluate import is_traced
 from pullback.payloads.foreign.kinds import Kind, kind_named
-from pullback.payloads.foreign.modes import in_kernel, no_sync_mode
+from pullback.payloads.foreign.modes import in_kernel, no_sync_mode, on_host_mode
 
 Shadow = np.ndarray[Any, Any]
 _MANY_WRITES, _MUCH = 100, 1 << 20
@@ -241,6 +241,17 @@ class ForeignArray(ArrayMembers):
         if into == "a NumPy array" and not kind.is_host(self.device.raw):
             raise host_error(self)
         return self.downloaded()
+
+    def values_for(self, name: str) -> np.ndarray[Any, Any]:
+        """The values for a function that computes with them on the host: an error, unless that was allowed."""
+        if on_host_mode.get():
+            return np.array(self.downloaded())
+        raise AutogradError(
+            "FOREIGN_OP",
+            f"{name} cannot be computed on {self.device}",
+            why="it is computed on the host, and nothing is copied there without a word",
+            fix="convert with x.to('cpu'), or allow copies to the host: with pb.interop.on_host():",
+        )
 
     def printed(self) -> np.ndarray[Any, Any] | None:
         """The values as they are printed; None for what is not to be computed, or has no values."""

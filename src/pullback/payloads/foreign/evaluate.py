@@ -25,7 +25,7 @@ from pullback.payloads.foreign.kernels import Translated
 from pullback.payloads.foreign.members import common_device
 from pullback.payloads.foreign.modes import in_kernel, on_host_mode
 from pullback.payloads.foreign.numpy_names import names_on
-from pullback.payloads.foreign.ufuncs import direct
+from pullback.payloads.foreign.ufuncs import NumPyRefuses, direct
 
 _CONSTANTS = frozenset({np.ndarray, int, float, complex, bool, type(None)})
 Way = Callable[[Any, dict[str, Any]], Any]
@@ -53,7 +53,7 @@ def evaluate_foreign(op: Op, operands: Any, params: dict[str, Any]) -> Any:
         out = way(operands, params) if not place.kind.lazy else _without_values(way, operands, params)
     except Unspelled as error:
         return _refused(op, operands, params, place, error)
-    except (AutogradError, np.linalg.LinAlgError, IndexError, PerformanceWarning):
+    except (AutogradError, np.linalg.LinAlgError, IndexError, PerformanceWarning, NumPyRefuses):
         raise
     except Exception as error:
         return _refused(op, operands, params, place, error)
@@ -141,7 +141,7 @@ def _refused(op: Op, operands: Any, params: dict[str, Any], place: device, error
     """What an operator gives that a library cannot compute: an error, or the result of NumPy's kernel, if allowed."""
     if isinstance(error, ValueError) and _is_of_a_kernel(error):
         raise error
-    if isinstance(error, (ValueError, TypeError)) and op.spec_rule is not None and op.dynamic != len(operands):
+    if op.spec_rule is not None and op.dynamic != len(operands):
         given = [spec_of(x) if hasattr(x, "dtype") else x for x in operands]
         op.specs_of(*given, **params)  # operands that do not fit are the caller's mistake, and it says which
     if on_host_mode.get():

@@ -19,6 +19,7 @@ from pullback.errors import AutogradError
 from pullback.payloads.devices import device
 from pullback.payloads.foreign.array import ForeignArray, Unspelled, synced, uploaded, wrapped
 from pullback.payloads.foreign.kinds import NAMES, Kind
+from pullback.payloads.foreign.modes import no_sync_mode
 
 _NUMBERS = (bool, int, float, complex)
 _BOOL = np.dtype(np.bool_)
@@ -206,16 +207,37 @@ def _planned(ufunc: np.ufunc, kinds: tuple[Any, ...], place: device, dtype: Any)
     return Plan(raw_function(place.kind, ufunc, casts[0]), casts, outputs)
 
 
+class NumPyRefuses(ValueError):
+    """Operands that NumPy has no answer for either."""
+
+
+def _whole_power(kind: Kind, x: Any, y: Any) -> Any:
+    """A power of whole numbers; libraries have different answers where NumPy has none."""
+    if not kind.lazy and not kind.is_unlinked(y):
+        if no_sync_mode.get():
+            raise AutogradError(
+                "FOREIGN_SYNC",
+                f"a power of whole numbers on arrays of {kind.name}",
+                why="whether an exponent is negative, which has no answer, is a question for values",
+                fix="convert to floating point numbers, or compute it outside of pb.interop.no_sync()",
+            )
+        if bool((y < 0).any() if hasattr(y, "any") else kind.namespace.any(y < 0)):
+            raise NumPyRefuses("Integers to negative integer powers are not allowed.")
+    return x**y
+
+
 def raw_function(kind: Kind, ufunc: np.ufunc, dtype: np.dtype[Any]) -> Raw:
     """What computes a ufunc on raw arrays of one dtype."""
     name = NAMES.get(ufunc.__name__, ufunc.__name__)
     if dtype.kind == "c" and ufunc in _ORDERED:
         return functools.partial(_ORDERED[ufunc], kind.namespace)
-    if ufunc in _OPERATORS:
-        return _OPERATORS[ufunc]
+    if ufunc is np.power and dtype.kind in "iu":
+        return functools.partial(_whole_power, kind)
     own = kind.ufunc(ufunc, name, dtype)
     if own is not None:
         return own
+    if ufunc in _OPERATORS:
+        return _OPERATORS[ufunc]
     is_numpys = getattr(np, ufunc.__name__, None) is ufunc
     if not is_numpys:
         found = kind.special_function(ufunc.__name__)

@@ -133,6 +133,8 @@ class JaxKind(Kind):
         return jnp.einsum(subscripts, *operands, precision="highest")
 
     def ufunc(self, ufunc: np.ufunc, name: str, dtype: np.dtype[Any]) -> Callable[..., Any] | None:
+        if ufunc is np.floor_divide and dtype.kind in "iu":
+            return lambda x, y: jnp.where(y == 0, 0, jnp.floor_divide(x, y))  # as NumPy has it
         return _UFUNCS.get(ufunc)
 
     def special_function(self, name: str) -> Callable[..., Any] | None:

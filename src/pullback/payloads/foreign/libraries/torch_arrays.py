@@ -186,6 +186,7 @@ class TorchKind(Kind):
         return array.to(self.raw_dtype(dtype))
 
     def scattered(self, flat: Any, places: Any, values: Any, adds: bool) -> Any:
+        places = np.ascontiguousarray(places) if isinstance(places, np.ndarray) else places
         index = torch.as_tensor(places, device=flat.device)
         if not adds and index.numel() > 1:
             # torch promises no order among equal places, and the last one is to count.
@@ -225,6 +226,10 @@ class TorchKind(Kind):
         """torch's own functions that the standard does not name, or that mean something else by that name."""
         if ufunc is np.sign and dtype.kind == "c":
             return torch.sgn
+        if ufunc is np.sign and dtype.kind == "f":
+            return lambda x: torch.where(torch.isnan(x), x, torch.sign(x))
+        if ufunc is np.power and dtype.kind == "c":
+            return lambda x, y: torch.where(y == 0, 1.0, torch.pow(x, y))
         if ufunc is np.absolute and dtype.kind in "bu":
             return lambda x: x
         if ufunc is np.remainder and dtype.kind == "f":
