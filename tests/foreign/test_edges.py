@@ -1,8 +1,8 @@
 """Elementwise operators at the edges of numbers, on every library: what NumPy gives there, or a refusal.
 
 Not compared, since they are each library's own: signs of zeros, numbers below the normal ones (JAX takes them for 0),
-complex numbers that are infinite or where a function has a pole or a cut, and what NumPy itself leaves open, the reciprocal of
-the whole number 0.
+complex numbers that are infinite or where a function has a pole or a cut, and what NumPy itself leaves open: the
+reciprocal of the whole number 0.
 """
 
 import warnings
