@@ -6,6 +6,7 @@ derivatives. An argument without a partial derivative is refused where one is as
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,8 +50,36 @@ def formula(name: str, function: Callable[..., Any]) -> None:
     _declare(name, call, "all arguments")
 
 
-def partials(name: str, *slopes: Partial | tuple[Partial, ...]) -> None:
-    """Declare a ufunc by its partial derivatives, in the order of its arguments; of several results, tuples of them."""
+def composite(name: str, function: Callable[..., Any], by: str) -> None:
+    """Declare a function, with arguments of its own, by a formula that has its derivatives by one of them."""
+    plain = scipy_module("special").__dict__[name]
+    signature = inspect.signature(function if isinstance(plain, np.ufunc) else plain)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _is_constant((*args, *kwargs.values())):
+            return tensors(plain(*map(numbers, args), **{key: numbers(value) for key, value in kwargs.items()}))
+        given = signature.bind(*args, **kwargs).arguments
+        for place, (key, value) in enumerate(given.items()):
+            if key == by:
+                given[key] = _operands([value])[0][0]
+            elif isinstance(value, Tensor) and is_watched(value):
+                _checked(name, None, place)
+        return function(**given)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    _declare(name, call, by)
+
+
+def along(function: Callable[[Any], Any], x: Any) -> Any:
+    """The derivative of a function, element by element."""
+    return pb.func.jvp(function, (x,), (pb.ones_like(x),))[1]
+
+
+def partials(name: str, *slopes: Partial | tuple[Partial, ...], is_real: bool = False) -> None:
+    """Declare a ufunc by its partial derivatives, in the order of its arguments; of several results, tuples of them.
+
+    `is_real` says that they are those of real numbers only.
+    """
     plain = getattr(scipy_module("special"), name, None)
     if plain is None:
         return
@@ -60,6 +89,8 @@ def partials(name: str, *slopes: Partial | tuple[Partial, ...]) -> None:
         if _is_constant(args):
             return tensors(plain(*map(numbers, args)))
         given, shape = _operands(args)
+        if is_real and any(each.dtype.kind == "c" for each in given):
+            _checked(name, None, 0)
         found = []
         for k in range(results):
             own = [slope[k] if isinstance(slope, tuple) else slope for slope in slopes]
@@ -223,9 +254,6 @@ partials("elliprf", *(
     lambda x, y, z, order=order: -_ours("elliprd")(*((x, y, z)[k] for k in order)) / 6
     for order in ((1, 2, 0), (2, 0, 1), (0, 1, 2))
 ))  # fmt: skip
-partials("elliprc",
-         lambda x, y: (_ours("elliprc")(x, y) - 1 / pb.sqrt(x)) / (2 * (y - x)),
-         lambda x, y: (pb.sqrt(x) / y - _ours("elliprc")(x, y)) / (2 * (y - x)))  # fmt: skip
 
 
 def _amplitude(u: Tensor, m: Tensor) -> Any:

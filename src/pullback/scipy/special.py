@@ -1,5 +1,6 @@
 """`scipy.special` with derivatives: everything of `pb.special`, more by formulas, and the rest guarded."""
 
+from pullback.scipy import _special_inverses as _special_inverses
 from pullback.scipy import _special_rules as _special_rules
 from pullback.scipy import _surface, _twins
 
