@@ -462,3 +462,24 @@ def test_a_step_calls_as_many_functions_in_a_long_loop_on_a_large_array_as_in_a_
             calls.append(counted.calls)
         steps.append((calls[1] - calls[0]) / (second - first))
     assert steps[1] <= 1.1 * steps[0] + 0.5
+
+
+def test_a_long_chain_of_views_is_not_walked_from_each_of_them():
+    calls = []
+    for count in (50, 400):
+        view = x = pb.tensor(np.ones(3), requires_grad=True)
+        for _ in range(count):
+            view = view[:]
+        out, seen = view.sum(), [0]
+
+        def count_one(frame, event, what, seen=seen):
+            seen[0] += event in ("call", "c_call")  # the pass asks a dictionary about every node it looks at
+
+        sys.setprofile(count_one)
+        try:
+            out.backward()
+        finally:
+            sys.setprofile(None)
+        calls.append(seen[0] / count)
+        np.testing.assert_array_equal(x.grad, np.ones(3))
+    assert calls[1] <= 1.1 * calls[0]

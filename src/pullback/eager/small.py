@@ -159,7 +159,7 @@ class Settings(dict[str, Any]):
 def kind_of(op: Op, tally: Tally, specs: Sequence[Spec | None], params: dict[str, Any], which: Any) -> Kind:
     """The kind of a call, or with another mark in the place of None for `which`, of its formula."""
     first = specs[0]
-    if first is None or None in specs:  # numbers: it takes longer to ask than it gains
+    if first is None or not all(specs):  # numbers: it takes longer to ask than it gains
         tally.left = max(tally.left, CALLS)
         return NEVER
     values = params.values()

@@ -25,7 +25,7 @@ from pullback.tape.history import ASSIGNED, CopySlices, copy_in_order, memory_or
 from pullback.tape.input_metadata import conform, fitted, is_plain, of_kind, validate
 from pullback.tape.node import Node, kind_at, released_error, root_kind
 from pullback.tape.task import current_task
-from pullback.tensors.tensor import Tensor, wrap
+from pullback.tensors.tensor import UNSET, Tensor, wrap
 
 ndarray = np.ndarray
 
@@ -63,7 +63,23 @@ def hand_on(entries: Entries, node: Any, gradient: Any, keep: bool, targets: Any
     if type(node) is CopySlices:
         results = _write_part(entries, node, gradient, keep)
         return None if results is None else (results, node.next, node.next_nr)
-    whole = _add_part(entries, node, gradient, targets, visit)
+    successor = node.next[0]
+    entry = entries.get(successor)
+    if (
+        entry is not None
+        and entry is not SOLE
+        and entry[2] is OWN
+        and successor.spec is node.operand_specs[0]
+        and gradient.dtype is successor.spec.dtype
+        and (
+            type(successor) is not AccumulateGrad
+            or (meta := successor.variable._meta) is None
+            or meta.grad_dtype is UNSET
+        )
+    ):
+        whole = successor if node.add_to_part(entry[1], gradient) else None  # as in `_add_part`, with fewer questions
+    else:
+        whole = _add_part(entries, node, gradient, targets, visit)
     if whole is not None:
         if not keep and not node.shows_part:  # views save nothing
             node.release()
@@ -72,6 +88,7 @@ def hand_on(entries: Entries, node: Any, gradient: Any, keep: bool, targets: Any
 
 
 _COUNTED = (None,)
+_MOST_BETWEEN = 8  # views of views that are looked through, or a long chain of them would be walked from each of its nodes
 
 
 def _add_part(entries: Entries, node: Any, gradient: Any, targets: Any, visit: Any) -> Node | None:
@@ -89,6 +106,7 @@ def _add_part(entries: Entries, node: Any, gradient: Any, targets: Any, visit: A
             or successor.rare is not None
             or successor in targets
             or (behind := successor.next[0]) is None
+            or len(between) == _MOST_BETWEEN
             or (visit is not None and behind not in visit)
             or behind.spec is not successor.operand_specs[0]
         ):
