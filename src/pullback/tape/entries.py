@@ -88,7 +88,7 @@ def hand_on(entries: Entries, node: Any, gradient: Any, keep: bool, targets: Any
 
 
 _COUNTED = (None,)
-_MOST_BETWEEN = 8  # views of views that are looked through, or a long chain of them would be walked from each of its nodes
+_MOST_BETWEEN = 8  # views of views that are looked through: a long chain is not walked from each of its nodes
 
 
 def _add_part(entries: Entries, node: Any, gradient: Any, targets: Any, visit: Any) -> Node | None:
