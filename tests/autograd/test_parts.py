@@ -16,7 +16,9 @@ from pullback.declare.op import registry
 from pullback.declare.samples import samples_of
 from pullback.tape import entries
 
-OPERATORS = [op for op in registry.values() if op.shows_each_once or op.add_at is not None]
+OPERATORS = [
+    op for op in registry.values() if (op.shows_each_once or op.add_at is not None) and op.sample_rule is not None
+]
 
 
 @pytest.fixture
