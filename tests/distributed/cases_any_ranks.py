@@ -32,6 +32,25 @@ def case_073_virtual_shards_give_the_same_bits():
         np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
+def case_073_an_averager_with_virtual_shards():
+    x, y = parallel.data()
+    params = parallel.parameters()
+    averager = dist.GradientAverager(params, virtual_shards=4, first_bucket_bytes=40, bucket_bytes=50)
+    rows, here = len(x) // 4, averager.parts
+    assert here == 4 // dist.size()
+    for _ in range(20):
+        for k in range(here):
+            part = slice((dist.rank() * here + k) * rows, (dist.rank() * here + k + 1) * rows)
+            parallel.mse(params, x[part], y[part]).backward()
+            assert (params[0].grad is None) is (k < here - 1)
+        with pb.no_grad():
+            for p in params:
+                p -= 0.1 * p.grad
+                p.grad = None
+    for a, b in zip(params, in_one_process()):
+        np.testing.assert_array_equal(a.detach().numpy(), b.numpy())
+
+
 def case_074_without_them_the_difference_is_bounded():
     found, _ = parallel.trained(steps=1)
     x, y = parallel.data()

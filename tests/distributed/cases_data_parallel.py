@@ -1,6 +1,7 @@
 """Cases 64 to 83: data parallelism."""
 
 import hashlib
+import itertools
 import time
 
 import numpy as np
@@ -83,6 +84,35 @@ def case_065_buckets_start_early_and_in_order():
     assert starts == [0, 1, 2]
     last = max(position for position, (kind, _) in enumerate(events) if kind == "arrived")
     assert events.index(("started", 0)) < last
+
+
+def case_066_buckets_start_inside_of_a_compiled_step():
+    rng = np.random.default_rng(1)
+    layers = [pb.tensor(rng.normal(size=(6, 6)) / 2) for _ in range(4)]
+    x = rng.normal(size=(4 * N, 6))
+
+    def loss(layers, x):
+        for w in layers:
+            x = pb.tanh(x @ w)
+        return (x**2).mean()
+
+    mine_of_x = pb.tensor(x[4 * dist.rank() : 4 * dist.rank() + 4])
+    _, expected = pb.func.value_and_grad(loss)(layers, pb.tensor(x))
+    for backend in ("llvm", "numpy"):
+        parallel = dist.data_parallel(loss, first_bucket_bytes=300, bucket_bytes=300)  # one layer each
+        step = pb.compile(parallel, backend=backend, fallback="raise")
+        for _ in range(2):
+            _, found = step(layers, mine_of_x)
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-15)
+        for a, b in zip(found, parallel(layers, mine_of_x)[1], strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-13, atol=1e-16)
+        made = step.explain(layers, mine_of_x).data
+        starts = [each["started"] for each in made["collectives"]]
+        assert len(starts) == 4 and None not in starts and starts == sorted(starts)
+        # The first bucket is on its way while the gradients of the other layers are still to come.
+        assert all(later - earlier > 3 for earlier, later in itertools.pairwise(starts)), starts
+        assert all(each["awaited"] > starts[-1] for each in made["collectives"])
 
 
 def case_067_data_parallel_compiled():

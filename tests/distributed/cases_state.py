@@ -76,3 +76,40 @@ def case_133_a_damaged_file_is_an_error_on_all_ranks():
             assert file.name in str(error)
         else:
             raise AssertionError("nothing was raised")
+
+
+def trained(comm, path, first, last, **options):
+    """Steps of a fit from what was saved, or from the beginning; all of its state is saved at the end."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    state = {"w": pb.tensor(rng.normal(size=3)), "speed": pb.zeros(3), "step": 0}
+    if path.exists():
+        state = pb.load(path, like=state, comm=comm)
+    step = pb.distributed.data_parallel(lambda w, x, y: ((pb.tanh(x @ w) - y) ** 2).mean(), comm=comm, **options)
+    assert state["step"] == first
+    while state["step"] < last:
+        batches = list(pb.distributed.sampler(40, 8, seed=7, epoch=state["step"] // 5, comm=comm))
+        rows = batches[state["step"] % 5]
+        _, gradient = step(state["w"], pb.tensor(x[rows]), pb.tensor(y[rows]))
+        speed = 0.9 * state["speed"] - 0.1 * gradient
+        state = {"w": state["w"] + speed, "speed": speed, "step": state["step"] + 1}
+    pb.save(path, state, comm=comm)
+    return state["w"].numpy()
+
+
+def case_134_a_fit_goes_on_on_another_number_of_ranks():
+    comm = pb.distributed.world()
+    half = comm.split(comm.rank // 2)
+    for options in ({"virtual_shards": 4}, {}):
+        with common_folder(comm) as folder:
+            whole = trained(comm, folder / "whole", 0, 20, **options)
+            trained(comm, folder / "cut", 0, 13, **options)
+            if comm.rank == 0:
+                shutil.copytree(folder / "cut", folder / "cut-1")  # two ranks each go on with a copy of their own
+                shutil.copytree(folder / "cut", folder / "cut-0")
+            comm.barrier()
+            found = trained(half, folder / f"cut-{comm.rank // 2}", 13, 20, **options)
+            if options:
+                np.testing.assert_array_equal(found, whole)
+            else:  # sums of two numbers in place of four: rounding, which steps carry on
+                np.testing.assert_allclose(found, whole, rtol=1e-13, atol=1e-14)

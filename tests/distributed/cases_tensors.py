@@ -1,4 +1,4 @@
-"""Cases 84 to 102, as far as distributed tensors go: placements, operators, derivatives, refusals."""
+"""Cases 84 to 104, as far as they need no processes: placements, operators, derivatives, refusals."""
 
 import itertools
 
@@ -457,6 +457,31 @@ def case_101_refusals():
     close(pb.sort(dist.redistribute(x, [Replicate()]), axis=0), np.sort(A, axis=0))
     assert float(dist.redistribute(x.sum(), [Replicate()])) == float(np.asarray(whole(x.sum())))
     close(x * 2 + pb.tensor(1.0), 2 * A + 1)
+
+
+def case_104_stencils_with_uneven_blocks():
+    def serial(u, boundary):
+        modes = {"periodic": "wrap", "edge": "edge", "constant": "constant"}
+        return spread(u if boundary == "open" else pb.pad(u, ((1, 1), (2, 1)), mode=modes[boundary]))
+
+    def spread(w):
+        return w[2:, 2:-1] * w[:-2, 2:-1] + w[1:-1, 3:] - w[1:-1, 2:-1] + w[1:-1, :-3]
+
+    whole_one = np.random.default_rng(8).standard_normal((11, 9))
+    for mesh, placed in ((line(), (Shard(0),)), (square(), (Shard(0), Shard(1))), (square(), (Shard(0), Shard(0)))):
+        for boundary in ("periodic", "edge", "constant", "open"):
+            u = dist.distribute(whole_one, mesh, placed).requires_grad_()
+            plain = pb.tensor(whole_one, requires_grad=True)
+            found = dist.stencil(spread, u, (1, (2, 1)), boundary=boundary)
+            expected = serial(plain, boundary)
+            close(found, expected.detach().numpy())
+            (found**2).sum().backward()
+            (expected**2).sum().backward()
+            close(u.grad, plain.grad.numpy())
+            assert u.grad.placements == placed
+        compiled = pb.compile(pb.grad(lambda u: (dist.stencil(spread, u, (1, (2, 1)), boundary="open") ** 2).sum()))
+        close(compiled(u.detach()), plain.grad.numpy())
+    raises(dist.PlacementError, lambda: dist.stencil(lambda w: w, u, 1), "every element")
 
 
 def case_102_tensor_parallel_network():

@@ -31,6 +31,7 @@ from pullback.graph import reroll
 from pullback.graph.descriptors import DummyAOTOutput, PlainAOTInput, SyntheticBaseAOTInput
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD, Value, type_of
+from pullback.graph.passes.overlap import overlap
 from pullback.graph.pipeline import JOINT, ROLL, check, run
 from pullback.graph.rewrite import shared
 from pullback.tape.hooks import has_hooks
@@ -326,6 +327,7 @@ class Entry:
             self.capture = replace(captured, graph=graph)
 
     def _compiled(self, compiler: Any, graph: Graph) -> Any:
+        graph = overlap(graph)
         with paused():
             compiled = compiler(graph, [value.type for value in graph.inputs])
         self.compiled.append((graph.name, compiled))

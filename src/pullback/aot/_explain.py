@@ -24,6 +24,7 @@ from pullback.aot._trace.leaves import flatten_arguments
 from pullback.core import pytree
 from pullback.graph.cost import flops
 from pullback.graph.ir import array_type, type_of
+from pullback.graph.passes.overlap import START, WAIT, schedule
 from pullback.graph.rewrite import collectives_in
 from pullback.graph.text import style
 from pullback.graph.text.layout import drawn
@@ -68,7 +69,11 @@ def _numpy(left: list[dict[str, Any]] | None) -> list[str]:
 
 def _talk(collectives: list[dict[str, Any]]) -> list[str]:
     """The messages between ranks; no line if there are none."""
-    rows = [(x["half"], x["operator"], f"{x['bytes']} B", x["call"]) for x in collectives]
+    rows = [
+        (x["half"], x["operator"], f"{x['bytes']} B", x["call"],
+         "" if x["started"] is None else f"started at node {x['started']}, awaited at {x['awaited']}")
+        for x in collectives
+    ]  # fmt: skip
     return _aligned("ranks", rows) if rows else []
 
 
@@ -363,10 +368,17 @@ def _graphs(entry: Entry) -> dict[str, Any]:
 def _collectives(half: str, graph: Any) -> list[dict[str, Any]]:
     """The messages between ranks, in order, as the ranks compare them."""
     found = []
-    for operator, given, types in collectives_in(graph):
+    at_top = [node for node in graph.nodes if node.effect == "collective"]
+    steps = schedule(graph) if len(at_top) == len(collectives_in(graph)) else []
+    places = {(what, node): place for place, (what, node) in enumerate(steps)}
+    for number, (operator, given, types) in enumerate(collectives_in(graph)):
         said = [x.describe(tuple(types[0].shape), types[0].dtype) for x in given if hasattr(x, "describe")]
         nbytes = sum(math.prod(kind.shape) * kind.dtype.itemsize for kind in types)
-        found.append({"half": half, "operator": operator, "bytes": nbytes, "call": " ".join(said)})
+        found.append({
+            "half": half, "operator": operator, "bytes": nbytes, "call": " ".join(said),
+            **{word: places.get((what, at_top[number])) if steps else None
+               for word, what in (("started", START), ("awaited", WAIT))},
+        })  # fmt: skip
     return found
 
 

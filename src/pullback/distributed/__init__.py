@@ -10,6 +10,7 @@ losses. Every rank makes the same sequence of collectives, and a difference is a
 from typing import TYPE_CHECKING
 
 from pullback.core.lazy import deferred as _deferred
+from pullback.distributed import _halves as _halves_of_collectives  # noqa: F401  (declares them)
 from pullback.distributed._averager import GradientAverager
 from pullback.distributed._checks import gradcheck, jacobian, same_program
 from pullback.distributed._collectives import (

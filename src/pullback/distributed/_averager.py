@@ -21,7 +21,7 @@ from pullback.distributed._communicator import Communicator
 from pullback.distributed._errors import DistributedError
 from pullback.distributed._mesh import Mesh, group_of
 from pullback.distributed._moves import Array, Broadcast
-from pullback.distributed._sums import Running, start_gather, start_sum
+from pullback.distributed._sums import Running, check_virtual_shards, start_gather, start_sum, tree_sum
 from pullback.tape.input_metadata import SparseGrad
 from pullback.tape.modes import no_grad
 from pullback.tape.task import running_task
@@ -53,8 +53,8 @@ class Bucket:
         self.running = None
 
 
-def buckets_of(shapes: list[tuple[Any, Any]], bucket_bytes: int, first_bucket_bytes: int) -> list[Bucket]:
-    """The buckets of parameters with these shapes and dtypes: from the last one to the first, by dtype."""
+def buckets_of(shapes: list[tuple[Any, Any]], bucket_bytes: int, first_bucket_bytes: int) -> list[list[int]]:
+    """Which parameters, with these shapes and dtypes, travel together: from the last one to the first, by dtype."""
     made: list[tuple[list[int], Any]] = []
     open_ones: dict[Any, int] = {}
     filled: list[int] = []
@@ -69,7 +69,7 @@ def buckets_of(shapes: list[tuple[Any, Any]], bucket_bytes: int, first_bucket_by
             filled.append(0)
         made[at][0].append(member)
         filled[at] += nbytes
-    return [Bucket(members, [sizes[k] for k in members], dtype) for members, dtype in made]
+    return [members for members, _ in made]
 
 
 class _Stop(Exception):
@@ -83,6 +83,10 @@ class GradientAverager:
     `sum(w * g) / sum(w)` over the ranks, where `w` is `averager.weight`, 1 unless set; with `average=False` it is the
     sum. Sums are formed in the order of ranks, or with `reduction="mpi"` by the MPI library. `.grad` is final when
     `backward()` returns. Hooks of tensors see local gradients; those of `register_hook` see averages.
+
+    With `virtual_shards=V` a batch has V equal parts however many ranks there are: every rank calls `backward()` for
+    each of its V / ranks parts, `averager.parts` in number, and `.grad` is final after the last. All parts are added
+    along one binary tree, which gives the same bits on 1, 2, 4, ... up to V ranks.
 
     >>> w = pb.tensor([1.0, 2.0], requires_grad=True)
     >>> averager = pb.distributed.GradientAverager([w])
@@ -107,6 +111,7 @@ class GradientAverager:
         unused: str = "none",
         broadcast: bool = False,
         check_every: int | None = None,
+        virtual_shards: int | None = None,
     ) -> None:
         if unused not in UNUSED:
             raise ValueError(f"GradientAverager: unused is one of {UNUSED}, got {unused!r}")
@@ -117,10 +122,18 @@ class GradientAverager:
             if not isinstance(leaf, Tensor) or not leaf.is_leaf or not leaf.requires_grad:
                 raise TypeError("GradientAverager: parameters are leaves that require grad")
         group = group_of(comm, mesh, axis)
+        if virtual_shards is not None:
+            check_virtual_shards("GradientAverager", virtual_shards, group.size)
+            if weight != 1.0:
+                raise ValueError("GradientAverager: virtual_shards has equal parts, without weight=")
         self.params = leaves
+        self._shards = virtual_shards
+        self.parts = 1 if virtual_shards is None else virtual_shards // group.size
+        self._parts: list[list[Array]] = []  # the gradients of parts of this batch so far, by buckets
+        self._used_in_parts = np.zeros(len(leaves))
         self.weight = weight
         self._comm: Communicator = group.dup() if group.size > 1 else group
-        self._average, self._overlap, self._unused = average, overlap, unused
+        self._average, self._overlap, self._unused = average, overlap and virtual_shards is None, unused
         self._by_mpi = reduction == "mpi"
         self._check_every, self._passes = 1 if group.check == "values" else check_every, 0
         self._is_local = False  # inside of no_sync
@@ -132,7 +145,11 @@ class GradientAverager:
         self._hooks: list[Callable[[Tensor, Tensor], None]] = []
         self.events: list[tuple[str, int]] = []  # of the last pass: gradients that arrived, buckets that were started
         self._agree_on_params(broadcast)
-        self._buckets = buckets_of([(p.shape, p.dtype) for p in leaves], bucket_bytes, first_bucket_bytes)
+        shapes = [(p.shape, p.dtype) for p in leaves]
+        self._buckets = [
+            Bucket(members, [leaves[k].size for k in members], leaves[members[0]].dtype)
+            for members in buckets_of(shapes, bucket_bytes, first_bucket_bytes)
+        ]
         self._bucket_of = {member: bucket for bucket in self._buckets for member in bucket.members}
         self._handles = [p.register_hook(self._arriving(k)) for k, p in enumerate(leaves)]
         self._handles += [p.register_post_accumulate_grad_hook(self._arrived(k)) for k, p in enumerate(leaves)]
@@ -253,7 +270,7 @@ class GradientAverager:
         bucket = self._bucket_of[k]
         bucket.arrived.add(k)
         self.events.append(("arrived", k))
-        if self._comm.size == 1:
+        if self._comm.size == 1 and self._shards is None:
             return
         gradient: Any = p.grad
         local = gradient.to_dense() if isinstance(gradient, SparseGrad) else gradient.detach().numpy()
@@ -285,6 +302,9 @@ class GradientAverager:
         """Start what was not started, wait for everything, and store the averages."""
         self._task = None
         comm = self._comm
+        if self._shards is not None:
+            self._finish_part(self._shards)
+            return
         if comm.size == 1:
             self._active = [is_active]
             self._check_used(self._used()[None] > 0)
@@ -311,6 +331,25 @@ class GradientAverager:
         self._store(sums, float(every[:, 0].sum()), used)
         if self._check_every and self._passes % self._check_every == 0:
             self._agree_on_params(False)
+
+    def _finish_part(self, shards: int) -> None:
+        """Keep the gradients of a part, or add up those of all parts on all ranks along a binary tree."""
+        self._parts.append([bucket.room.copy() for bucket in self._buckets])
+        self._used_in_parts = np.maximum(self._used_in_parts, self._used())
+        if len(self._parts) < self.parts:
+            self._restore()
+            return
+        parts, self._parts = self._parts, []
+        used, self._used_in_parts = self._used_in_parts, np.zeros(len(self.params))
+        sums = [tree_sum([part[k] for part in parts]) for k in range(len(self._buckets))]
+        every = used[None]
+        if self._comm.size > 1:
+            begun = [start_gather(self._comm, x, f"bucket {k} of gradients") for k, x in enumerate(sums)]
+            header = start_gather(self._comm, used, "flags")
+            sums = [tree_sum(list(running.wait())) for running in begun]
+            every = header.wait()
+        self._check_used(every > 0)
+        self._store(sums, float(shards), every > 0)
 
     def _used(self) -> Array:
         return np.array([k in self._bucket_of[k].arrived for k in range(len(self.params))], np.float64)

@@ -20,15 +20,35 @@ from typing import Any
 import numpy as np
 
 from pullback.core.state import inside_worker
-from pullback.distributed._board import BROKEN, REFUSED, ROWS, Board
+from pullback.distributed._board import BROKEN, REFUSED, Board
 from pullback.distributed._errors import CommunicatorBroken, DistributedError, Refusal
 from pullback.distributed._log import is_noted, note
 from pullback.distributed._moves import AllGather, Array, Move, signature
 from pullback.distributed._wires import SwapWire, check_routes
 
+
+class Pending(threading.local):
+    """The collectives that this thread has started, and not waited for yet, by number."""
+
+    def __init__(self) -> None:
+        self.begun: dict[int, Any] = {}
+        self.count = 0
+
+    def progress(self) -> None:
+        """Let all of them go on: other ranks may wait for any."""
+        for each in self.begun.values():
+            each.test()
+
+    def finish(self) -> None:
+        """Wait for all, in order: before a call that blocks, for which another rank may not be ready otherwise."""
+        for each in self.begun.values():
+            each.wait()
+
+
+pending = Pending()
+
 Route = tuple[int, int, int]
-_NO_ROUTE: Route = (-1, -1, -1)
-MOST_PENDING = ROWS // 2
+NO_ROUTE: Route = (-1, -1, -1)
 
 
 def _check_outside(what: str) -> None:
@@ -126,6 +146,8 @@ class Communicator:
         return self._performed(move, block, text)
 
     def _performed(self, move: Move, block: Array, text: str) -> Array:
+        if pending.begun:
+            pending.finish()
         self._take_turn(text)
         try:
             self.enter(text, move.site, move.route(block), move.refusal(block.shape))
@@ -136,6 +158,21 @@ class Communicator:
             raise self.break_off(error, text) from error.__cause__
         finally:
             self._lock.release()
+
+    def begin(self, move: Move, x: Array) -> int:
+        """Start a collective that has messages, and come back at once; the number by which it is waited for."""
+        block = np.array(x, order="C")  # the memory may be used again before it is sent
+        text = move.describe(block.shape, block.dtype)
+        self._take_turn(text)
+        try:
+            handle = move.begun(block, text)
+        except BaseException as error:
+            raise self.break_off(error, text) from error.__cause__
+        finally:
+            self._lock.release()
+        pending.count += 1
+        pending.begun[pending.count] = handle
+        return pending.count
 
     def _check_replicated(self, move: Move, x: Array) -> None:
         """Raise if a value that counts once differs between ranks."""
@@ -152,6 +189,8 @@ class Communicator:
 
     def perform_point(self, move: Any, x: Array) -> Array:
         """This rank's part of a message between two ranks."""
+        if pending.begun:
+            pending.finish()
         self.check_usable(move.name)
         _check_outside(move.name)
         self._check_thread()
@@ -211,10 +250,12 @@ class Communicator:
     @contextmanager
     def _turn(self, text: str) -> Iterator[None]:
         """This rank's place in the next collective: entered when all ranks are there with the same one."""
+        if pending.begun:
+            pending.finish()
         self._take_turn(text)
         try:
             with note(self, text, "", 0):
-                self.enter(text, "", _NO_ROUTE, None)
+                self.enter(text, "", NO_ROUTE, None)
                 yield
         except BaseException as error:
             raise self.break_off(error, text) from error.__cause__
@@ -226,15 +267,15 @@ class Communicator:
         shown = self.announce(text, site, route, refusal)
         if self._board is not None:
             self._board.meet(self.seq, shown)
-            if route != _NO_ROUTE:
+            if route != NO_ROUTE:
                 check_routes(self._board.routes(self.seq), text)
-        elif route != _NO_ROUTE:
+        elif route != NO_ROUTE:
             check_routes([route], text)
         if refusal is not None:
             raise Refusal(refusal)
         self.messages += 1
 
-    def announce(self, text: str, site: str, route: Route = _NO_ROUTE, refusal: str | None = None) -> str:
+    def announce(self, text: str, site: str, route: Route = NO_ROUTE, refusal: str | None = None) -> str:
         """Write the next call of this rank on the board; the text that the others see."""
         self.seq += 1
         self._wire.seq = self.seq

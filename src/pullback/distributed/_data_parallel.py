@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from pullback.core.pytree import flatten, map_leaves, unflatten
+from pullback.distributed._averager import buckets_of
 from pullback.distributed._collectives import all_gather, all_reduce
 from pullback.distributed._communicator import Communicator
 from pullback.distributed._mesh import Mesh, group_of
 from pullback.distributed._moves import offsets, split_sizes
-from pullback.distributed._sums import is_power_of_two, tree_sum
+from pullback.distributed._sums import check_virtual_shards, tree_sum
 from pullback.func import value_and_grad
 from pullback.tensors.tensor import as_constant, wrap
 
@@ -29,6 +30,8 @@ def data_parallel(
     average: bool = True,
     weight: Callable[..., Any] | None = None,
     has_aux: bool = False,
+    bucket_bytes: int = 25_000_000,
+    first_bucket_bytes: int = 1_000_000,
     virtual_shards: int | None = None,
 ) -> Callable[..., tuple[Any, Any]]:
     """The function that returns value and gradients of a loss, averaged over the ranks, each with a batch of its own.
@@ -37,7 +40,8 @@ def data_parallel(
     `sum(w * g) / sum(w)` over the ranks, where `w` is `weight(batch)`, the number of samples for example, or 1. With
     `reduction="ordered"` sums are formed in the order of ranks: the same bits in every run. `virtual_shards=V` cuts the
     batch into V parts however many ranks there are, which gives the same bits on 1, 2, 4, ... up to V ranks; `f` is the
-    mean over a batch then, and all parts are equally long. Composes with `pb.compile`.
+    mean over a batch then, and all parts are equally long. Composes with `pb.compile`, which starts the message of each
+    bucket of gradients (as `GradientAverager` has them) when the last of them is there, and computes on meanwhile.
 
     >>> step = pb.distributed.data_parallel(lambda w, batch: ((w * batch) ** 2).mean())
     >>> step(pb.tensor(3.0), pb.tensor([1.0, 2.0]))
@@ -47,11 +51,7 @@ def data_parallel(
     if reduction not in ("ordered", "mpi"):
         raise ValueError(f'data_parallel: reduction is "ordered" or "mpi", got {reduction!r}')
     if virtual_shards is not None:
-        if not is_power_of_two(virtual_shards) or not is_power_of_two(group.size) or group.size > virtual_shards:
-            raise ValueError(
-                f"data_parallel: virtual_shards={virtual_shards} on {group.size} ranks: both are powers of two, and "
-                "there are not more ranks than parts"
-            )
+        check_virtual_shards("data_parallel", virtual_shards, group.size)
         if weight is not None or has_aux:
             raise ValueError("data_parallel: virtual_shards has equal parts, without weight= and has_aux=")
     derived = value_and_grad(f, argnums, has_aux)
@@ -67,7 +67,7 @@ def data_parallel(
         tree = (value, gradients)
         if average and weight is not None:
             tree = map_leaves(lambda x: x * own, tree)
-        summed = all_reduce(tree, comm=group, deterministic=reduction == "ordered")
+        summed = _summed(tree, group, reduction == "ordered", (bucket_bytes, first_bucket_bytes))
         if average:
             total = group.size if weight is None else all_reduce(wrap(np.asarray(float(own))), comm=group)
             summed = map_leaves(lambda x: x / total, summed)
@@ -75,6 +75,18 @@ def data_parallel(
         return ((value, aux) if has_aux else value), gradients
 
     return step
+
+
+def _summed(tree: Any, comm: Communicator, ordered: bool, limits: tuple[int, int]) -> Any:
+    """The sum of a tree over the ranks: a message for every bucket, the last leaves first, as backward has them."""
+    leaves, structure = flatten(tree)
+    tensors = [as_constant(leaf) for leaf in leaves]
+    results: list[Any] = [None] * len(tensors)
+    for members in buckets_of([(x.shape, x.dtype) for x in tensors], *limits):
+        found = all_reduce([tensors[k] for k in members], comm=comm, deterministic=ordered)
+        for k, x in zip(members, found, strict=True):
+            results[k] = x
+    return unflatten(structure, results)
 
 
 def _by_shards(

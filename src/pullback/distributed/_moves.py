@@ -69,6 +69,14 @@ class Move(Record, frozen=True):
         """This rank's part of the result, in new memory."""
         raise NotImplementedError  # abstract
 
+    def can_begin(self, shape: Shape) -> bool:
+        """Can it be started, while other ranks make it in one piece? Its messages are the same in both ways."""
+        return False
+
+    def begun(self, x: Array, text: str) -> Any:
+        """The collective, started: it has `test` and `wait`."""
+        raise NotImplementedError  # abstract: only of those that can begin
+
     def transposed(self, shape: Shape) -> Move:
         """The transpose, for an operand of this shape."""
         raise NotImplementedError  # abstract
@@ -494,11 +502,16 @@ class SendRecv(Move, frozen=True):
 
     def run(self, wire: Any, x: Array) -> Array:
         """The block that came, or zeros."""
-        shape = self.shape(x.shape)
+        return self.received(x, wire.exchange(*self.messages(x)))
+
+    def messages(self, x: Array) -> tuple[list[Any], list[Any]]:
+        """What is sent, and what is wanted."""
         sends = [] if self.dest is None else [(self.dest, x, 0)]
-        wanted = [] if self.source is None else [(self.source, shape, x.dtype, 0)]
-        found = wire.exchange(sends, wanted)
-        return np.array(found[0], order="C") if found else np.zeros(shape, x.dtype)
+        return sends, [] if self.source is None else [(self.source, self.shape(x.shape), x.dtype, 0)]
+
+    def received(self, x: Array, came: list[Array]) -> Array:
+        """The result, of what came."""
+        return np.array(came[0], order="C") if came else np.zeros(self.shape(x.shape), x.dtype)
 
     def transposed(self, shape: Shape) -> Move:
         """The same the other way round."""

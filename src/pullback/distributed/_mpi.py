@@ -30,9 +30,19 @@ from pullback.distributed._wires import reduced
 CHUNK_ELEMENTS = 2**30
 SMALL = 64 * 1024  # bytes over all ranks, up to which blocks that are added in order are sent to everybody
 _REDUCED_BY_MPI = "bBhHiIlLqQfdgFDG"
-_FIRST_POINT_TAG = 128  # smaller ones belong to collectives
+MOST_PENDING = ROWS // 2
+_FIRST_POINT_TAG = 8 * MOST_PENDING  # smaller ones belong to collectives
 _open: list[Process] = []
 """Every communicator of this process, the world first."""
+
+
+FIRST_SUMS, LAST_SUMS = 6, 7
+"""The channels of both stages of a sum in the order of ranks."""
+
+
+def tag_of(channel: int, seq: int) -> int:
+    """The tag of a message of a collective: each has its own, since ranks may post them in different orders."""
+    return channel * MOST_PENDING + seq % MOST_PENDING
 
 
 class Settings:
@@ -273,7 +283,7 @@ class FarBoard(Board):
 class Exchange:
     """Messages that were started. Their memory is kept as long as they may be under way."""
 
-    def __init__(self, wire: MPIWire, sends: Sequence[Any], wanted: Sequence[Any]) -> None:
+    def __init__(self, wire: MPIWire, sends: Sequence[Any], wanted: Sequence[Any], seq: int) -> None:
         mpi, comm = wire.settings.mpi, wire.comm
         mine = {channel: block for dest, block, channel in sends if dest == wire.rank}
         self._found: list[Array] = []
@@ -290,12 +300,13 @@ class Exchange:
                 continue
             for piece in wire.chunks(room):
                 self._expected.append((len(self._requests), piece, source))
-                self._requests.append(comm.Irecv(piece, source, channel))
+                self._requests.append(comm.Irecv(piece, source, tag_of(channel, seq)))
         for dest, block, channel in sends:
             if dest != wire.rank:
                 whole = np.ascontiguousarray(block)
                 self._sent.append(whole)
-                self._requests += [comm.Isend(piece, dest, channel) for piece in wire.chunks(whole)]
+                tag = tag_of(channel, seq)
+                self._requests += [comm.Isend(piece, dest, tag) for piece in wire.chunks(whole)]
         self._statuses = [mpi.Status() for _ in self._requests]
         self._test = mpi.Request.Testall
 
@@ -349,12 +360,9 @@ class MPIWire:
     def all_reduce(self, x: Array, op: Any, ordered: bool) -> Array:
         """One block from all."""
         is_foreign = not isinstance(op, str)
-        if op == "sum" and x.nbytes * self.size > SMALL and (ordered or x.dtype.char not in _REDUCED_BY_MPI):
-            # As many bytes as a ring: every rank adds up one block, in the order of ranks.
-            sizes = split_sizes(x.size, self.size)
-            blocks = self.all_to_all(blocks_along(x.reshape(-1), sizes, 0), [(sizes[self.rank],)] * self.size)
-            return np.concatenate(self.all_gather(ordered_sum(blocks), [(n,) for n in sizes])).reshape(x.shape)
-        if not is_foreign and (op != "sum" or ordered or x.dtype.char not in _REDUCED_BY_MPI):
+        if op == "sum" and (ordered or x.dtype.char not in _REDUCED_BY_MPI):
+            return self._sum_in_order(x.reshape(-1)).reshape(x.shape)
+        if not is_foreign and op != "sum":
             return reduced(self.all_gather(x, [x.shape] * self.size), op)
         out = np.empty(x.shape, x.dtype)
         source, target = x.reshape(-1), out.reshape(-1)
@@ -362,6 +370,19 @@ class MPIWire:
             part = slice(at, at + self.chunk_elements)
             self.comm.Allreduce(source[part], target[part], op if is_foreign else self.settings.mpi.SUM)
         return out
+
+    def _sum_in_order(self, x: Array) -> Array:
+        """The sum in the order of ranks, by the messages of `Running`: other ranks may have made two halves of it."""
+        everybody, channel = range(self.size), FIRST_SUMS
+        if x.nbytes * self.size <= SMALL:
+            wanted = [(q, x.shape, x.dtype, channel) for q in everybody]
+            return ordered_sum(self.exchange([(q, x, channel) for q in everybody], wanted))
+        # As many bytes as a ring: every rank adds up one block.
+        sizes = split_sizes(x.size, self.size)
+        sends = [(q, block, channel) for q, block in enumerate(blocks_along(x, sizes, 0))]
+        mine = ordered_sum(self.exchange(sends, [(q, (sizes[self.rank],), x.dtype, channel) for q in everybody]))
+        wanted = [(q, (n,), x.dtype, LAST_SUMS) for q, n in enumerate(sizes)]
+        return np.concatenate(self.exchange([(q, mine, LAST_SUMS) for q in everybody], wanted))
 
     def reduce(self, x: Array, root: int) -> Array | None:
         """The sum, at the root."""
@@ -416,7 +437,7 @@ class MPIWire:
 
     def exchange(self, sends: Sequence[Any], wanted: Sequence[Any]) -> list[Array]:
         """`sends` are (rank, block, channel), `wanted` are (rank, shape, dtype, channel)."""
-        begun = self.begin(sends, wanted)
+        begun = self.begin(sends, wanted, self.seq)
         self.wait(begun.is_done)
         return begun.result()
 
@@ -425,9 +446,9 @@ class MPIWire:
         can = x.dtype.char in _REDUCED_BY_MPI and x.size <= self.chunk_elements
         return RunningSum(self.comm, x) if can else None
 
-    def begin(self, sends: Sequence[Any], wanted: Sequence[Any]) -> Exchange:
-        """An exchange that goes on by itself."""
-        return Exchange(self, sends, wanted)
+    def begin(self, sends: Sequence[Any], wanted: Sequence[Any], seq: int) -> Exchange:
+        """An exchange that goes on by itself, of the collective with this number."""
+        return Exchange(self, sends, wanted, seq)
 
     def wait(self, is_done: Any) -> None:
         """Come back when it is done."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pullback.distributed._collectives import all_to_all, axis_of
@@ -15,37 +15,42 @@ from pullback.tensors.tensor import Tensor
 
 
 def stencil(
-    f: Callable[[Tensor], Any], u: Tensor, width: Any, *, axis: Any = None, boundary: Any = "periodic",
+    f: Callable[..., Any], u: Tensor | Sequence[Tensor], width: Any, *, axis: Any = None, boundary: Any = "periodic",
     fill: complex = 0,
 ) -> Tensor:  # fmt: skip
     """A function of neighbouring elements on a distributed tensor, which stays in blocks.
 
-    `f` gets this rank's block with `width` rows of the neighbours around it, along `axis` (all axes if it is None), and
-    returns a block of the size that `u`'s has; it is the code for one process, written in slices. `width` is an int or
-    `(low, high)`, or one of them per axis. `boundary` is that of `halo_exchange`. With "open" nothing is added at the
-    ends, so that the result is as much shorter there as that of the whole array.
+    `f` gets this rank's block with `width` rows of the neighbours around it, along `axis` (all axes if it is None),
+    and returns a block of the size that `u`'s has; it is the code for one process, written in slices. `u` may be
+    several, placed alike: `f` gets a block of each then. `width` is an int or `(low, high)`, or one of them per
+    axis. `boundary` is that of `halo_exchange`. With "open" nothing is added at the ends, so that the result is as
+    much shorter there as that of the whole array.
 
     >>> grid = pb.distributed.mesh(1, "x")
     >>> u = pb.distributed.distribute(np.arange(4.0), grid, [pb.distributed.Shard(0)])
     >>> pb.distributed.stencil(lambda w: w[2:] - w[:-2], u, 1).full_tensor()
     tensor([-2.,  2.,  2., -2.])
     """
+    several = [u] if isinstance(u, Tensor) else list(u)
+    u = several[0]
     mesh, placed = mesh_of(u), placements(u)
-    if Partial() in placed:
-        raise PlacementError(f"stencil: an array placed as {placed}; redistribute it first")
+    if Partial() in placed or any(placements(x) != placed or x.shape != u.shape for x in several):
+        raise PlacementError("stencil: arrays in blocks, all of one shape and placed alike; redistribute them first")
     given = range(u.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     axes = [axis_of(a, u.ndim, "stencil") for a in given]
     widths = list(width) if isinstance(width, (tuple, list)) and len(axes) > 1 else [width] * len(axes)
-    block, cut = to_local(u, grad_placements=placed), {}  # ranks that have the same compute the same
+    blocks = [to_local(x, grad_placements=placed) for x in several]  # ranks that have the same compute the same
+    cut = {}
     for number, (own, low_high) in enumerate(zip(axes, widths, strict=True)):
         low, high = (low_high, low_high) if isinstance(low_high, int) else low_high
         ends = boundary[number] if isinstance(boundary, list) else boundary
         names = [mesh.axis_names[k] for k in shards(placed, own)]
         group = mesh.group(names) if names else _ALONE
-        block = halo_exchange(block, (low, high), own, comm=group, boundary=ends, fill=fill)
+        options = {"comm": group, "boundary": ends, "fill": fill}
+        blocks = [halo_exchange(block, (low, high), own, **options) for block in blocks]
         first, last = (ends, ends) if isinstance(ends, str) else ends
         cut[own] = (low if first == "open" else 0, high if last == "open" else 0)
-    result = f(block)
+    result = f(*blocks)
     lengths = tuple([n - sum(cut.get(d, (0, 0))) for d, n in enumerate(u.shape)])
     for own, (low, high) in cut.items():
         axes_of = shards(placed, own)

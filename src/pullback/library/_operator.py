@@ -67,6 +67,7 @@ class CustomOpDef(Registrations):
         self.fake: tuple[Callable[..., Any], str] | None = None
         self.batch: tuple[Any, str] | None = None
         self.effect: tuple[str | None, str] | None = None
+        self.halves: Callable[[Any], Any] | None = None  # of a collective, which a graph may start and wait for
         self.reverse: Any = None
         self.forward: Any = None
         self.setup: tuple[Callable[..., Any], str] | None = None
