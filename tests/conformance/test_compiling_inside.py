@@ -87,12 +87,17 @@ def test_171_a_graph_of_an_evicted_path_runs_backward():
 
 def test_173_explain_shows_what_a_call_is_told():
     compiled = pb.compile(chosen, backend="numpy")
-    compiled(pb.ones(2)), compiled(-pb.ones(2))
+    compiled(pb.ones(2))
     found = compiled.explain(pb.ones(2)).data["paths"]
     (event,) = found["events"]
-    assert event["function"] == "chosen" and event["outcome"] is True and event["seen"] == ["False", "True"]
-    assert found["paths"] == 2 and found["exits"] == 1 and found["calls"] == 2
+    assert event["function"] == "chosen" and event["outcome"] is True and event["seen"] == ["True"]
+    assert found["paths"] == 1 and found["exits"] == 0 and found["calls"] == 1
     assert "a truth value" in str(compiled.explain(pb.ones(2)))
+    compiled(-pb.ones(2))
+    found = compiled.explain(pb.ones(2)).data["paths"]
+    (event,) = found["joined"]
+    assert event["function"] == "chosen" and found["events"] == [] and found["exits"] == 1
+    assert "joined   line" in str(compiled.explain(pb.ones(2)))
 
     def newton(a):
         x = a * 1

@@ -85,6 +85,10 @@ def _of_paths(paths: dict[str, Any] | None, reasons: list[dict[str, Any]]) -> li
         rows = [(f"line {x['line']}", x["what"], str(x["outcome"]), f"seen {', '.join(x['seen']) or 'nothing'}")
                 for x in paths["events"][:_MOST_EVENTS]]  # fmt: skip
         lines += [f"paths    {known}", *_aligned("", rows)]
+    if paths is not None and paths["joined"]:
+        counts = collections.Counter((x["file"], x["line"]) for x in paths["joined"])
+        texts = [f"line {line}{f' ({count} times)' if count > 1 else ''}" for (_, line), count in counts.items()]
+        lines.append(f"joined   {', '.join(texts[:_MOST_EVENTS])}")
     if reasons:
         lines += _aligned("reasons", [(x["reason"], x["location"], x["text"].splitlines()[0]) for x in reasons])
     return lines

@@ -69,14 +69,15 @@ R = TypeVar("R")
 
 def capture(
     function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True,
-    numbers: bool = False, is_open_at: Callable[[Any], bool] | None = None,
+    numbers: bool = False, is_open_at: Callable[[Any], bool] | None = None, arms: Any = None,
 ) -> Capture:  # fmt: skip
     """`_trace.capture.capture`, for calls with and without wrappers."""
     if not has_wrappers(leaves):
         try:
             return _trace.capture.capture(
-                function, leaves, in_tree, options, backward=backward, numbers=numbers, is_open_at=is_open_at
-            )
+                function, leaves, in_tree, options, backward=backward, numbers=numbers, is_open_at=is_open_at,
+                arms=arms,
+            )  # fmt: skip
         except HasWrappers:
             pass  # the function makes them by itself
     captured: Capture = _later.capture_wrapped(function, leaves, in_tree, options, backward=backward)
@@ -517,8 +518,9 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
 
     def _capture(self, leaves: list[Any], structure: Any) -> Capture:
         captured = None
-        is_open_at = None
+        is_open_at = arms = None
         if self.options.live:
+            arms = self._trees.setdefault(call_key(leaves, structure), Tree()).arms
             known = [each for entries in self._entries.values() for each in entries if type(each) is Entry]
             is_open_at = open_places(known).__contains__
         try:
@@ -529,7 +531,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         if captured is None:
             with reported(f"capture of {self._name}"):
                 captured = capture(
-                    self._traced, leaves, structure, self.options, numbers=True, is_open_at=is_open_at
+                    self._traced, leaves, structure, self.options, numbers=True, is_open_at=is_open_at, arms=arms
                 )
         captured.in_tree = structure
         return captured

@@ -15,6 +15,7 @@ __getattr__, __dir__ = deferred(
         "DummyAOTOutput": "pullback.graph.descriptors",
         "DynamicCapture": "pullback.aot._dynamic.capture",
         "WrappedEntry": "pullback.aot._wrapper.entry",
+        "cond": "pullback.aot._control",
         "capture_wrapped": "pullback.aot._wrapper.capture",
         "gradients_of_loops": "pullback.aot._trace.rolled",
         "joint_of_loops": "pullback.aot._trace.rolled",

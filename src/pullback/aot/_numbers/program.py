@@ -157,6 +157,7 @@ class Host:
         self._known: dict[Any, str] = {}  # by what they are made of: values that were computed before
         self._names: dict[Any, str] = {}  # of constants
         self._pinned: set[str] = set()
+        self._recipes: dict[str, tuple[Any, ...]] = {}  # how values are computed, by name
         for slot, why in fixed.items():
             self._pin(f"a{slot}", leaves[slot], frozenset((slot,)), f"args[{slot}]", why)
 
@@ -179,8 +180,23 @@ class Host:
         known = self._known.get(source)
         if known is None:
             known = self._known[source] = f"v{len(self._known)}"
+            self._recipes[known] = (function, *names)
             self.program.steps.append(Step(f"{known} = {source}"))
         return known, text
+
+    def recipe(self, name: str) -> Any:
+        """How a value is computed, told without names, for another trace of the same function; None if that is not
+        known."""
+        if name in self.program.scope:
+            value = self.program.scope[name]
+            return "constant", type(value), repr(value), value
+        if name[:1] == "a" and name[1:].isdigit():
+            return "slot", int(name[1:])
+        if name not in self._recipes:
+            return None
+        function, *names = self._recipes[name]
+        parts = tuple(map(self.recipe, names))
+        return None if None in parts else ("computed", function, parts)
 
     def part(self, name: str, text: str, index: int) -> tuple[str, str]:
         """One of several values that a function has returned."""

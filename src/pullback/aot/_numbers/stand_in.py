@@ -238,6 +238,16 @@ def given_numbers(host: Host, leaves: list[Any], slots: Any) -> None:
         host.given[slot] = stand_in(host, leaves[slot], f"a{slot}", frozenset((slot,)), f"args[{slot}]")
 
 
+def remade(host: Host, recipe: Any) -> Any:
+    """A number that another trace has computed, computed again."""
+    kind, which, *rest = recipe
+    if kind == "constant":
+        return rest[-1]
+    if kind == "slot":
+        return host.given[which]
+    return applied(which, *[remade(host, part) for part in rest[0]])
+
+
 def is_stand_in(x: Any) -> bool:
     """Is this a number of a trace?"""
     return type(x) is Number or type(x) is WholeNumber

@@ -111,6 +111,7 @@ class Seer(Containers):
         self._mirrors = Mirrors(self)
         self._generators: list[Callable[[], str | None]] = []
         self._watched: list[Place] = []  # in objects that are seen as they are
+        self.returning: Any = None  # how functions are seen whose results somebody wants to see
         self.given: dict[Any, Any] = {}  # what is given as an argument instead of being found: `varying.py`
         self.catches = False  # was there a function that catches exceptions?
         self._kept: list[Any] = []  # so that ids stay those of the objects
@@ -130,6 +131,16 @@ class Seer(Containers):
             if not isinstance(value, (*PLAIN, type, FunctionType)) and self._is_weak(value):
                 value = Weak(value)
             self._places[place] = Place(kind, holder, key, value, text)
+
+    @property
+    def num_places(self) -> int:
+        """How many places were looked at."""
+        return len(self._places)
+
+    def note_all(self, places: list[Place]) -> None:
+        """Places that were read in another trace count as read."""
+        for place in places:
+            self._places.setdefault(place.identity, place)
 
     def read(self, kind: str, holder: Any, key: Any, value: Any, text: str) -> Any:
         """What the function sees in a place that it reads: the stand-in of an argument if it varies, or else what is
@@ -307,7 +318,8 @@ class Seer(Containers):
             names = self._space(names).copy
         cells = [self._cell(cell) for cell in function.__closure__ or ()]
         twin = twin_of(function, names, cells)
-        self.remember(function, twin)  # from here on: functions may call each other in a circle
+        seen = twin if is_constant or self.returning is None or function.__dict__ else self.returning(twin)
+        self.remember(function, seen)  # from here on: functions may call each other in a circle
         for name, cell, original in zip(function.__code__.co_freevars, cells, function.__closure__ or (), strict=True):
             self._fill(cell, original, name, is_constant)
         self._fill_defaults(twin, function, is_constant)
@@ -320,7 +332,7 @@ class Seer(Containers):
             lambda: store_names(function.__dict__, twin.__dict__, left, self.outside),
             lambda: list(items(function.__dict__, changed_names(twin.__dict__, left))),
         )
-        return twin
+        return seen
 
     def _looks_different(self, function: FunctionType, known: set[int]) -> bool:
         """Is in the closure of a library's function something that is seen as something else?"""

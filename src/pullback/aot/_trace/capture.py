@@ -6,6 +6,7 @@ outputs    [values of inputs that the runtime writes] [outputs] [intermediate ba
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -50,6 +51,7 @@ from pullback.aot._trace.left_behind import (
     host_randomness,
 )
 from pullback.aot._trace.trace import Primal, Trace, WrittenAlias
+from pullback.aot._tree.joins import Arms, Returning, Unjoined, check_apart
 from pullback.aot._tree.live import Abandoned, Event, Live
 from pullback.aot._tree.loops import Lost
 from pullback.aot._tree.taken import Taker, views
@@ -86,6 +88,7 @@ _ALLOWED = {
 }  # fmt: skip
 
 _MOST_LOOPS = 8  # of one path
+_MOST_JOINS = 8  # traces for the sake of joining arms
 
 
 class Options(Record, frozen=True):
@@ -164,6 +167,7 @@ class Capture(Record):
     unused_numbers: tuple[int, ...] = ()  # slots of numbers on which nothing depends
     taken: dict[int, bool] = field(default_factory=dict)  # results that are numbers: is this one of NumPy's?
     effects: tuple[Callable[[Any], None], ...] = ()  # if any, the result is one with their values: aot/_tree/effects.py
+    joined: tuple[Event, ...] = ()  # decisions of the function that are part of the graph
     events: tuple[Event, ...] = ()  # what the function was told of values; their outcomes are the first output
 
     def payload_of(self, position: int, values: Sequence[Any]) -> Any:
@@ -174,6 +178,7 @@ class Capture(Record):
 def capture(
     function: Callable[..., Any], leaves: list[Any], in_tree: Any, options: Options, *, backward: bool = True,
     watcher: Any = None, numbers: bool = False, is_open_at: Callable[[Any], bool] | None = None,
+    arms: Arms | None = None,
 ) -> Capture:  # fmt: skip
     """Run `function` once on stand-ins for its arguments. It is run again for each group of overlapping arguments of
     which it writes one, where a backward pass that fails has effects (`dry_runs.py`), and where it cannot do with
@@ -187,6 +192,7 @@ def capture(
     straight: Capture | None = None  # the capture without the last of them
     is_lost = False  # what was found was none
     growing: set[int] = set()  # lists that the function appends to
+    joins = 0  # traces to learn of arms
     # Are there stand-ins for what it takes out of tensors?
     takes_numbers = not names_type(getattr(function, "__code__", None))
     attempts = Attempts(leaves, static_slots(function, in_tree, len(leaves), options.static) if numbers else None)
@@ -197,10 +203,16 @@ def capture(
             trace.live = Live(trace, trace.real_inputs, is_open_at)
             trace.live.taker = Taker(trace.live, trace) if takes_numbers else None
             trace.live.loops = dict(loops)
+            trace.live.arms = arms if takes_numbers else None
         attempts.begin(trace)
         try:
             found = run_traced(trace, function, leaves, in_tree, options, Maker, trials if backward else None)
             if attempts.are_for(found):
+                if arms is not None and takes_numbers and not loops and joins < _MOST_JOINS:
+                    joins += 1
+                    if arms.learn(trace, trace.live):  # once more, with these joined
+                        trials = Trials()
+                        continue
                 loop = None if trace.live is None or is_lost else trace.live.found_loop(max(loops, default=-1) + 1)
                 if loop is None or len(loops) == _MOST_LOOPS:
                     return found
@@ -209,6 +221,10 @@ def capture(
             trials = Trials()
         except Grows as grows:
             growing, trials = {*growing, id(grows.container)}, Trials()
+        except Unjoined as unjoined:
+            if arms is not None:
+                arms.refuse(unjoined.key)
+            straight, loops, trials = None, {}, Trials()
         except Lost:
             is_lost = True
             if straight is not None:
@@ -246,6 +262,8 @@ def run_traced(
     trace.rolls = options.reroll
     seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
     seer.growing = trace.growing
+    if trace.live is not None and trace.live.arms is not None:
+        seer.returning = functools.partial(Returning.around, trace.live)
     try:
         return _run_seeing(seer, trace, function, leaves, in_tree, options, make, trials)
     except BaseException as error:
@@ -283,6 +301,8 @@ def _run_seeing(
         finally:
             change_grad(grad_before)
             seer.finish()
+        if trace.live is not None:
+            result = trace.live.ended(result)
         check_modes(before)
         check_host_randomness(drawn, options.side_effects == "refuse")
         effects = [] if trace.live is None else list(trace.live.effects.given)
@@ -299,6 +319,8 @@ def _run_seeing(
         returned = {k: name_of(leaf) for k, leaf in enumerate(outs) if is_stand_in(leaf)}
         outs = [value_of(leaf) for leaf in outs]
         check_gradients(trace, outs)
+        if trace.live is not None:
+            check_apart(trace, trace.live, outs)
         outcomes = None if trace.live is None else trace.live.outcomes()
         if outcomes is not None or seer.catches:  # before anything is written, it has to be the right path
             options = replace(options, keep_input_mutations=False)
@@ -328,6 +350,7 @@ def _run_seeing(
         captured.effects = tuple(action for action, _ in effects)
         captured.taken = {k: isinstance(leaf._value, np.generic) for k, leaf in taken.items()}
         captured.events = () if outcomes is None else tuple(trace.live.events)
+        captured.joined = () if trace.live is None else tuple(trace.live.joined)
         if host is not None:
             captured.numbers = host.closed()
             used = host.used.union(*(slots for _, slots in returned.values()))

@@ -85,6 +85,9 @@ class OnPaths:
             if type(entry) is not Entry:
                 return None
             entries = self._entries.get(key, [])
+            if entry.labels is None:  # all decisions are joined, so it is for the calls of all paths
+                entries = [each for each in entries if getattr(each, "labels", None) is None]
+                self._ways, self._calls = {(): FastPaths()}, ()
             for _ in range(too_many(entries)):  # those that were not taken for longest
                 last = next(k for k in reversed(range(len(entries))) if getattr(entries[k], "labels", None) is not None)
                 entries = [*entries[:last], *entries[last + 1 :]]

@@ -24,6 +24,7 @@ import numpy as np
 
 from pullback.aot._trace.higher import is_repeatable
 from pullback.aot._tree.effects import Effects
+from pullback.aot._tree.joins import CONDITION, Arms, Pending, Sight, Unjoined, ending, joined, put, sight, with_results
 from pullback.aot._tree.loops import Counters, Loop, Visit, found_loop, make, visit
 from pullback.core.frames import user_place
 from pullback.core.records import Record
@@ -70,6 +71,13 @@ class Live:
         self.conditions: list[Value] = []  # of the events
         self.visits: list[Visit | None] = []  # where the program stood then, if that decided a jump
         self.counters = Counters()
+        # Where the program stood at every decision, how many events there were before, and whether it is one.
+        self.sights: list[tuple[Sight | None, int, bool]] = []
+        self.arms: Arms | None = None  # those that are known
+        # Storages that are one behind an arm, and two once it is joined; since when, and which decision that was.
+        self.aliases: list[tuple[Any, Any, int, Any]] = []
+        self.joined: list[Event] = []  # decisions that are part of the graph
+        self._pending: list[Pending] = []
         self.loops: dict[int, Loop] = {}  # to be made, by event
         self.effects = Effects(trace)
         self.taker: Any = None  # makes numbers of what is taken out of tensors
@@ -120,13 +128,53 @@ class Live:
     def decided(self, condition: TracedArray, what: str, rolls: bool = True) -> bool:
         """Is a truth value of the graph true? The path is for calls in which it is what it is now. If a loop begins
         here, what is it behind the loop?"""
+        found = sight(self._trace, self, condition.value) if rolls and self.arms is not None else None
+        if found is not None:
+            found, condition = self._joined(found, condition)
+        pair = None if found is None or self.arms is None else self.arms.pair(found)
+        if found is not None:
+            self.sights.append((found, len(self.events), pair is None))
+        if found is not None and pair is not None:
+            self._pending.append(Pending(found, pair, self._trace.tensor_of(condition), len(self.events)))
+            outcome = bool(self.value_of(condition.value))
+            self.joined.append(Event(outcome, outcome, user_place(), what))
+            return outcome
         loop = self.loops.pop(len(self.events), None) if rolls else None
         if loop is not None:
             return make(loop, self._trace, self, self.counters, condition)
         outcome = bool(self.value_of(condition.value))
+        if found is not None and self._pending:
+            raise Unjoined(self._pending[-1].sight.key)
         seen = visit(self._trace, self.counters) if rolls and self.taker is not None else None
         self._note(condition, outcome, outcome, user_place(), what, seen)
         return outcome
+
+    def _joined(self, found: Sight, condition: TracedArray) -> tuple[Sight | None, TracedArray]:
+        """Join the arms that end where the program stands; then it stands there with other variables."""
+        while self._pending and self._pending[-1].ends_at(found):
+            new = joined(self._trace, self, self._pending.pop(), found)
+            put(found.frame, new)
+            condition = new[CONDITION]._data
+            again = sight(self._trace, self, condition.value)
+            if again is None:
+                return None, condition
+            found = again
+        return found, condition
+
+    def ended(self, result: Any, caller: Any = None, code: Any = None) -> Any:
+        """A function has returned this. If arms end here, they are joined: the result then."""
+        if self.arms is None or not self._trace.is_open or current().trace is not self._trace:
+            return result
+        found, leaves, structure = ending(self._trace, self, result, caller, code)
+        while found is not None and self._pending and self._pending[-1].ends_at(found):
+            pending = self._pending.pop()
+            result = with_results(leaves, structure, joined(self._trace, self, pending, found))
+            found, leaves, structure = ending(self._trace, self, result, caller, code)
+        if self._pending and (caller is None or self._pending[-1].sight.caller is caller):
+            raise Unjoined(self._pending[-1].sight.key)
+        if caller is None or (self.sights and self.sights[-1][0] is not None):
+            self.sights.append((found, len(self.events), False))
+        return result
 
     def _note(self, condition: TracedArray, outcome: bool, label: Any, place: Place | None, what: str,
               seen: Visit | None = None) -> None:  # fmt: skip
@@ -203,6 +251,8 @@ class Live:
         self._states.clear()
         self._known.clear()
         self.visits.clear()
+        self.sights.clear()
+        self._pending.clear()
         self.counters.close()
 
     # The end of the trace.

@@ -39,7 +39,7 @@ from pullback.tensors.tensor import Tensor, wrap
 
 _VISITS = 4  # of a place, at least
 _ROOM = 64  # steps of a loop with a gradient, at least; four times as many as were seen
-_CONSTANTS = (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, type(Ellipsis))
+CONSTANTS = (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, type(Ellipsis))
 _NAMES = (type, ModuleType, np.ufunc)
 _MOST_BYTES = 1 << 16
 
@@ -62,6 +62,8 @@ class Code:
         self._offsets = [each.offset for each in self._listed]
         self._at = {each.offset: k for k, each in enumerate(self._listed)}
         self._depths = self._stack_depths()
+        self._catches = bool(code.co_exceptiontable)
+        self._lives: dict[int, frozenset[str]] | None = None
         # Of every `for`: where it begins and ends, and the variable that it assigns to.
         self.fors = {
             each.offset: (int(each.argval), self._listed[k + 1].argval if "STORE_FAST" in self._name(k + 1) else None)
@@ -77,15 +79,11 @@ class Code:
         while waiting:
             at = waiting.pop()
             each, depth = self._listed[at], depths[at]
-            if each.opcode in dis.hasjrel or each.opcode in dis.hasjabs:
-                target = self._at.get(each.argval)
-                if target is not None and target not in depths:
-                    depths[target] = depth + dis.stack_effect(each.opcode, each.arg, jump=True)
+            for target in self._next(at):
+                if target not in depths:
+                    jumps = target != at + 1 or each.opname.startswith("JUMP_")
+                    depths[target] = depth + dis.stack_effect(each.opcode, each.arg, jump=jumps)
                     waiting.append(target)
-            ends = each.opname in ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
-            if not ends and not each.opname.startswith("JUMP_") and at + 1 < len(self._listed) and at + 1 not in depths:
-                depths[at + 1] = depth + dis.stack_effect(each.opcode, each.arg, jump=False)
-                waiting.append(at + 1)
         return depths
 
     def decides(self, offset: int) -> bool:
@@ -97,6 +95,42 @@ class Code:
         if self._name(at).startswith("POP_JUMP") or self._name(at) == "TO_BOOL":
             return below == 1
         return self._name(at) == "COMPARE_OP" and below == 2 and self._name(at + 1).startswith(("POP_JUMP", "TO_BOOL"))
+
+    def live(self, offset: int) -> frozenset[str] | None:
+        """The local variables that may be read from an instruction on, before they are assigned to; None for all of
+        them, where exceptions are caught."""
+        if self._lives is None:
+            self._lives = self._live_variables()
+        return self._lives.get(self._at[offset]) if self._lives else None
+
+    def _live_variables(self) -> dict[int, frozenset[str]]:
+        listed = self._listed
+        if self._catches:
+            return {}
+        lives: dict[int, frozenset[str]] = dict.fromkeys(range(len(listed)), frozenset())
+        is_new = True
+        while is_new:
+            is_new = False
+            for at in reversed(range(len(listed))):
+                each = listed[at]
+                after = frozenset().union(*(lives.get(k, frozenset()) for k in self._next(at)))
+                if "FAST" in each.opname:
+                    names = frozenset(each.argval) if isinstance(each.argval, tuple) else frozenset((each.argval,))
+                    after = after - names if each.opname == "STORE_FAST" else after | names
+                if after != lives[at]:
+                    lives[at], is_new = after, True
+        return lives
+
+    def _next(self, at: int) -> list[int]:
+        """The instructions that may follow one."""
+        each = self._listed[at]
+        found = []
+        if each.opcode in dis.hasjrel or each.opcode in dis.hasjabs:
+            found.append(self._at[each.argval])
+        ends = each.opname in ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+        if not ends and not each.opname.startswith("JUMP_") and at + 1 < len(self._listed):
+            found.append(at + 1)
+        return found
 
     def around(self, offset: int) -> list[int]:
         """The `for` loops that an instruction is in, the innermost last."""
@@ -214,7 +248,7 @@ def visit(trace: Any, counters: Counters) -> Visit | None:
                 roles[name] = (value, value._name.value)
                 state.append((name, type(value._value)))
             else:
-                state.append((name, _frozen(value, kept, set())))
+                state.append((name, frozen(value, kept, set())))
     except Unseen:
         return None
     names = list(roles)
@@ -226,7 +260,7 @@ def visit(trace: Any, counters: Counters) -> Visit | None:
     )  # fmt: skip
 
 
-def _frozen(x: Any, kept: list[Any], seen: set[int]) -> Any:
+def frozen(x: Any, kept: list[Any], seen: set[int]) -> Any:
     """What an object is, with everything in it; two that are equal are in the same state."""
     kept.append(x)
     if isinstance(x, Tensor):
@@ -235,14 +269,14 @@ def _frozen(x: Any, kept: list[Any], seen: set[int]) -> Any:
         return id(x), id(x._data), x._data.storage.generation, id(x._node), requires_grad(x)
     if is_stand_in(x):
         return ("taken", id(x)) if x._host.is_live else ("given", x._name)
-    if isinstance(x, _CONSTANTS):
+    if isinstance(x, CONSTANTS):
         return type(x), repr(x)
     if isinstance(x, _NAMES) or type(x).__module__.partition(".")[0] == "pullback":
         return id(x)
     if id(x) in seen:
         return "again", id(x)
     seen.add(id(x))
-    inside = functools.partial(_frozen, kept=kept, seen=seen)
+    inside = functools.partial(frozen, kept=kept, seen=seen)
     if type(x) in (tuple, list):
         return type(x), 0 if type(x) is tuple else id(x), tuple(map(inside, x))
     if type(x) is dict:
@@ -333,7 +367,7 @@ def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Lo
         unique.append(name) if same is None else others.update({name: same})
     if any(trace.stands_for(start.roles[name][0]) for name in unique):
         return None
-    if trace.retaining or _has_hooks([last.roles[name][0] for name in unique]):
+    if trace.retaining or has_hooks([last.roles[name][0] for name in unique]):
         return None  # which a graph does not have
     bodies = []
     for step in range(2):
@@ -341,7 +375,7 @@ def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Lo
         wanted = [other.roles[name][1] for name in unique]
         wanted += [conditions[k] for k in (numbers[step + 1], *within[step])]
         given = [one.roles[name][1] for name in unique]
-        made = _body(trace, given, wanted, where, start.num_nodes if step else one.num_nodes, one.num_nodes)
+        made = body_of(trace, given, wanted, where, start.num_nodes if step else one.num_nodes, one.num_nodes)
         if made is None:
             return None
         bodies.append(made)
@@ -354,7 +388,7 @@ def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Lo
     )  # fmt: skip
 
 
-def _has_hooks(values: list[Any]) -> bool:
+def has_hooks(values: list[Any]) -> bool:
     """Is somebody told of a gradient in the histories of these?"""
     waiting = [x._node for x in values if isinstance(x, Tensor) and isinstance(x._node, HistoryNode)]
     met: set[int] = set()
@@ -369,7 +403,7 @@ def _has_hooks(values: list[Any]) -> bool:
     return False
 
 
-def _body(
+def body_of(
     trace: Any, given: list[Value], wanted: list[Value], where: dict[Node, int], before: int, begin: int
 ) -> tuple[Graph, list[tuple[str, int, int]]] | None:
     """What is computed of `given` in a step that began at node `begin`, as a graph; None if it is made of something
@@ -481,7 +515,7 @@ def make(loop: Loop, trace: Any, live: Any, counters: Counters, condition: Trace
         last = steps * counter.numbers.step + first
         new[counted] = live.taker.number(last._data, int(live.value_of(last._data.value)), "a counter")
         counter.position += int(live.value_of(steps._data.value))
-    _assign(frame, new)
+    assign(frame, new)
     return outcome
 
 
@@ -523,7 +557,7 @@ def _outside(loop: Loop, trace: Any, variables: list[Any]) -> list[Tensor]:
     kept: list[Any] = list(variables)
     for x in variables:
         try:
-            _frozen(x, kept, set())
+            frozen(x, kept, set())
         except Unseen:
             continue
     host = [] if trace.host is None else list(trace.host.tensors.values())
@@ -542,7 +576,7 @@ def _outside(loop: Loop, trace: Any, variables: list[Any]) -> list[Tensor]:
     return found
 
 
-def _assign(frame: Any, values: dict[str, Any]) -> None:
+def assign(frame: Any, values: dict[str, Any]) -> None:
     """Assign to local variables of a frame that is running."""
     variables = frame.f_locals
     variables.update(values)

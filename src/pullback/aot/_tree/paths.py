@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import Any
 
 from pullback.aot._call.runtime import Exit, run
+from pullback.aot._tree.joins import Arms
 from pullback.aot._tree.live import Place
 from pullback.aot._tree.reasons import GivenUp, Reason
 
@@ -43,6 +44,7 @@ class Tree:
         self._window: list[float] = []  # and of compiled ones, since it was last asked which is better
         self._rest = 0  # calls for which the function runs as it is
         self._rests = 0  # how often that was so
+        self.arms = Arms()
         self.exits = 0  # calls that left all paths
         self.calls = 0  # those that stayed on one
 
@@ -161,23 +163,26 @@ def describe_paths(entry: Any, entries: list[Any], tree: Tree | None, reasons: I
     for number, event in enumerate(entry.capture.events):
         before = entry.labels[:number]
         seen = [each.labels[number] for each in others if len(each.labels) > number and each.labels[:number] == before]
-        place = event.place or ("", 0, "")
-        events.append({
-            "file": place[0], "line": place[1], "function": place[2], "what": event.what, "outcome": event.outcome,
-            "seen": sorted({repr(each) if type(each) is bool else "another value" for each in seen}),
-        })  # fmt: skip
+        texts = sorted({repr(each) if type(each) is bool else "another value" for each in seen})
+        events.append({**_described(event), "seen": texts})
     eager, compiled = (None, None) if tree is None else tree.times()
     found = [{"reason": each.reason.value, "location": each.location, "text": each.text} for each in reasons]
     if tree is not None and tree.is_slower:
         found.append({"reason": Reason.SLOWER.value, "location": "", "text": "compiled calls took longer"})
     return {
         "paths": {
-            "events": events, "paths": len(others), "loops": _loops_in(entry.graph),
+            "events": events, "joined": list(map(_described, entry.capture.joined)),
+            "paths": len(others), "loops": _loops_in(entry.graph),
             "calls": 0 if tree is None else tree.calls, "exits": 0 if tree is None else tree.exits,
             "eager_seconds": eager, "compiled_seconds": compiled,
         },
         "reasons": found,
     }  # fmt: skip
+
+
+def _described(event: Any) -> dict[str, Any]:
+    file, line, function = event.place or ("", 0, "")
+    return {"file": file, "line": line, "function": function, "what": event.what, "outcome": event.outcome}
 
 
 def _loops_in(graph: Any) -> int:
