@@ -71,8 +71,8 @@ stubs: $(VENV)/.ready
 
 types: $(TYPES)/.ready $(VENV)/.ready
 	PULLBACK_PYRIGHT=$(CURDIR)/$(TYPES)/bin/pyright $(BIN)/python -m pytest -q tests/types $(ARGS)
-	$(BIN)/python -m mypy.stubtest --mypy-config-file /dev/null --concise --allowlist tests/types/stubtest_allowlist.txt \
-		--ignore-unused-allowlist $$($(BIN)/python -m tools.stubs --modules)
+	$(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml --concise --ignore-unused-allowlist \
+		--allowlist tests/types/stubtest_allowlist.txt pullback
 
 distributed: $(RANKS)/.ready
 	$(RANKS)/bin/python -m tests.distributed $(ARGS)
@@ -84,6 +84,7 @@ chains: $(VENV)/.ready
 docs: $(DOCS)/.ready
 	$(ONE_THREAD) PATH="$(CURDIR)/$(DOCS_BIN):$$PATH" $(DOCS_BIN)/python -m sphinx -W --keep-going -n -q -j $(JOBS) \
 		-d docs/_build/doctrees docs docs/_site $(ARGS)
+	@test -s docs/_site/index.html || { echo "no site was built: an example left the process" >&2; exit 1; }
 	@echo "open docs/_site/index.html"
 
 docs-test: docs $(DOCS)/.browser

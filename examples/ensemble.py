@@ -8,10 +8,8 @@ The sum of squares has a minimum for nearly every frequency, so where a fit ends
 `pb.distributed.ensemble` stacks results. Both give the same bits with any number of workers, or with none.
 """
 
-import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,7 +51,7 @@ def refit(start, rng=None):
 
 def workers():
     """Two processes, which import this file; in a notebook or a gallery there is none to import, and threads do."""
-    if Path(sys.argv[0]).name == "ensemble.py":
+    if __spec__ is None and "__file__" in globals():
         return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
     return ThreadPoolExecutor(2)
 

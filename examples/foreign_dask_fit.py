@@ -14,8 +14,7 @@ try:
     import dask
     import dask.array as da
 except ImportError:
-    print("dask is not installed: pip install 'dask[array]'")
-    sys.exit()
+    sys.exit("dask is not installed: pip install 'dask[array]'")
 
 dask.config.set(scheduler="synchronous")
 slope, offset = 1.7, -0.4

@@ -54,7 +54,8 @@ class Record:
         if frozen:
             cls.__setattr__ = cls.__delattr__ = _refuse  # type: ignore[assignment, method-assign]
         if not eq:
-            cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__  # type: ignore[method-assign]
+            for name in ("__eq__", "__hash__"):
+                setattr(cls, name, getattr(object, name))
         elif not frozen and "__hash__" not in cls.__dict__:
             cls.__hash__ = None  # type: ignore[assignment]
 
