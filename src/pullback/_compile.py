@@ -16,6 +16,7 @@ from pullback.aot._trace.capture import Options
 from pullback.compiler import numpy_source
 from pullback.compiler.machine import objects
 from pullback.compiler.native import compile_native, left_to_numpy, read_native, write_native
+from pullback.core.frames import warn
 from pullback.graph.graph import Graph
 from pullback.graph.pipeline import run
 
@@ -75,7 +76,13 @@ def _default_backend() -> str:
 def _has_llvmlite() -> bool:
     import importlib.util  # which those who name their backend do not need
 
-    return importlib.util.find_spec("llvmlite") is not None
+    found = importlib.util.find_spec("llvmlite") is not None
+    if not found:
+        warn(
+            "llvmlite is not installed: compiled functions call NumPy, and are slower than native code would be; "
+            "pip install 'pullback[compile]', or say backend=\"numpy\" if that is meant"
+        )
+    return found
 
 
 class _Native:

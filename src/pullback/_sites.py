@@ -62,5 +62,13 @@ def told(error: Exception, *, why: str = "", fix: str = "", where: str = "") -> 
     what = str(error)
     labels = (("where", where), ("why", why), ("fix", fix))
     error.args = ("\n".join([what, *(f"  {label:<6}{text}" for label, text in labels if text)]),)
+    if isinstance(error, ImportError):
+        error.msg = error.args[0]  # which is what it shows
     vars(error).update(what=what, where=where, why=why, fix=fix, site=site)
     return error
+
+
+def not_installed(who: str, library: str, extra: str) -> Any:
+    """The error for what needs a library that is not there."""
+    error = ImportError(f"{who} needs {library}, which is not installed", name=library.lower())
+    return told(error, fix=f"pip install 'pullback[{extra}]'")

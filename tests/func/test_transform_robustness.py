@@ -5,12 +5,14 @@ import contextvars
 import gc
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 import pullback as pb
 from pullback.autograd import forward_ad as fwd
-from pullback.core.state import current, open_levels
+from pullback.core.state import NORMAL, current, open_levels
 from pullback.func import (
     grad,
     jvp,
@@ -248,6 +250,19 @@ def test_levels_belong_to_the_thread_that_opened_them():
         for index, tangent in run_in_threads(work, work, work):
             assert index == 0
             assert_close(tangent, pb.cos(x3()) * t3())
+
+
+@pytest.mark.parametrize("run", [grad, vmap, pb.compile, lambda f: pb.no_grad()(f)])
+def test_a_worker_that_was_started_inside_of_a_block_does_not_stay_in_it(run):
+    """Free-threaded Python hands the context of the block on to threads, and a pool keeps them."""
+    with ThreadPoolExecutor(1) as pool:
+
+        def body(x):
+            pool.submit(int).result()
+            return (x * x).sum()
+
+        run(body)(np.ones((2, 2)))
+        assert pool.submit(current).result() is NORMAL
 
 
 def test_a_new_thread_is_outside_of_the_transform_that_starts_it():

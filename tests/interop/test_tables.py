@@ -26,12 +26,23 @@ def test_series_and_frames_are_arguments_and_constants(x):
     assert x.grad.tolist() == [3.0, 4.0, 5.0]
 
 
-def test_a_series_on_the_left_says_what_to_write(x):
+def test_a_series_on_the_left_is_as_good_as_one_on_the_right(x):
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    for wrong in (lambda: pd.Series([1.0, 2.0, 3.0]) * x, lambda: pd.DataFrame(np.eye(3)) @ x):
+    series, frame = pd.Series([1.0, 2.0, 3.0]), pd.DataFrame(np.eye(3))
+    for result in (series * x, 1 / series - x, frame * x, series**x, series > x):
+        assert type(result) is pb.Tensor
+    (series * x).sum().backward()
+    assert x.grad.tolist() == [1.0, 2.0, 3.0]
+    series *= 2
+    assert type(series) is pd.Series
+
+
+def test_a_product_that_pandas_does_not_pass_on_says_what_to_write(x):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    for wrong in (lambda: pd.Series([1.0, 2.0, 3.0]) @ x, lambda: pd.DataFrame(np.eye(3)) @ x):
         with pytest.raises(pb.AutogradError, match="pandas asked for it") as caught:
             wrong()
-        assert "x * series" in caught.value.fix and caught.value.site.startswith(__file__)
+        assert "x @ frame" in caught.value.fix and caught.value.site.startswith(__file__)
 
 
 def test_missing_values_are_nan_with_a_warning_and_refused_among_integers():

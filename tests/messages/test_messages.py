@@ -50,7 +50,7 @@ class Case:
 
 CASES = [pytest.param(Case(text), id=text.partition("\n")[0].replace(" ", "-")) for text in TABLE]
 # Plain functions that call operators are no doors of their own: what they raise shows where it went.
-NOT_DOORS = {"1", "14", "20", "21", "24", "25", "34", "35", "44", "46", "47", "49", "50", "54", "56"}
+NOT_DOORS = {"1", "14", "20", "21", "24", "25", "34", "35", "44", "46", "47", "49", "50", "53", "54", "56"}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -164,6 +164,16 @@ def test_21_dtypes_of_torch_count_as_those_of_numpy():
     assert pb.ones(3).to(dtype()).dtype == np.float32
 
 
+def test_32_a_leaf_that_was_not_reached_is_marked_in_the_picture():
+    x, w = pb.ones(3, requires_grad=True), pb.ones(2, requires_grad=True)
+    loss = (x * 2).sum()
+    loss.backward()
+    assert w.grad is None
+    assert str(pb.show([loss, w])).endswith("\nleaf w  float64[2]  no .grad  not reached from the others")
+    with pytest.warns(UserWarning, match=r"retain_grad\(\)"):
+        assert loss.grad is None
+
+
 def test_33_a_number_that_a_numpy_array_cannot_keep():
     array, x = np.zeros(3), pb.ones(3, requires_grad=True)
     with pytest.raises(ValueError, match="setting an array element") as caught:
@@ -220,6 +230,52 @@ def test_40_and_42_compiled_functions_say_why_they_are_not():
             repeats(pb.ones(3), n)
     text = str(caught[-1].message)
     assert "args[1] was" in text and "mark_dynamic" in text and "as tensors" in text
+
+    @pb.compile(backend="numpy", recompile_limit=4)
+    def named(x, mode):
+        return x * 2
+
+    with pytest.warns(UserWarning, match="compiled for 4 kinds of arguments") as caught:
+        for n in range(5):
+            named(pb.ones(3), f"mode{n}")
+    text = str(caught[-1].message)
+    assert all(f"args[1]: value: mode{n} before, mode{n + 1} now" in text for n in (1, 2, 3))
+
+
+def _noise():
+    return np.random.normal(size=2)  # the line that is named
+
+
+def test_41_the_line_that_draws_is_named():
+    @pb.compile(backend="numpy", fallback="raise")
+    def noisy(x):
+        return x * _noise()
+
+    with pytest.raises(pb.errors.SideEffectError, match=r"numpy\.random or random") as caught:
+        for _ in range(3):
+            noisy(pb.ones(2))
+    line = _noise.__code__.co_firstlineno + 1
+    assert f"at {__file__}:{line}" in str(caught.value) and "pb.random" in str(caught.value)
+
+
+def test_55_a_missing_extra_is_named_and_compiled_functions_do_without_native_code():
+    program = """
+import sys, warnings
+sys.modules["scipy"] = sys.modules["llvmlite"] = None
+import pullback as pb
+for call in (lambda: pb.special.gammaln(pb.ones(2)), lambda: pb.optim.minimize(lambda x: x * x, pb.ones(()))):
+    try:
+        call()
+    except ImportError as error:
+        print("needs SciPy" in str(error), "pip install 'pullback[scipy]'" in str(error), "<string>:5" in str(error))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for factor in (2, 3):
+        print(pb.compile(lambda x: x * factor)(pb.ones(1)).tolist())
+print(len(caught), "pip install 'pullback[compile]'" in str(caught[0].message), caught[0].filename)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:-1] == ["True True True"] * 2 + ["[2.0]", "[3.0]", "1 True <string>"]
 
 
 def test_43_a_tensor_that_leaves_a_trace_has_a_value():

@@ -186,6 +186,7 @@ COMPARISONS = ["lt", "le", "gt", "ge"]
 NOT_TYPED = {
     "__array__": "NumPy's stubs would promise an ndarray for `np.sin(x)`",
     "__array_priority__": "a number for NumPy",
+    "__pandas_priority__": "a number for pandas",
     "__reduce_ex__": "as of every object",
     "__repr__": "as of every object",
     "__str__": "as of every object",

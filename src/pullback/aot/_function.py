@@ -42,7 +42,7 @@ from pullback.aot._tree.paths import Tree, open_places
 from pullback.aot._tree.reasons import GivenUp, given_up
 from pullback.aot._wrapper import HasWrappers, is_wrapped
 from pullback.core.frames import drop_own_frames, warn
-from pullback.core.pickling import global_name
+from pullback.core.pickling import check_importable, global_name
 from pullback.core.pytree import how_to_register, unflatten
 from pullback.core.records import replace
 from pullback.core.reports import compiling, paused, reported
@@ -187,6 +187,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         name = global_name(self)
         if name is not None:
             return name
+        check_importable(self.function, "a compiled function")
         how = {"fallback": self.fallback, "recompile_limit": self.recompile_limit}
         return _made_again, (self.function, self.compilers, self.options, how)
 
@@ -544,13 +545,14 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
 
     def _over_the_limit(self, reason: str) -> Any:
         count = self._misses
+        reason = "; ".join([*self._reasons[-2:], reason])  # the last three changes
         what = f"{self._name} was compiled for {count} kinds of arguments"
         if count < self.recompile_limit:
             what = f"functions were compiled again for {PROCESS_LIMIT} kinds of arguments in this process"
         if self.options.strict:
             raise RecompileLimitError(
                 f"{what}, and this is another one",
-                why=f"the last difference was in {reason}",
+                why=f"the last differences were in {reason}",
                 fix="raise recompile_limit, mark the size that varies with pb.aot.mark_dynamic, or pass fewer literals",
             )
         if not self._warned:

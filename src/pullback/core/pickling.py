@@ -15,13 +15,16 @@ import pickle
 import sys
 from collections.abc import Callable
 from importlib import import_module, util
+from types import FunctionType
 from typing import Any
 
+from pullback._sites import told
 from pullback.core.pytree import flatten
 
 Refuse = Callable[[Any], str | None]
 
 loads = pickle.loads
+_NEED_NO_NAME = frozenset({"cloudpickle", "copy", "dill"})  # modules that do without the names of functions
 
 
 def global_name(value: Any) -> str | None:
@@ -31,6 +34,24 @@ def global_name(value: Any) -> str | None:
     for part in name.split("."):
         found = getattr(found, part, None)
     return name if found is value else None
+
+
+def check_importable(function: Any, who: str) -> None:
+    """Raise where pickle itself would fail, without saying why, at a function that has no name of its own."""
+    if not isinstance(function, FunctionType) or global_name(function) is not None:
+        return
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if not _NEED_NO_NAME.isdisjoint(frame.f_globals.get("__name__", "").split(".")):
+            return
+        frame = frame.f_back
+    kind = "a lambda" if function.__name__ == "<lambda>" else f"the local function {function.__name__!r}"
+    place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+    raise told(
+        pickle.PicklingError(f"{who} cannot be pickled: its function is {kind}, made at {place}"),
+        why="pickle sends a function as the name under which another process can import it, and this one has none",
+        fix="define it with `def` at the top of a module, or use cloudpickle, which sends the code",
+    )
 
 
 def dumps(value: Any, what: str, refuse: Refuse) -> bytes:

@@ -7,12 +7,14 @@ Fast paths make that test and nothing else; whatever it does not cover goes thro
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
 from pullback.errors import AutogradError
@@ -198,6 +200,29 @@ current: Callable[[], Modes] = _modes.get
 
 put_in_force: Callable[[Modes], Any] = _modes.set
 """Make this record the modes in force here."""
+
+
+def _start_in_normal_modes(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
+    """`Thread.start`, after which the new thread has what it inherits, but for our modes."""
+
+    @functools.wraps(start)
+    def started(thread: threading.Thread) -> None:
+        values = copy_context()
+        if not any(each.name.startswith("pullback") for each in values):
+            return start(thread)
+        inherited = Context()
+        for variable, value in values.items():
+            if not variable.name.startswith("pullback"):
+                inherited.run(variable.set, value)
+        return inherited.run(start, thread)
+
+    return started
+
+
+# Free-threaded Python hands the context of whoever starts a thread on to it. A worker of a pool would keep the modes of
+# the block that happened to need it first, a transform that has ended for instance; so threads begin as elsewhere.
+if getattr(sys.flags, "thread_inherit_context", False):
+    threading.Thread.start = _start_in_normal_modes(threading.Thread.start)  # type: ignore[method-assign]
 
 
 def put_back(error: BaseException, before: Modes) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from pullback.core.pickling import global_name
+from pullback.core.pickling import check_importable, global_name
 
 
 class Transformed(functools.partial):
@@ -28,8 +28,10 @@ class Transformed(functools.partial):
     def __reduce__(self) -> Any:
         """By its name if it is a global, as a decorator makes it; otherwise what it was made of."""
         name = global_name(self)
-        # What it was made of comes behind the object itself: it may refer to it.
-        return name if name is not None else (_nothing_yet, (), self.recipe)
+        if name is not None:
+            return name
+        check_importable(self.recipe[1], f"what {self.recipe[0].__name__} made")
+        return _nothing_yet, (), self.recipe  # which comes behind the object itself: it may refer to it
 
     def __setstate__(self, recipe: Any) -> None:
         make, function, args, kwargs = recipe

@@ -398,6 +398,8 @@ MEMBERS: dict[str, Any] = {
     "__contains__": contains,
     # For legacy ndarray subclasses; others are led here by __array_ufunc__.
     "__array_priority__": 1000,
+    # More than a frame's: `series * x` is asked of the tensor, as `array * x` is.
+    "__pandas_priority__": 5000,
 }
 
 

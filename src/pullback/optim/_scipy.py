@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
+from pullback._sites import not_installed
 from pullback.core.pytree import flatten, map_leaves
 from pullback.tree import ravel
 
@@ -122,7 +123,7 @@ def _optimize() -> Any:
     try:
         return import_module("scipy.optimize")
     except ImportError as error:
-        raise ImportError("pb.optim.minimize and its sisters need SciPy: pip install 'pullback[scipy]'") from error
+        raise not_installed("pb.optim.minimize, least_squares or root", "SciPy", "scipy") from error
 
 
 def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -43,6 +43,8 @@ class Show:
         | a function with arguments | the levels of transforms inside of it |
         | a tree of parameters | shapes, dtypes, bytes |
 
+        A leaf in the list that the others do not depend on is marked: no backward pass of theirs gives it a gradient.
+
         `depth` and `max_nodes` limit how much of a tape is drawn; `theme` is "auto", "light" or "dark".
 
         >>> x = pb.tensor([1.0, 2.0], requires_grad=True)
@@ -53,7 +55,7 @@ class Show:
         """
         if isinstance(what, Tensor | Node):
             return tape_picture([what], names_around(), depth, max_nodes, theme)
-        if isinstance(what, list | tuple) and what and all(_is_recorded(each) for each in what):
+        if isinstance(what, list | tuple) and all(map(_is_on_a_tape, what)) and any(map(_is_recorded, what)):
             return tape_picture(what, names_around(), depth, max_nodes, theme)
         if isinstance(what, CompiledFunction):
             if args:
@@ -95,6 +97,10 @@ class Show:
 
     def __repr__(self) -> str:
         return "<function show>"
+
+
+def _is_on_a_tape(value: Any) -> bool:
+    return isinstance(value, Node) or (isinstance(value, Tensor) and value.requires_grad)
 
 
 def _is_recorded(value: Any) -> bool:

@@ -63,6 +63,10 @@ def tape_picture(
     starts = [_start(root) for root in roots]
     nodes, hidden = _nearest([node for node in starts if node is not None], depth, max_nodes)
     entries, totals = _entries(nodes, names, hidden)
+    reached = {behind for node in nodes for behind in node.next}
+    for node in starts:
+        if isinstance(node, AccumulateGrad) and len(starts) > 1 and node not in reached and not hidden:
+            entries[node].marks.append("not reached from the others")
     shown = list(dict.fromkeys(entries[node] for node in nodes))
     named = [names.get(id(root), "") for root in roots]
     title = "tape" + (f" of {', '.join(filter(None, named))}" if any(named) else "")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
+from pullback._sites import not_installed
 from pullback.core.mirrors import with_items
 from pullback.core.pytree import flatten
 from pullback.core.records import Record
@@ -66,7 +67,7 @@ def scipy_module(path: str) -> ModuleType:
     except ImportError as error:
         if "scipy" not in str(error):
             raise
-        raise ImportError(f"pb.scipy.{path} needs SciPy: pip install 'pullback[scipy]'", name="scipy") from error
+        raise not_installed(f"pb.scipy.{path}", "SciPy", "scipy") from error
 
 
 def scipy_value(name: str) -> Any:

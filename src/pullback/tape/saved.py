@@ -196,7 +196,9 @@ class SavedVariable:
         """What the payload held when it was saved; an error if that is gone."""
         value = kept_value(data, self._epoch) if is_disturbed(data, self._epoch) else data
         if type(value) is Lost:
-            raise version_error(owner, self.spec, self._producer(owner), value.present_version(), value.expected)
+            raise version_error(
+                owner, self.spec, self._producer(owner), value.present_version(), value.expected, value.place
+            )
         return value
 
     def _living_tensor(self) -> Tensor | None:
@@ -358,19 +360,22 @@ def _check_can_be_saved(extra: Any, tensor: Tensor) -> None:
         )
 
 
-def version_error(owner: Node, spec: Any, producer: str, version: Any, expected: int) -> AutogradError:
-    """The error for a saved value that was overwritten."""
+def version_error(
+    owner: Node, spec: Any, producer: str, version: Any, expected: int, place: Any = None
+) -> AutogradError:
+    """The error for a saved value that was overwritten, on the line `place` if that is known."""
     made_by = f", {producer}," if producer else ""
     hint = (
         "the traceback of the forward call was printed above"
         if current().anomaly
         else "run inside `pb.autograd.detect_anomaly()` to see where the operation was recorded"
     )
+    written = "" if place is None else f"written at {place[0]}:{place[1]}; "
     return AutogradError(
         "VERSION",
         f"backward of `{owner.forward_op_name()}` needs a value{made_by} {spec!r}, that has been modified by an "
         f"inplace operation: it is at version {version}, expected version {expected}",
-        where=f"{owner.name()}; {hint}",
+        where=f"{owner.name()}; {written}{hint}",
         why="the gradient is computed from the value of the forward pass, and that value is gone",
         fix="write to a copy, or let the write keep the old value: overwrite_policy('preserve')"
         + (", with leaves='preserve' for leaves" if get_policy().policy == "preserve" else ""),

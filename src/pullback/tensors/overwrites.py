@@ -60,14 +60,16 @@ restore_beside_modes(get_policy, put_policy_in_force)
 
 
 class Lost:
-    """Stands for a saved value that was written over. `version` is that of the write, `expected` that of the value."""
+    """Stands for a saved value that was written over. `version` is that of the write, `expected` that of the value,
+    `place` the user's line that wrote."""
 
-    __slots__ = ("counter", "expected", "version")
+    __slots__ = ("counter", "expected", "place", "version")
 
     def __init__(self, counter: VersionCounter, expected: int) -> None:
         self.counter = weakref.ref(counter)
         self.expected = expected
         self.version = counter.value + 1
+        self.place = user_place()
 
     def present_version(self) -> int | None:
         """What the counter says now; None if it was set back, so that the write counts as none."""

@@ -235,7 +235,9 @@ class Kept:
         tensor = self._tensor
         value = kept_value(self._data, self._epoch)
         if type(value) is Lost:
-            raise version_error(current_node() or _OWNER, tensor._spec, "", value.present_version(), value.expected)
+            raise version_error(
+                current_node() or _OWNER, tensor._spec, "", value.present_version(), value.expected, value.place
+            )
         return tensor if value is tensor._data else wrap(value)
 
 

@@ -148,7 +148,9 @@ class CompiledBackward(Node):
             return saved
         array = saved[position]
         if type(value) is Lost:
-            raise version_error(self, spec_for(array.shape, array.dtype), "", value.present_version(), value.expected)
+            raise version_error(
+                self, spec_for(array.shape, array.dtype), "", value.present_version(), value.expected, value.place
+            )
         part = None if self.entry.meta.backward_writes else _same_part(array, payload, value)
         if part is None:
             expected = 0 if epoch is None else epoch.version
@@ -220,7 +222,7 @@ class CompiledBackward(Node):
             return primal
         value = kept_value(payload, epoch) if is_disturbed(payload, epoch) else payload
         if type(value) is Lost:
-            raise version_error(self, spec_of(payload), "", value.present_version(), value.expected)
+            raise version_error(self, spec_of(payload), "", value.present_version(), value.expected, value.place)
         if primal is not DROPPED:
             if primal._data is value:
                 return primal

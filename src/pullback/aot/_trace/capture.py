@@ -304,7 +304,7 @@ def _run_seeing(
         if trace.live is not None:
             result = trace.live.ended(result)
         check_modes(before)
-        check_host_randomness(drawn, options.side_effects == "refuse")
+        check_host_randomness(drawn, options.side_effects == "refuse", function)
         effects = [] if trace.live is None else list(trace.live.effects.given)
         if options.side_effects == "refuse":
             seer.check_draws()

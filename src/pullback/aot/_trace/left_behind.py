@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dis
+import inspect
 import sys
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from pullback.aot._trace.trace import Trace
-from pullback.core.frames import warn
+from pullback.core.frames import is_own, warn
 from pullback.core.state import current
 from pullback.errors import SideEffectError, TraceError, TraceWarning
 from pullback.operators.arrays.creation import get_default_dtype
@@ -72,16 +75,17 @@ def host_randomness() -> tuple[Any, Any]:
     )  # fmt: skip
 
 
-def check_host_randomness(before: tuple[Any, Any], is_refused: bool) -> None:
+def check_host_randomness(before: tuple[Any, Any], is_refused: bool, function: Any) -> None:
     """If somebody has drawn from them: raise and put them back, or warn."""
     after = host_randomness()
     ours, python = _is_same_state(before[0], after[0]), before[1] is None or before[1] == after[1]
     if ours and python:
         return
+    place = _drawing_line(function)
     if not is_refused:
         warn(
-            "host randomness became a constant: the traced function drew from numpy.random or random, and every call "
-            "of the compiled function sees these numbers; draw with pb.random instead",
+            f"host randomness became a constant: the traced function drew from numpy.random or random{place}, and "
+            "every call of the compiled function sees these numbers; draw with pb.random instead",
             TraceWarning,
         )
         return
@@ -90,10 +94,49 @@ def check_host_randomness(before: tuple[Any, Any], is_refused: bool) -> None:
     if not python:
         sys.modules["random"].setstate(before[1])
     raise SideEffectError(
-        "the function draws from the generator of numpy.random or random",
+        f"the function draws from the generator of numpy.random or random{place}",
         why="every call would draw other numbers, and a compiled call does not run the function",
         fix="draw with pb.random, or pass the numbers as an argument",
     )
+
+
+def _drawing_line(function: Any) -> str:
+    """Where the function, or one of the user's that it calls, names a function that draws; for words only."""
+    waiting, seen = [function], set()
+    while waiting:
+        function = inspect.unwrap(waiting.pop())
+        code = getattr(function, "__code__", None)
+        if code is None or code in seen or is_own(code.co_filename):
+            continue
+        seen.add(code)
+        closure = zip(code.co_freevars, function.__closure__ or (), strict=True)
+        names = function.__globals__ | {name: cell.cell_contents for name, cell in closure if _is_filled(cell)}
+        found: Any = None
+        for instruction in dis.get_instructions(code):
+            if instruction.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")):
+                found = names.get(instruction.argval)
+            elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(found, ModuleType):
+                found = getattr(found, instruction.argval, None)
+            else:
+                continue
+            if _draws(found):
+                line = instruction.positions.lineno if instruction.positions else code.co_firstlineno
+                return f", at {code.co_filename}:{line}"
+            if isinstance(found, FunctionType):
+                waiting.append(found)
+    return ""
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def _draws(function: Any) -> bool:
+    owner = getattr(function, "__self__", None)
+    return type(owner).__module__.partition(".")[0] in ("numpy", "random") and hasattr(owner, "seed")
 
 
 def _is_same_state(first: Any, second: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import not_installed
 from pullback.core.pytree import flatten, unflatten
 from pullback.func._grad import Argnums, normalized_argnums
 from pullback.func._jet import constant_arguments, lifted_argument, lifting
@@ -125,9 +126,7 @@ def scipy_sparse(who: str) -> Any:
     try:
         return import_module("scipy.sparse")
     except ImportError as error:
-        raise ImportError(
-            f"{who}: the result is a scipy.sparse matrix, and SciPy is not installed; pip install 'pullback[scipy]'"
-        ) from error
+        raise not_installed(f"{who}, whose result is a matrix of scipy.sparse,", "SciPy", "scipy") from error
 
 
 def jacobian_sparsity(function: Callable[..., Any], *args: Any, argnums: Argnums = 0) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import not_installed
 from pullback.core.spec import is_complex_dtype
 from pullback.declare.composite import composite
 from pullback.declare.families import gufunc
@@ -113,10 +114,7 @@ def _scipy_linalg() -> Any:
     try:
         return import_module("scipy.linalg")
     except ImportError:
-        raise ImportError(
-            "linalg.sqrtm and linalg.solve_sylvester need SciPy, which is not installed: install the extra with "
-            "`pip install pullback[scipy]`"
-        ) from None
+        raise not_installed("linalg.sqrtm or solve_sylvester", "SciPy", "scipy") from None
 
 
 def _has_scipy() -> bool:

@@ -126,7 +126,7 @@ class Repeats:
             self._starts[key] = (source, dict(source.bit_generator.state))
 
 
-_repeating: ContextVar[tuple[Repeats, ...]] = ContextVar("repeating", default=())
+_repeating: ContextVar[tuple[Repeats, ...]] = ContextVar("pullback_repeating", default=())
 
 
 def default_rng(seed: Any = None) -> Generator:

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from pullback._sites import not_installed
 from pullback.declare.facts import Facts
 from pullback.declare.families import elementwise
 from pullback.declare.op import Op
@@ -41,9 +42,7 @@ def scipy_function(name: str, instead: Kernel | None = None) -> Kernel:
         return instead
 
     def missing(*operands: Any, **params: Any) -> Any:
-        raise ImportError(
-            f"special.{name} needs SciPy, which is not installed: install the extra with `pip install pullback[scipy]`"
-        )
+        raise not_installed(f"special.{name}", "SciPy", "scipy")
 
     return missing
 
