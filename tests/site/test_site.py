@@ -58,7 +58,8 @@ def test_a_page_has_no_serious_obstacle(browser, address, name, scheme):
 
 SEARCHES = {
     "gammaln": "pullback.special.gammaln",
-    "value_and_grad": "pullback.scipy_value_and_grad",
+    "value_and_grad": "pullback.value_and_grad",
+    "in_axes": "vmap",
     "einsum": "pullback.einsum",
     "lstsq": "pullback.linalg.lstsq",
     "VERSION": "VERSION",

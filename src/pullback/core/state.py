@@ -222,7 +222,7 @@ def _start_in_normal_modes(start: Callable[[threading.Thread], None]) -> Callabl
 # Free-threaded Python hands the context of whoever starts a thread on to it. A worker of a pool would keep the modes of
 # the block that happened to need it first, a transform that has ended for instance; so threads begin as elsewhere.
 if getattr(sys.flags, "thread_inherit_context", False):
-    threading.Thread.start = _start_in_normal_modes(threading.Thread.start)  # type: ignore[method-assign]
+    threading.Thread.start = _start_in_normal_modes(threading.Thread.start)  # type: ignore[assignment, method-assign]
 
 
 def put_back(error: BaseException, before: Modes) -> None:
