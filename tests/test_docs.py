@@ -78,7 +78,7 @@ def test_the_code_of_a_page_runs(path, monkeypatch, tmp_path):
     run(code_of(text), str(path))
 
 
-@pytest.mark.parametrize("origin", ["numpy", "torch", "jax", "hips-autograd"])
+@pytest.mark.parametrize("origin", ["numpy", "torch", "jax", "hips-autograd", "casadi-sympy"])
 def test_there_is_a_page_for_those_who_come_from(origin):
     assert ROOT / "docs" / f"coming-from-{origin}.md" in PAGES
 

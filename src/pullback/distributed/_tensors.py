@@ -185,7 +185,7 @@ for _op in (_redistributed, _to_local, _placed):
     _op.takes_payloads = True
 
 
-def redistribute(x: Tensor, placements: Any) -> Tensor:
+def redistribute(x: Tensor, placements: object) -> Tensor:
     """The same array, placed in another way: differentiable. The gradient moves back."""
     payload = _payload(x, "redistribute")
     return _redistributed(x, placements=normalized(placements, payload.mesh, x.ndim))
