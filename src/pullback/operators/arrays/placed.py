@@ -31,7 +31,7 @@ def local_shape(self: Tensor) -> tuple[int, ...]:
     return found
 
 
-def redistribute(self: Tensor, placements: Any) -> Tensor:
+def redistribute(self: Tensor, placements: object) -> Tensor:
     """A distributed tensor placed in another way: differentiable."""
     found: Tensor = _member(self, "redistribute")(self, placements)
     return found
