@@ -1,5 +1,6 @@
 """What is saved and what is recomputed, for functions whose answer is known."""
 
+import os
 import subprocess
 import sys
 
@@ -218,7 +219,8 @@ for budget in (1.0, 0.5):
 def test_other_processes_cut_in_the_same_place():
     texts = {
         subprocess.run(
-            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     }

@@ -25,6 +25,7 @@ from pullback.interop._array_function import (
 )
 from pullback.interop._numpy_forms import FORMS
 
+GONE = {"np.row_stack([v, w])", "np.cross(v, q[:2])", "np.cross(m[:, :2], w)", "np.cross(v[:2], w[1:])"}
 LINES = [
     line.partition("; ")[::2]
     for line in Path(__file__).with_name("numpy_calls.txt").read_text().splitlines()
@@ -134,6 +135,8 @@ def check(call, ways):
 
 @pytest.mark.parametrize("call", [call for call, why in LINES if not why])
 def test_a_call_of_numpy_has_numpys_values_and_their_gradient(call):
+    if call in GONE and np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        pytest.skip("NumPy 2.5 has it no more")
     check(call, [called, adapted])
 
 

@@ -36,7 +36,10 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     grids = functions["meshgrid"](*xi, sparse=sparse, indexing=indexing)
     if copy:
         return tuple(grid.copy() for grid in grids)
-    return list(grids) if sparse else grids
+    return list(grids) if sparse and _SPARSE_GRIDS_ARE_LISTS else grids
+
+
+_SPARSE_GRIDS_ARE_LISTS = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:

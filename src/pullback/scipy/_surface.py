@@ -133,8 +133,9 @@ def declare_as(name: str, function: Callable[..., Any], kind: str, by: str = "")
     """Declare a function of ours that is one of SciPy's as it is."""
     _declared[name] = Rule(name, kind, by)
     # Operators have batching rules, and stay the objects that they are elsewhere: one page, one example, one type.
-    looks_at_numbers = isinstance(function, FunctionType) and function.__module__.startswith("pullback.scipy")
-    made = per_example(function) if looks_at_numbers else function
+    made = function
+    if isinstance(function, FunctionType) and function.__module__.startswith("pullback.scipy"):
+        made = per_example(function)
     _functions[name] = lambda: made
 
 

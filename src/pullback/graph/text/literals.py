@@ -207,7 +207,7 @@ def listed(x: np.ndarray[Any, Any]) -> Any:
     """The elements as nested lists of Python numbers, with the fewest digits; None if they would not come back."""
     if x.dtype not in _SHORT:
         return None
-    numbers = _nested(x, _shortest) if x.dtype.char in "efF" else x.tolist()
+    numbers = _nested(x, _shortest) if x.dtype.char in "efFgG" else x.tolist()
     with np.errstate(all="ignore"):
         again = np.array(numbers, x.dtype).reshape(x.shape)
     if x.dtype.kind in "fc":
