@@ -57,7 +57,7 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(VENV)/.ready
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/python examples/demo.py $(ARGS)
 
 test: $(VENV)/.ready
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)

@@ -4,10 +4,15 @@ The program is a small simulation as one writes it in NumPy: an array is allocat
 Nothing is rewritten for the sake of derivatives. `make demo` runs this file.
 """
 
+import html
+import inspect
 import os
 import platform
 import statistics
+import sys
+import textwrap
 import time
+import webbrowser
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +61,18 @@ def numbers(values):
     return " ".join(f"{value:+.4f}" for value in np.asarray(values))
 
 
+def rounded(number):
+    """A number with its first two digits."""
+    return f"{float(f'{number:.2g}'):,.0f}".replace(",", " ")
+
+
+def uncertainties(loss, best):
+    """The standard errors of the rates, from the curvature of the loss: a mean of squares of as many numbers."""
+    count = 2 * (STEPS + 1)
+    curvature = pb.hessian(loss)(best).numpy() * count / 2
+    return np.sqrt(np.diag(np.linalg.inv(curvature)) * loss(best).item() * count / (count - len(TRUTH)))
+
+
 def fitted(gradient, guess, steps=120):
     """Rates that explain the observations, by steps of Adam, written out."""
     first, second = np.zeros(4), np.zeros(4)
@@ -79,12 +96,30 @@ def mistake():
     raise AssertionError("the mistake was not noticed")
 
 
-def page(*pictures):
+def curves(observed, best):
+    """The fit and the data, drawn by hand."""
+    paths = []
+    for values, look in ((observed, 'stroke-dasharray="1 5" stroke-width="3"'), (simulate(best), 'stroke-width="1.5"')):
+        for column, colour in enumerate(("#2f74b5", "#c4691c")):
+            points = " ".join(f"{8 * k},{155 - 38 * v:.1f}" for k, v in enumerate(np.asarray(values)[:, column]))
+            paths.append(f'<polyline points="{points}" fill="none" stroke="{colour}" {look}/>')
+    return f'<svg viewBox="0 0 490 160" role="img"><title>prey and predators</title>{"".join(paths)}</svg>'
+
+
+def page(parts):
     """One file with all pictures, which loads nothing."""
     PAGE.parent.mkdir(parents=True, exist_ok=True)
-    parts = "".join(f"<h2>{title}</h2>{picture.to_svg()}" for title, picture in pictures)
-    PAGE.write_text(f"<!doctype html><meta charset=utf-8><title>Pullback</title><style>body{{font-family:sans-serif;"
-                    f"margin:2em}}svg{{max-width:100%;height:auto}}</style><h1>Pullback</h1>{parts}")  # fmt: skip
+    body = "".join(f"<h2>{title}</h2><div>{part}</div>" for title, part in parts)
+    style = "body{font-family:sans-serif;margin:2em;max-width:70em}svg{max-width:100%;height:auto}"
+    style += "div{max-height:32em;overflow:auto}"
+    head = "<meta charset=utf-8><meta name=viewport content='width=device-width'><title>Pullback</title>"
+    head = f"<!doctype html><html lang=en><head>{head}<style>{style}</style></head>"
+    PAGE.write_text(f"{head}<body><h1>Pullback</h1>{body}</body></html>", encoding="utf-8")
+
+
+def listing(text):
+    """A text as it is."""
+    return f"<pre>{html.escape(text)}</pre>"
 
 
 def main():
@@ -105,13 +140,15 @@ def main():
 
     noise = 1 + 0.02 * np.random.default_rng(3).standard_normal((STEPS + 1, 2))
     observed = pb.asarray(simulate(pb.tensor(TRUTH)).numpy() * noise)
-    eager = pb.func.value_and_grad(lambda guess: ((simulate(guess) - observed) ** 2).mean())
+    loss = lambda guess: ((simulate(guess) - observed) ** 2).mean()
+    eager = pb.func.value_and_grad(loss)
     compiled = pb.compile(eager)
     guess = pb.tensor([0.8, 0.6, 0.8, 0.7])
     first, slow = seconds(compiled, guess), seconds(eager, guess, calls=5)
     fast = seconds(compiled, guess, calls=200)
     assert np.allclose(compiled(guess)[1], eager(guess)[1], rtol=1e-10)
-    print(f"3 compiled   {shown(slow)} a gradient as it stands, {shown(fast)} compiled: {slow / fast:.0f} times faster")
+    gain = rounded(slow / fast)
+    print(f"3 compiled   {shown(slow)} a gradient as it stands, {shown(fast)} compiled: {gain} times faster")
     print(f"             the first call took {shown(first)}, which is repaid after {first / (slow - fast):.0f} calls")
 
     began = time.perf_counter()
@@ -120,13 +157,31 @@ def main():
     assert np.abs(result.numpy() - TRUTH).max() < 0.1
     print(f"4 fitted     four rates from noisy data, 120 steps of Adam, {shown(took)}")
     print(f"               true  {numbers(TRUTH)}\n               fit   {numbers(result)}")
+    print(f"               +-    {numbers(uncertainties(loss, result))}   (from the Hessian)")
 
-    what, *_, _ = str(mistake()).splitlines()
+    error = mistake()
     print("5 a mistake  y = x.exp(); y += 1; y.sum().backward()")
-    print(f"               {what[:62]}…\n               fix: {mistake().fix[:58]}…")
+    for text in (f"[{error.code}] {error.what}", f"fix: {error.fix}"):
+        print(textwrap.indent("\n".join(textwrap.wrap(text, 64)), " " * 15))
 
-    page(("Three steps on the tape", pb.show(simulate(rates, steps=3)[-1, 0])), ("Compiled", pb.show(compiled)))
+    with pb.profile() as profile:
+        simulate(rates, steps=3)[-1, 0].backward()
+    with pb.memory() as memory:
+        end = simulate(rates, steps=3)[-1, 0]
+        tape = pb.show(end)
+        end.backward()
+    page([
+        ("The program", listing(inspect.getsource(simulate))),
+        ("Data (dots) and fit (lines)", curves(observed, result)),
+        ("Three steps on the tape", tape.to_svg()),
+        ("What they take", profile.show().to_svg() + listing(profile.table())),
+        ("What is kept for backward", memory.show().to_svg()),
+        ("All steps, compiled", pb.show(compiled).to_svg() + listing(str(compiled.explain(guess)))),
+        ("A mistake", listing(str(error))),
+    ])  # fmt: skip
     print(f"  pictures   {os.path.relpath(PAGE)}")
+    if "--open" in sys.argv:
+        webbrowser.open(PAGE.as_uri())
 
 
 if __name__ == "__main__":
