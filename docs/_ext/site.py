@@ -54,6 +54,8 @@ def check_sizes(app: Any, exception: Exception | None) -> None:
     gallery = site / "gallery" / "index.html"
     if gallery.exists():
         gallery.write_text(name_thumbnails(gallery.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in site.rglob("*.map"):
+        path.unlink()  # what developers of the theme want to know of its scripts and styles
     index = site / "searchindex.js"
     index.write_text(lighter(index.read_text(encoding="utf-8")), encoding="utf-8")
     whole = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())

@@ -9,8 +9,8 @@ from __future__ import annotations
 import gc
 import json
 import os
-import threading
 from collections.abc import Callable
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -112,13 +112,13 @@ class profile(Block):
                     if self.memory:
                         nbytes = getattr(first._data, "nbytes", 0)
         line = user_place(4) if self.lines else None
-        self._raw.append((mark, now, threading.get_ident(), line, seq, nbytes))
+        self._raw.append((mark, now, get_ident(), line, seq, nbytes))
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":
             self._collecting = ("gc", f"generation {info['generation']}", None, perf_counter_ns())
         elif self._collecting is not None:
-            self._raw.append((self._collecting, perf_counter_ns(), threading.get_ident(), None, -1, 0))
+            self._raw.append((self._collecting, perf_counter_ns(), get_ident(), None, -1, 0))
             self._collecting = None
 
     # Looking at it.

@@ -334,9 +334,13 @@ def _visit_plainly(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]
 
 def _visit_watched(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]:
     """`_visit` where somebody wants to know when it begins and ends."""
-    watch: Any = current().watch
+    modes = current()
+    watch: Any = modes.watch
+    is_plain = task.visit is None and not (task.as_tensors or observers or modes.anomaly)
     mark = watch.begin("backward", node.name())
     try:
+        if is_plain and node.is_fast and node.rare is None and type(arrived) is ndarray:  # as `_loop` does
+            return node.pull(arrived, task.keep_graph)
         return _visit(task, node, arrived)
     finally:
         watch.end(mark, node)
