@@ -1,5 +1,6 @@
 """`autograd.graph` and `autograd.profiler` beyond the conformance cases: who keeps what alive, and for how long."""
 
+import contextlib
 import copy
 import gc
 import threading
@@ -632,3 +633,31 @@ ANOMALIES = {
 def test_anomaly_mode_knows_where_every_kind_of_node_was_made(function):
     text = through(function)
     assert "Traceback of the forward call" in text and "function(leaf([0.0, 1.0]))" in text
+
+
+def test_a_node_hook_that_an_unpack_hook_registers_runs_in_the_same_pass():
+    def unpack(packed):
+        node = pb.autograd.graph.current_node()
+        node.register_hook(lambda inputs, outputs: tuple(None if g is None else g / 2 for g in inputs))
+        return packed
+
+    for function in (lambda x: x.exp(), lambda x: x.tanh() + x, lambda x: pb.var(x, axis=0)):
+        x = pb.tensor([[0.5, 1.0], [2.0, -1.0]], requires_grad=True)
+        (plain,) = pb.autograd.grad(function(x).sum(), x)
+        with pb.autograd.graph.saved_tensors_hooks(lambda value: value, unpack):
+            out = function(x).sum()
+        (hooked,) = pb.autograd.grad(out, x)
+        linear = 1.0 if function(x).grad_fn.name().startswith("Add") else 0.0
+        assert_close(hooked - linear, (plain - linear) / 2)
+
+
+def test_a_flag_set_later_does_not_reach_into_a_graph():
+    """What was a constant when it was recorded stays one there, with and without hooks on saved values."""
+    hooks = pb.autograd.graph.saved_tensors_hooks(lambda value: value, lambda value: value)
+    for mode in (contextlib.nullcontext(), hooks):
+        x, c = pb.tensor([2.0, 3.0], requires_grad=True), pb.tensor([5.0, 7.0])
+        with mode:
+            y = (x * c).sum()
+        c.requires_grad_()
+        (g,) = pb.autograd.grad(y, x, create_graph=True)
+        assert not g.requires_grad

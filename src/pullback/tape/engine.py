@@ -327,6 +327,8 @@ def _visit_plainly(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]
     else:
         wanted = tuple([successor is not None and successor in visit for successor in node.next])
     results = validated(node, node.evaluate(gradients, False, wanted), False, wanted)
+    if node.rare is not None:  # the hook of a saved value gave the node a hook while its formula ran
+        results = run_node_post_hooks(node, results, gradients, False)
     if not task.keep_graph:
         node.release()
     return results
