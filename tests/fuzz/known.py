@@ -67,7 +67,6 @@ KNOWN = [
     Known(
         "derivatives", r"\.detach\(\)", "checkpoint against.*VERSION", "an argument was written behind the tape's back"
     ),
-    Known("protocol", "", "a list that holds Tensors is not an array", "refused: docs/coming-from-numpy.md"),
     Known("protocol", r"np\.clip", "complex numbers have no order", "refused, with the reason"),
     Known("protocol", r"np\.linalg\.eigvals", "dtype", "eigenvalues are always complex: docs/coming-from-numpy.md"),
     Known("protocol", r"np\.linalg\.lstsq", r"dtype: .*np\.int32", "a rank is an int64: docs/coming-from-numpy.md"),

@@ -12,6 +12,8 @@ from .test_numpy_calls import LINES, called, form_of, parts_of, plain, values
 DTYPES = "float32", "float16", "complex64", "complex128", "int8", "int64", "bool", ">f8"
 # What is documented in docs/coming-from-numpy.md, or has no one answer.
 MEANT = {
+    "=[0.0, c, 1.0]": "numbers in a list give way to the tensors in it",
+    "=[1.0, 2.0, c]": "numbers in a list give way to the tensors in it",
     "np.clip(": "complex numbers have no order",
     "np.linalg.eig": "always complex",
     "np.roots(": "always complex",

@@ -107,3 +107,15 @@ def test_mistakes_are_named():
 
 def test_dtype_stays_single_precision():
     assert pb.quantile(DATA.astype(np.float32), 0.3).dtype == np.quantile(DATA.astype(np.float32), 0.3).dtype
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 1.0]], ids=["plain", "weighted"])
+def test_a_nan_that_is_the_quantile_has_its_gradient(weights):
+    """As in `max` and `median`: what makes the result NaN is found by following the gradient."""
+    x = leaf([[1.0, np.nan, 2.0], [3.0, 5.0, 4.0]])
+    method = "linear" if weights is None else "inverted_cdf"
+    out = pb.quantile(x, 0.5, 1, method=method, weights=weights)
+    out.sum().backward()
+    assert_close(x.grad[0], [0.0, 1.0, 0.0])
+    tangent = pb.tensor([[1.0, 10.0, 100.0]] * 2)
+    assert pb.func.jvp(lambda v: pb.quantile(v, 0.5, 1), (x.detach(),), (tangent,))[1][0] == 10

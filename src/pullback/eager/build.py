@@ -21,6 +21,7 @@ from pullback.core.frames import adapted_call, adapting, asking_call
 from pullback.core.outside import as_numbers
 from pullback.core.spec import LARGE, Spec, is_complex_dtype, spec_for
 from pullback.core.state import current, open_levels
+from pullback.declare.composite import composites
 from pullback.declare.op import Op
 from pullback.eager.direct import Run, direct
 from pullback.eager.failures import failed
@@ -179,6 +180,8 @@ def _of_real_numbers(op: Op, function: Callable[..., Any]) -> Callable[..., Any]
 
     @functools.wraps(function)
     def checked(*operands: Any, **params: Any) -> Any:
+        if op.variadic_from < 0:
+            operands = tuple([as_operand(x) if isinstance(x, (list, tuple)) else x for x in operands])
         check_real(op, operands)
         return function(*operands, **params)
 
@@ -207,6 +210,8 @@ def _public(op: Op, run: Run | None) -> Callable[..., Any]:
             if door is not None:
                 if operands and not isinstance(operands[0], (Tensor, *_NUMBERS, tuple, list)):
                     operands = (as_constant(operands[0]), *operands[1:])
+                elif operands and op.variadic_from < 0 and isinstance(operands[0], (tuple, list)):
+                    operands = (as_operand(operands[0]), *operands[1:])
                 try:
                     operands, params = door(*operands, **params)
                 except np.exceptions.AxisError:
@@ -364,18 +369,23 @@ def _is_plain_data(values: Any, *more: type) -> bool:
 _INTS = frozenset({int})
 
 
+def _holds_tensors(x: Any) -> bool:
+    return isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and any(map(_holds_tensors, x)))
+
+
 def as_operand(x: Any, beside: bool = False) -> Any:
     """Numbers stay numbers: Python's promote weakly, and none is ever a saved tensor. Everything else is a Tensor.
 
+    A list with Tensors in it is what `asarray` makes of it: recorded, as by `stack`.
     `beside` a Tensor, an array of another library keeps its kind."""
     if isinstance(x, (Tensor, np.generic)) or type(x) in _NUMBERS or x is None or hasattr(type(x), "evaluate_op"):
         return x
     if issubclass(type(x), int):
         return int.__index__(x)
-    if isinstance(x, (list, tuple)) and any(isinstance(part, Tensor) for part in x):
+    if isinstance(x, (list, tuple)) and any(map(_holds_tensors, x)):
         if adapting and asking_call() is not None:
             return asking_call().array_of(x)
-        raise TypeError("a list that holds Tensors is not an array: use pb.stack(list) or pb.asarray(list)")
+        return composites["asarray"].function(x)
     if beside and is_foreign(x) and (payload := taken_over(x)) is not None:
         return as_constant(payload)
     return as_constant(np.asarray(x) if isinstance(x, (np.ndarray, list, tuple)) else as_numbers(x))

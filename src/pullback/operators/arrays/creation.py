@@ -278,9 +278,9 @@ def full(
 ) -> Tensor:
     """A tensor of this shape full of one value. Of a Tensor `fill_value` it is a differentiable function."""
     shape = normalize_shape(shape)
-    if isinstance(fill_value, Tensor):
+    if _has_tensors(fill_value):
         check_device("full", device)
-        value = fill_value if dtype is None else fill_value.astype(dtype, copy=False)
+        value = asarray(fill_value, dtype)
         return _asked(broadcast_to(value, shape).copy(order="C"), requires_grad)
     filling = _as_ndarray(fill_value, dtype, None)
     return finished(np.full(shape, filling, filling.dtype), device, requires_grad or False)
@@ -292,7 +292,7 @@ def full_like(
 ) -> Any:
     """A tensor of the shape and dtype of `x` full of one value."""
     dtype = x.dtype if dtype is None else dtype
-    if isinstance(fill_value, Tensor):
+    if _has_tensors(fill_value):
         return full(x.shape, fill_value, dtype=dtype, device=device, requires_grad=requires_grad)
     return _like(x, lambda shape, dtype: np.full(shape, fill_value, dtype), dtype, device, requires_grad or False)
 
@@ -358,7 +358,7 @@ def linspace(
         start, stop = _bounds(start, stop)
         step = (as_array(stop) - as_array(start)) / parts if parts > 0 else as_constant(np.array(np.nan))
         return out, step
-    if not isinstance(start, Tensor) and not isinstance(stop, Tensor):
+    if not (_has_tensors(start) or _has_tensors(stop)):
         values = np.linspace(start, stop, count, endpoint, dtype=dtype, axis=axis)
         dtype = default_dtype_for(values) if dtype is None else dtype
         return finished(values.astype(dtype, copy=False), device, requires_grad or False)
@@ -377,6 +377,7 @@ def linspace(
 
 def _bounds(start: Any, stop: Any) -> tuple[Any, Any]:
     """Both as arrays of one floating dtype, in which Python's numbers give way."""
+    start, stop = (asarray(bound) if isinstance(bound, (list, tuple)) else bound for bound in (start, stop))
     kind = common_dtype(start, stop)
     kind = kind if kind.kind in "fc" else np.dtype(np.float64)
     return as_array(start).astype(kind, copy=False), as_array(stop).astype(kind, copy=False)
@@ -396,7 +397,7 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, dtype: Any = None, axis: int = 0
 ) -> Tensor:
     """`num` numbers from `start` to `stop` with equal quotients."""
-    if not isinstance(start, Tensor) and not isinstance(stop, Tensor):
+    if not (_has_tensors(start) or _has_tensors(stop)):
         values = np.geomspace(start, stop, num, endpoint, dtype=dtype, axis=axis)
         return finished(values.astype(default_dtype_for(values) if dtype is None else dtype, copy=False))
     start, stop = as_array(start), as_array(stop)

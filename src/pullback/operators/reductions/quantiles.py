@@ -151,7 +151,7 @@ def _unweighted(row: Any, q: Any, method: str, leave_out: bool) -> Any:
     """Quantiles along the last axis, which the fractions replace."""
     ordered = sort(row)
     length = row.shape[-1]
-    has_nan = isnan(basic_view(ordered, index=(..., slice(length - 1, None))))
+    last = basic_view(ordered, index=(..., slice(length - 1, None)))
     count = astype(_as_operand(float(length), row), q.dtype)
     if leave_out:
         count = sum(~isnan(row), -1, True, dtype=q.dtype.type)  # NaN are sorted to the end, and not counted
@@ -159,7 +159,7 @@ def _unweighted(row: Any, q: Any, method: str, leave_out: bool) -> Any:
     weight = astype(weight, q.dtype, copy=False)
     lower, upper = (_at(ordered, place, count) for place in (low, low + 1))
     out = _between(lower, upper, weight)
-    return where(equal(count, 0), math.nan, out) if leave_out else where(has_nan, math.nan, out)
+    return where(equal(count, 0), math.nan, out) if leave_out else where(isnan(last), last, out)
 
 
 def _at(ordered: Any, place: Any, count: Any) -> Any:
@@ -202,8 +202,8 @@ def _weighted(name: str, row: Any, q: Any, weights: Any, method: str) -> Any:
     total = basic_view(running, index=(..., slice(row.shape[-1] - 1, None)))
     reached = expand_dims(running / total, -2) >= expand_dims(_detached(q), -1)
     place = sum(~reached, -1, dtype=np.float64)
-    missing = isnan(basic_view(ordered, index=(..., slice(row.shape[-1] - 1, None))))
-    return where(missing, math.nan, _at(ordered, place, _as_operand(float(row.shape[-1]), row)))
+    last = basic_view(ordered, index=(..., slice(row.shape[-1] - 1, None)))
+    return where(isnan(last), last, _at(ordered, place, _as_operand(float(row.shape[-1]), row)))
 
 
 @composite
@@ -214,7 +214,8 @@ def quantile(
 ) -> Any:  # fmt: skip
     """The elements below which fractions `q` of all elements over `axis` lie; NaN where an element is NaN.
 
-    The axes of `q` come first. Under the continuous methods the derivative by `q` is the difference of neighbours.
+    That element then has the gradient, as in `max` and `median`. The axes of `q` come first. Under the continuous
+    methods the derivative by `q` is the difference of neighbours.
     """
     axis, keepdims = merge_spellings("quantile: axis/dim", axis, dim), keepdims if keepdim is None else keepdim
     return _quantile("quantile", x, q, axis, interpolation or method, keepdims, weights, 1, False)
