@@ -3,6 +3,7 @@
 Plain arrays go to the NumPy kernel. A payload of another kind (batched, traced) says how it is evaluated with a
 class method `evaluate_op(op, operands, params)`, found here by type, so that new payloads need no change upstairs.
 A payload that is made of payloads, such as `payloads/lifted/__init__.py`, has a `lift`, and the newest lift goes first.
+One that nothing is inside of (`is_innermost`) is asked at once, and passes on operands that others have to evaluate.
 """
 
 from __future__ import annotations
@@ -37,18 +38,25 @@ def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, An
         if type(value) is not ndarray:
             handler = getattr(type(value), "evaluate_op", None)
             if handler is not None:
-                lifted = _newest_lift(operands)
-                if lifted is not None:
-                    return lifted.evaluate_op(op, operands, params)
-                if op.takes_payloads and not (op.family == "random" and hasattr(type(value), "downloaded")):
-                    return op.kernel(*operands, **params)
-                return _outermost(operands, handler)(op, operands, params)
+                if not op.takes_payloads and getattr(type(value), "is_innermost", False):
+                    return handler(op, operands, params)
+                return evaluate_outermost(op, operands, params, handler)
     out = (op.native or op.kernel)(*operands, **params)
     if type(out) is ndarray or op.takes_payloads:
         return out
     if isinstance(out, (tuple, list)):
         return tuple(part if type(part) is ndarray else np.asarray(part) for part in out)
     return np.asarray(out)
+
+
+def evaluate_outermost(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, Any], first: Any) -> Any:
+    """The result of `op` by the payload that goes first; `first` is the handler of the first operand that has one."""
+    lifted = _newest_lift(operands)
+    if lifted is not None:
+        return lifted.evaluate_op(op, operands, params)
+    if op.takes_payloads and not (op.family == "random" and any(hasattr(type(x), "downloaded") for x in operands)):
+        return op.kernel(*operands, **params)
+    return _outermost(operands, first)(op, operands, params)
 
 
 def _outermost(operands: tuple[Any, ...] | list[Any], first: Any) -> Any:

@@ -10,6 +10,7 @@ if its class has `zeros`, or if it is made of parts (`payloads/wrappers.py`). Al
 | `hollow()`                              | the same without memory, which nodes keep     | by parts             |
 | `as_gradient(root)`                     | what gradients of a value on it look like     | itself               |
 | `take_gradient(gradient, root)`         | a gradient of it, converted, or an error      | devices are compared |
+| `takes_from`                            | a device: gradients there need no conversion  | none                 |
 | `device`, `stream`, `layout`            | what `InputMetadata` shows                    | "cpu", None, "dense" |
 | `is_nested`, `kind`                     |                                               | False, the class     |
 | `is_tensor_subclass`                    |                                               | is it made of parts? |

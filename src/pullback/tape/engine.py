@@ -250,10 +250,16 @@ def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
             arrived = node.pull(at_hand, keep)
             at_hand = numbers = None
         else:
-            is_simple = plain and node.rare is None and node not in targets and type(at_hand) is not Tensor
+            is_simple = (
+                plain
+                and (node.rare is None or not node.rare.has_hooks)
+                and node not in targets
+                and type(at_hand) is not Tensor
+            )
             if (
                 is_simple
                 and node.has_parts
+                and node.rare is None
                 and type(at_hand) is ndarray
                 and (visit is None or _leads_nowhere_else(node, visit))
             ):

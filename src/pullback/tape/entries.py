@@ -204,6 +204,9 @@ def _give(entries: Entries, node: Node, buffer: Any) -> bool:
     return True
 
 
+_NOWHERE = object()
+
+
 def validated(node: Node, results: tuple[Any, ...], create: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
     """The gradients that a formula has returned, checked, and fitted to what they are the gradients of."""
     if len(results) != len(node.next):
@@ -252,6 +255,9 @@ def validated(node: Node, results: tuple[Any, ...], create: bool, wanted: tuple[
         elif gradient.shape != spec.shape or gradient.dtype != dtype:
             gradient = conform(gradient, spec.shape, dtype)
         like = kind_at(successor, number)
+        if like is not None and getattr(like, "takes_from", None) is getattr(gradient, "device", _NOWHERE):
+            checked.append(gradient)  # on the device of its value
+            continue
         if like is not None or (node.is_strict and not is_plain(gradient)):
             task = current_task()
             root = None if task is None else root_kind(task.roots)

@@ -73,7 +73,7 @@ class Link:
         self.parent = parent
         self.step = step
         self.shadow: Shadow | None = None
-        self.is_live = False
+        self.is_live: bool | None = False  # None: not known yet
         self.writes = 0  # of a root: how often it was written
         self.generation = 0  # the number of writes that are seen here
 
@@ -85,6 +85,7 @@ class ForeignArray(ArrayMembers):
 
     evaluate_op: ClassVar[Callable[..., Any]]  # evaluate.py, bound in __init__.py
     assign_payload: ClassVar[Callable[..., None]]
+    is_innermost = True  # see `payloads/evaluate.py`
     names: ClassVar[Callable[[device], Any]]  # NumPy's functions on a device: numpy_names.py
 
     _array: Any
@@ -98,7 +99,7 @@ class ForeignArray(ArrayMembers):
     def array(self) -> Any:
         """The library's array, with the values that it has now."""
         link = self.link
-        if link is None or link.is_live or link.parent is None or link.generation == link.root.link.writes:  # type: ignore[union-attr]
+        if link is None or link.parent is None or link.generation == link.root.link.writes or self._is_live(link):  # type: ignore[union-attr]
             return self._array
         self._array = taken(link.parent, link.step)  # type: ignore[arg-type]
         link.generation = link.root.link.writes  # type: ignore[union-attr]
@@ -144,12 +145,19 @@ class ForeignArray(ArrayMembers):
         made = wrapped(taken(self, step), self.device)
         made.link = Link(link.root, self, step)
         made.link.generation = link.root.link.writes  # type: ignore[union-attr]
-        if link.is_live and self.kind.views and step.of_raw is not None:
-            shared = made.shadow
-            address, strides = self.kind.address_of(made._array)
-            is_there = shared.__array_interface__["data"][0] == address and shared.strides == strides
-            made.link.is_live = is_there or not made.size
+        if self.kind.views and step.of_raw is not None:
+            made.link.is_live = None
         return made
+
+    def _is_live(self, link: Link) -> bool:
+        """Is it the library's own view, in the same memory? Found out when there is a write that it would see."""
+        if link.is_live is None:
+            link.is_live = link.parent._is_live(link.parent.linked())  # type: ignore[union-attr]
+            if link.is_live and self.size:
+                shared = self.shadow
+                address, strides = self.kind.address_of(self._array)
+                link.is_live = shared.__array_interface__["data"][0] == address and shared.strides == strides
+        return link.is_live
 
     def aliases_payload(self, source: Any) -> bool:
         """Is this, which an operator made of `source`, a view of it?"""
@@ -159,7 +167,7 @@ class ForeignArray(ArrayMembers):
         """Replace the values by those of an array of the library, which has the same shape and dtype."""
         link = self.linked()
         root: Any = link.root.link
-        if link.parent is None or link.is_live:
+        if link.parent is None or self._is_live(link):
             if self.kind.mutable:
                 self.kind.copy_into(self._array, raw)
             else:
@@ -270,6 +278,11 @@ class ForeignArray(ArrayMembers):
     is_tensor_subclass = False
 
     @property
+    def takes_from(self) -> device:
+        """Gradients from there are taken as they are."""
+        return self.device
+
+    @property
     def stream(self) -> Any:
         """The library's current stream, if it has any."""
         streams = self.device.kind.streams
@@ -315,6 +328,7 @@ class Like:
 
     def __init__(self, array: ForeignArray) -> None:
         self.device, self.shape, self.dtype = array.device, array.shape, array.dtype
+        self.takes_from = array.device
         self.kind, self.stream = array.kind, array.stream
 
     def ones(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> ForeignArray:
@@ -401,13 +415,16 @@ def uploaded(values: Any, place: device) -> ForeignArray:
 
 def at_address(address: int, strides: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Shadow:
     """An array of NumPy's at an address, which may be that of another device: it is compared, and never read."""
+    return np.asarray(_Place({
+        "data": (address or 1, False), "shape": shape, "strides": strides, "typestr": dtype.str, "version": 3,
+    }))  # fmt: skip
 
-    class Place:
-        __array_interface__ = {  # noqa: RUF012
-            "data": (address or 1, False), "shape": shape, "strides": strides, "typestr": dtype.str, "version": 3,
-        }  # fmt: skip
 
-    return np.asarray(Place())
+class _Place:
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, described: dict[str, Any]) -> None:
+        self.__array_interface__ = described
 
 
 # Views.

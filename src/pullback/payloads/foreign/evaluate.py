@@ -20,6 +20,7 @@ from pullback.core.spec import spec_of
 from pullback.declare.op import Op
 from pullback.errors import AutogradError, PerformanceWarning
 from pullback.payloads.devices import device
+from pullback.payloads.evaluate import evaluate_outermost
 from pullback.payloads.foreign.array import ForeignArray, Unspelled, synced, uploaded
 from pullback.payloads.foreign.kernels import Translated
 from pullback.payloads.foreign.members import common_device
@@ -44,7 +45,7 @@ def evaluate_foreign(op: Op, operands: Any, params: dict[str, Any]) -> Any:
             elif x.device is not place:
                 common_device(operands)
         elif cls not in _CONSTANTS and hasattr(cls, "evaluate_op"):
-            return cls.evaluate_op(op, operands, params)  # made of foreign arrays: a batch, a wrapper
+            return evaluate_outermost(op, operands, params, cls.evaluate_op)  # made of foreign arrays: a batch, a lift
     way = place.functions.get(op)
     if way is None:
         way = place.functions[op] = _way(op, place)

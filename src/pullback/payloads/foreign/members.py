@@ -12,7 +12,7 @@ import numpy as np
 from pullback.payloads.devices import device, mix_error
 from pullback.payloads.foreign.array import ForeignArray, Step, Unspelled, wrapped
 from pullback.payloads.foreign.numpy_names import NamesThere, names_on
-from pullback.payloads.foreign.ufuncs import UfuncThere, elementwise
+from pullback.payloads.foreign.ufuncs import UfuncThere, direct_on, elementwise
 
 _PLAIN = (bool, int, float, complex, np.ndarray, np.generic, list, tuple)
 
@@ -40,15 +40,14 @@ def _ufunc_operator(ufunc: np.ufunc, is_reflected: bool = False) -> Callable[...
         if isinstance(other, (list, tuple)):
             other = np.asarray(other)
         pair = (other, self) if is_reflected else (self, other)
-        if ufunc is np.matmul:
-            return _names(*pair).matmul(*pair)
-        return elementwise(ufunc, pair, common_device(pair))
+        place = self.device if type(other) is not ForeignArray or other.device is self.device else common_device(pair)
+        return names_on(place).matmul(*pair) if ufunc is np.matmul else direct_on(ufunc, place)(pair, None)
 
     return method
 
 
 def _ufunc_method(ufunc: np.ufunc) -> Callable[..., Any]:
-    return lambda self: elementwise(ufunc, (self,), self.device)
+    return lambda self: direct_on(ufunc, self.device)((self,), None)
 
 
 _BINARY = {

@@ -320,19 +320,35 @@ def direct(ufunc: np.ufunc, place: device) -> Callable[[Any, Any], Any]:
                         return wrapped(raw, place, x.shape, found[1])
             elif len(operands) == 2:
                 y = operands[1]
-                if type(y) is ForeignArray and x.dtype is y.dtype:
-                    found = seen(x.dtype)
+                if type(y) is ForeignArray:
+                    found = seen(x.dtype) if x.dtype is y.dtype else None
                     if found is not None:
-                        return wrapped(found[0](x.array, y.array), place, None, found[1])
+                        shape = x.shape if x.shape == y.shape else None
+                        return wrapped(found[0](x.array, y.array), place, shape, found[1])
+                else:
+                    found = seen((x.dtype, type(y)))
+                    if found is not None:
+                        return wrapped(found[0](x.array, y), place, x.shape, found[1])
         given = tuple([np.asarray(each) if isinstance(each, np.generic) else each for each in operands])
         made = elementwise(ufunc, given, place)
-        if learns and all(type(each) is ForeignArray and each.dtype is x.dtype for each in given):
-            plan = plan_of(ufunc, tuple([each.dtype for each in given]), place)
-            if plan.is_exact and all(dtype == x.dtype for dtype in plan.casts):
-                known[x.dtype] = plan.function, plan.outputs[0]
+        if learns and type(x) is ForeignArray:
+            number = type(given[-1]) if type(given[-1]) in (int, float) and len(given) == 2 else None
+            if number is not None or all(type(each) is ForeignArray and each.dtype is x.dtype for each in given):
+                plan = plan_of(ufunc, tuple([operand_kind(each) for each in given]), place)
+                takes = number is None or (plan.takes_numbers and x.dtype.kind in "fc")
+                if takes and plan.is_exact and all(dtype == x.dtype for dtype in plan.casts):
+                    known[x.dtype if number is None else (x.dtype, number)] = plan.function, plan.outputs[0]
         return made
 
     return way
+
+
+def direct_on(ufunc: np.ufunc, place: device) -> Callable[[Any, Any], Any]:
+    """`direct`, made once."""
+    found = place.functions.get(ufunc)
+    if found is None:
+        found = place.functions[ufunc] = direct(ufunc, place)  # type: ignore[assignment]
+    return found
 
 
 class UfuncThere:
