@@ -384,6 +384,8 @@ class NamesThere(ReductionsThere):
         if type(x) is not ForeignArray and type(y) is not ForeignArray:
             return np.matmul(x, y)
         x, y = self.asarray_there(x), self.asarray_there(y)
+        if x.shape[-1:] != y.shape[-2:][:1]:  # not all libraries that compute later say so now
+            raise ValueError(f"matmul: shapes {list(x.shape)} and {list(y.shape)} do not fit")
         dtype = np.matmul.resolve_dtypes((x.dtype, y.dtype, None))[2]
         raws = [each.array if each.dtype == dtype else each.astype(dtype).array for each in (x, y)]
         result = self.made(self.kind.matmul(*raws), dtype)
