@@ -515,6 +515,16 @@ def rosenbrock(x: Any) -> Any:
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
 
+@program((40,), (40,), paths="frame of an update, frame in a sum", run=natively())
+def the_inside_of_a_row(x: Any, w: Any) -> Any:
+    def step(u: Any, _: Any) -> Any:
+        new = u.clone()
+        new[1:-1] = u[1:-1] + w[1:-1] * (u[2:] - 2 * u[1:-1] + u[:-2])
+        return new, None
+
+    return pb.scan(step, x, None, 5)[0]
+
+
 @program((50, 4), paths="assembled sum, written in place", run=natively())
 def columns_of_rows(x: Any) -> Any:
     return pb.stack([x[:, 0] * x[:, 1], x[:, 2] ** 2, x[:, 3] * x[:, 0]], axis=1)

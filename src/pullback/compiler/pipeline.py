@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from pullback.compiler.items.flow import BODY, align_inputs, cut_segments
-from pullback.compiler.passes.assemble import sums_to_writes
+from pullback.compiler.passes.assemble import frames_in_sums, sums_to_writes
 from pullback.compiler.passes.complex import split_complex
 from pullback.compiler.passes.expand import expand
 from pullback.compiler.passes.fold import fold_scalars
@@ -31,6 +31,7 @@ NATIVE: tuple[Pass, ...] = (
     hoist_invariants,  # again: parts of complex constants are the same in every step
     split_sums,        # a loop that adds to parts of a sum carries one sum for each
     recompute,         # what a half keeps for a second loop of its own
+    frames_in_sums,    # gradients of writes to the inside of an array, which read what is around it
     sums_to_writes,    # a sum of slices put into different places is written there
     dce,               # before operators are written out as many others
     expand,            # operators as others that native code has

@@ -152,6 +152,46 @@ def assembled(node: Node, parts: list[Part], are_apart: bool = False) -> Item:
     return Item(node, node.result, None, reads, Assembly(tuple(parts), are_apart))
 
 
+def frame(whole: Part, inside: Part) -> list[Part] | None:
+    """What is around a box in an array, as boxes that do not overlap; None if the inside is no box.
+
+    `whole` says where all elements come from, `inside` where the box lies, which may have no length along some axes.
+    """
+    box: list[tuple[int, int]] = []  # along every axis, where it begins and ends
+    offset, rest = inside.offset - whole.offset, list(zip(inside.lengths, inside.strides, strict=True))
+    for length, step in zip(whole.lengths, whole.strides, strict=True):
+        if step <= 0:
+            return None
+        start, offset = divmod(offset, step)
+        count = rest.pop(0)[0] if rest and rest[0][1] == step else 1
+        if start + count > length:
+            return None
+        box.append((start, start + count))
+    if offset or rest:
+        return None
+    found = []
+    for axis, (start, stop) in enumerate(box):
+        for ends in ((0, start), (stop, whole.lengths[axis])):
+            if ends[0] < ends[1]:
+                behind = [(0, length) for length in whole.lengths[axis + 1 :]]
+                found.append(_cut_out(whole, [*box[:axis], ends, *behind]))
+    return found
+
+
+def _cut_out(whole: Part, box: list[tuple[int, int]]) -> Part:
+    """A box of a part whose source is an element."""
+    source = whole.source
+    kept = [axis for axis, (start, stop) in enumerate(box) if stop - start != 1]
+
+    def moved(offset: int, strides: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        start = offset + sum(start * step for (start, _), step in zip(box, strides, strict=True))
+        return start, tuple([strides[axis] for axis in kept])
+
+    offset, strides = moved(source.offset, source.strides)
+    lengths = tuple([box[axis][1] - box[axis][0] for axis in kept])
+    return Part(source._replace(offset=offset, strides=strides), lengths, *moved(whole.offset, whole.strides))
+
+
 def fits_kind(x: Any, node: Node) -> bool:
     """Can an operand be put into the result without a conversion?"""
     if type(x) is Value:

@@ -9,6 +9,7 @@ the whole, as the steps of a simulation are that fills an array, are added one a
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Container
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +18,7 @@ import numpy as np
 
 from pullback.declare.views import ViewStep
 from pullback.graph.ir import Node, Program, Value, array_type, empty_like_type, find_operator, type_of
-from pullback.graph.rewrite import Replacements, in_bodies, keep_remarks, outline
+from pullback.graph.rewrite import Replacements, in_bodies, keep_remarks, outline, with_operands
 
 Kind = TypeVar("Kind", bound=Program)
 Box = tuple[range, ...]
@@ -59,6 +60,82 @@ def sums_to_writes(program: Kind) -> Kind:
                 continue
         made.nodes.append(node)
     return replaced.finish(made, program)
+
+
+_MOST_AROUND = 4
+"""How many times as large as what is around it a box of zeros must be."""
+
+
+@in_bodies
+def frames_in_sums(program: Kind) -> Kind:
+    """An update by zeros that is added to slices in their places is its own frame, in slices.
+
+    The gradient of `u[1:-1] = new` is the gradient of u with zeros in that box, and what `new` read is added to it. To
+    write the zeros to memory, and read them again, takes as long as the sum. (A sum of negative
+    zeros may be 0.0 then.)
+    """
+    readers = Counter(x for node in program.nodes for x in node.inputs)
+    readers.update(value for value in program.outputs if value is not None)
+    sums = _sums_of_places(program, readers)
+    made, replaced = outline(program), Replacements()
+    for original in program.nodes:
+        node = replaced.node(original)
+        if original.op == "add" and original.result in sums:
+            for x in original.inputs:
+                framed = _framed(made, node, x, replaced) if readers[x] == 1 and x not in sums else None
+                if framed is not None:
+                    # path: frame in a sum
+                    operands = [framed if y is x else replaced.found.get(y, y) for y in original.operands]
+                    node = with_operands(node, tuple(operands))
+                    replaced.found[original.result] = node.result
+        made.nodes.append(node)
+    return replaced.finish(made, program)
+
+
+def _framed(made: Program, total: Node, value: Value, replaced: Replacements) -> Value | None:
+    """The sum of what is around a box of zeros, put into its places; None if this is no such value."""
+    node, kind = value.node, value.type
+    if node is None or node.op != "update" or kind.strides is not None or not _is_like(value, total.result):
+        return None
+    base, new = (replaced.found.get(x, x) for x in node.operands)
+    steps = node.attrs["steps"]
+    if not _is_zero(new) or base.type != kind or len(steps) != 1 or steps[0].op.name != "_basic_index":
+        return None
+    index = steps[0].params["index"]
+    if not all(part is ... or (type(part) is slice and part.step in (None, 1)) for part in index):
+        return None
+    box = _box((index,), kind.shape)
+    slabs = [
+        (*box[:axis], ends, *map(range, kind.shape[axis + 1 :]))
+        for axis, along in enumerate(box)
+        for ends in (range(along.start), range(along.stop, kind.shape[axis])) if len(ends)
+    ]  # fmt: skip
+    around = sum(math.prod(map(len, slab)) for slab in slabs)
+    if not slabs or _MOST_AROUND * around > kind.size:
+        return None
+    found: Value | None = None
+    for slab in slabs:
+        place = tuple([slice(along.start, along.stop) for along in slab])
+        shape = tuple(map(len, slab))
+        strides = kind.byte_strides
+        view = made.add(
+            find_operator("_basic_index"), (base,), {"index": (*place, ...)},
+            (array_type(shape, kind.dtype, strides),), node.tag,
+        ).result  # fmt: skip
+        part = add_node(made, node, find_operator("_place_slice"), (view,), {"index": place, "shape": kind.shape}, kind)
+        found = part if found is None else add_node(made, node, total.target, (found, part), {}, kind)
+    return found
+
+
+def _is_zero(x: Any) -> bool:
+    """Is a value nothing but positive zeros, read again and again from one constant?"""
+    while type(x) is Value and x.node is not None and x.node.is_view:
+        x = x.node.operands[0]
+    node = x.node if type(x) is Value else None
+    if node is None or node.op != "constant" or x.type.size != 1:
+        return False
+    value = node.attrs["value"]
+    return bool(value.dtype.kind == "f" and value == 0 and not np.signbit(value))
 
 
 def _sums_of_places(program: Program, readers: Counter[Any]) -> set[Any]:

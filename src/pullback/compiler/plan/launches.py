@@ -40,13 +40,15 @@ from pullback.compiler.loops.text import kind_of, width_of
 from pullback.compiler.plan.blocks import in_blocks
 from pullback.graph.ir import Value, row_major
 
-# `without_edges`: a kernel with bounds as kernels for the inside and the edges, none of which has to ask where it is.
+# `without_edges`: a kernel with bounds as kernels for the inside and the edges; inside, nobody has to ask where it is.
 #
-# An axis is cut where bounds begin and end. In each piece a bounded element is either read like any other, or is 0.
-# Short axes are left alone: there the question costs less than more loops.
+# An axis is cut where bounds begin and end, and only pieces that are long are pieces of their own: at an edge, which a
+# stencil of thirteen points cuts into eight slivers, elements ask which bounds they are in. Large pieces are cut along
+# the next axis.
 
 SHORTEST = 16
-_MOST_PIECES = 9
+_FEWEST_ELEMENTS = 1024
+_MOST_PIECES = 16
 
 
 def without_edges(kernel: Kernel) -> list[Kernel]:
@@ -54,18 +56,28 @@ def without_edges(kernel: Kernel) -> list[Kernel]:
     if kernel.stages or not any(ref.bounds for ref in kernel.references):
         return [kernel]
     pieces = [kernel]
-    for axis, length in enumerate(kernel.lengths):
-        cuts = {edge for ref in kernel.references for at, *edges in ref.bounds if at == axis for edge in edges}
-        places = sorted({0, length, *cuts})
-        if not cuts or length < SHORTEST or len(pieces) * (len(places) - 1) > _MOST_PIECES:
-            continue
-        # path: cut at edges
-        pieces = [_piece(each, axis, *ends) for each in pieces for ends in itertools.pairwise(places)]
+    for axis in range(len(kernel.lengths)):
+        pieces = [piece for each in pieces for piece in _cut_along(each, axis, _MOST_PIECES - len(pieces) + 1)]
     return pieces
 
 
+def _cut_along(kernel: Kernel, axis: int, most: int) -> list[Kernel]:
+    """At most so many pieces of a kernel, cut along an axis if that is long."""
+    length = kernel.lengths[axis]
+    cuts = {edge for ref in kernel.references for at, *edges in ref.bounds if at == axis for edge in edges}
+    if not cuts or length < SHORTEST or (axis and kernel.size < _FEWEST_ELEMENTS):
+        return [kernel]
+    gaps = list(itertools.pairwise(sorted({0, length, *cuts})))
+    long = [(start, stop) for start, stop in gaps if stop - start >= SHORTEST]
+    places = sorted({0, length, *itertools.chain.from_iterable(long)})
+    if len(places) - 1 > most:
+        return [kernel]
+    # path: cut at edges
+    return [_piece(kernel, axis, *ends) for ends in itertools.pairwise(places)]
+
+
 def _piece(kernel: Kernel, axis: int, start: int, stop: int) -> Kernel:
-    """The kernel for indices of one axis from `start` to `stop`, which no bound lies between."""
+    """The kernel for indices of one axis from `start` to `stop`."""
     references, outside = [], set()
     for number, ref in enumerate(kernel.references):
         bounds = []
@@ -74,6 +86,8 @@ def _piece(kernel: Kernel, axis: int, start: int, stop: int) -> Kernel:
                 bounds.append((at, low, high))
             elif stop <= low or high <= start:
                 outside.add(number)
+            elif start < low or high < stop:
+                bounds.append((at, max(low, start) - start, min(high, stop) - start))
         references.append(ref._replace(offset=ref.offset + start * ref.strides[axis], bounds=tuple(bounds)))
     lengths = (*kernel.lengths[:axis], stop - start, *kernel.lengths[axis + 1 :])
     steps = tuple([_answered(step, references, outside) for step in kernel.steps])

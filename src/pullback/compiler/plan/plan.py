@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pullback.compiler.items import blas
 from pullback.compiler.items.blas import cut_of
-from pullback.compiler.items.common import Assembly, Part
+from pullback.compiler.items.common import Assembly, Part, frame
 from pullback.compiler.items.flow import Flow, Segment
 from pullback.compiler.items.loops import Routine
 from pullback.compiler.loops.access import own_strides, squeezed
@@ -64,6 +64,30 @@ def inline_cheap(draft: Draft) -> Draft:
 def fuse_items(draft: Draft) -> Draft:
     """Items share loops."""
     return replace(draft, groups=tuple(fuse(draft.items)))
+
+
+# `frame_updates`: an update that cannot be made in the memory of its base copies what is around it, and not what it
+# replaces.
+#
+#     out = u.copy(); out[1:-1] = new          out[0] = u[0]; out[-1] = u[-1]; out[1:-1] = new
+#
+# Its parts do not overlap then, so that whoever computes the new values can write them where they belong.
+
+
+def frame_updates(draft: Draft) -> Draft:
+    """Updates of boxes whose bases are kept, as assemblies of parts that are apart."""
+    made = list(draft.groups)
+    for place, group in enumerate(made):
+        item = group.items[0]
+        if item.node.op == "update" and isinstance(item.what, Assembly) and len(item.what.parts) == 2:
+            whole, inside = item.what.parts
+            around = frame(whole, inside) if isinstance(whole.source, Element) else None
+            if around is not None:
+                # path: frame of an update
+                parts = (*around, inside)
+                what = Assembly(parts, are_apart=True)
+                made[place] = _with_first(group, replace(item, what=what, reads=tuple([part.source for part in parts])))
+    return replace(draft, groups=tuple(made))
 
 
 # `write_in_place`: what an array is put together from is written where it belongs by the loops that compute it.
@@ -394,6 +418,7 @@ PLAN: tuple[Callable[[Draft], Draft], ...] = (
     inline_cheap,    # what is cheap is computed where it is read
     fuse_items,      # loops are shared
     write_over,      # updates in the memory of what they update
+    frame_updates,   # others copy what they do not replace
     write_in_place,  # parts are written where they belong
     launch,          # groups become commands
     tile_rows,       # a few rows at a time

@@ -325,6 +325,7 @@ def is_full_index(index: Any, shape: tuple[int, ...]) -> bool:
 # update(b, view(b, steps), steps)                b
 # update(update(b, old, steps), new, steps)       update(b, new, steps), also if `old` went to a part of that view
 # update(b, new, steps that reach all of b)       the inverse views of new, or a copy where memory must be new
+# update(b, copy(new), steps)                     update(b, new, steps)
 
 _RESHAPING = ("_reshape", "_view", "squeeze", "expand_dims")
 _REPEATING = ("as_strided", "_windows")  # an element may be there twice, so that what was written last is read in both
@@ -385,6 +386,15 @@ def overwrite(rules: Simplifier, node: Node) -> Value | None:
     if not _are_same([(step.op, step.params) for step in earlier[: len(steps)]], steps):
         return None
     return rules.add("update", (inner.operands[0], new), node.attrs, node.result.type, node)
+
+
+def uncopied(rules: Simplifier, node: Node) -> Value | None:
+    """An update with a copy of what it could read itself."""
+    base, new = node.operands
+    copy = new.node if type(new) is Value else None
+    if copy is None or copy.op != "copy" or copy.operands[0].type.spec != new.type.spec:
+        return None
+    return rules.add("update", (base, copy.operands[0]), node.attrs, node.result.type, node)
 
 
 def whole(rules: Simplifier, node: Node) -> Value | None:
@@ -452,7 +462,7 @@ _RULES: Rules = {
     "_view": (read_back, reshape),
     "broadcast_to": (read_back, broadcast),
     "_basic_index": (read_back, basic_index),
-    "update": (write_back, whole, overwrite),
+    "update": (write_back, whole, overwrite, uncopied),
 }
 
 
