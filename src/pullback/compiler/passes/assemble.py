@@ -99,7 +99,7 @@ def _framed(made: Program, total: Node, value: Value, replaced: Replacements) ->
         return None
     base, new = (replaced.found.get(x, x) for x in node.operands)
     steps = node.attrs["steps"]
-    if not _is_zero(new) or base.type != kind or len(steps) != 1 or steps[0].op.name != "_basic_index":
+    if not _is_zero(new) or base.type != kind or len(steps) != 1 or steps[0].op is not find_operator("_basic_index"):
         return None
     index = steps[0].params["index"]
     if not all(part is ... or (type(part) is slice and part.step in (None, 1)) for part in index):
