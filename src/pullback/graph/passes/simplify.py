@@ -392,7 +392,7 @@ def uncopied(rules: Simplifier, node: Node) -> Value | None:
     """An update with a copy of what it could read itself."""
     base, new = node.operands
     copy = new.node if type(new) is Value else None
-    if copy is None or copy.op != "copy" or copy.operands[0].type.spec != new.type.spec:
+    if copy is None or copy.target is not find_operator("copy") or copy.operands[0].type.spec != new.type.spec:
         return None
     return rules.add("update", (base, copy.operands[0]), node.attrs, node.result.type, node)
 
