@@ -57,6 +57,15 @@ class Pullback:
         """The Hessian."""
         return self.pb.func.hessian(function)
 
+    def jacobian(self, program: Program, function: Function) -> Function:
+        """The Jacobian."""
+        return self.pb.func.jacrev(function)
+
+    def examples(self, program: Program, function: Function) -> Function:
+        """The gradients of every example, which are the rows of the operands that are not differentiated."""
+        axes = tuple(None if k in program.wanted else 0 for k in range(len(program.arrays())))
+        return self.pb.func.vmap(self.pb.func.grad(function, program.wanted), in_axes=axes)
+
     def blocks(self, program: Program, function: Function) -> Function:
         """The values of all rows, then their gradients."""
         differentiate = self.pb.func.grad_and_value
@@ -98,6 +107,15 @@ class Jax:
     def hessian(self, program: Program, function: Function) -> Function:
         """The Hessian."""
         return self.jax.hessian(function)
+
+    def jacobian(self, program: Program, function: Function) -> Function:
+        """The Jacobian."""
+        return self.jax.jacrev(function)
+
+    def examples(self, program: Program, function: Function) -> Function:
+        """The gradients of every example."""
+        axes = tuple(None if k in program.wanted else 0 for k in range(len(program.arrays())))
+        return self.jax.vmap(self.jax.grad(function, program.wanted), in_axes=axes)
 
     def blocks(self, program: Program, function: Function) -> Function:
         """The values of all rows, then their gradients."""
@@ -171,6 +189,15 @@ class Torch:
         """The Hessian."""
         return self.torch.func.hessian(function)
 
+    def jacobian(self, program: Program, function: Function) -> Function:
+        """The Jacobian."""
+        return self.torch.func.jacrev(function)
+
+    def examples(self, program: Program, function: Function) -> Function:
+        """The gradients of every example."""
+        axes = tuple(None if k in program.wanted else 0 for k in range(len(program.arrays())))
+        return self.torch.func.vmap(self.torch.func.grad(function, program.wanted), in_dims=axes)
+
     def blocks(self, program: Program, function: Function) -> Function:
         """The values of all rows, then their gradients."""
         torch = self.torch
@@ -214,6 +241,10 @@ class HipsAutograd:
     def hessian(self, program: Program, function: Function) -> Function:
         """The Hessian."""
         return self.autograd.hessian(function)
+
+    def jacobian(self, program: Program, function: Function) -> Function:
+        """The Jacobian."""
+        return self.autograd.jacobian(function)
 
     def blocks(self, program: Program, function: Function) -> Function:
         """The values of all rows, then their gradients: a tuple of results has one pull-back, asked for every row."""

@@ -18,6 +18,7 @@ import numpy as np
 from bench import (
     workload_bodies,
     workload_bundle,
+    workload_derivatives,
     workload_functions,
     workload_images,
     workload_layers,
@@ -32,7 +33,7 @@ from bench.runner import Options, Report, format_seconds, print_table, time_in_t
 
 SUBJECTS = (
     workload_functions, workload_networks, workload_images, workload_layers, workload_mixture, workload_bundle,
-    workload_lstm, workload_bodies,
+    workload_lstm, workload_bodies, workload_derivatives,
 )  # fmt: skip
 ONCE = 1.0  # seconds: who needs longer for a call is timed with that one call
 
