@@ -5,6 +5,7 @@ import pytest
 
 import pullback as pb
 from pullback.aot import _later
+from pullback.aot._trace import rolled
 from tests.graph.random_steps import Loop, inputs
 
 STEPS = 60
@@ -252,3 +253,22 @@ def test_second_derivatives(asked):
         return pb.autograd.grad((first * first).sum(), leaf)[0].numpy()
 
     np.testing.assert_allclose(twice(pb.compile(carried, fallback="raise")), twice(carried), rtol=1e-8)
+
+
+def test_what_goes_wrong_with_loops_is_asked_of_the_tape(asked, monkeypatch):
+    def broken(*args):
+        raise ValueError("no loop today")
+
+    monkeypatch.setattr(rolled, "_run", broken)
+    compare(carried, [array(3), array(3, seed=1)])
+    assert asked and True not in asked
+
+
+def test_gradients_of_examples(asked):
+    def gradients(x, w):
+        return pb.func.vmap(pb.func.grad(carried), in_axes=(0, None))(x, w)
+
+    x, w = pb.asarray(array(4, 3)), pb.asarray(array(3, seed=1))
+    found = pb.compile(gradients, fallback="raise")(x, w)
+    np.testing.assert_allclose(found.numpy(), gradients(x, w).numpy(), rtol=1e-9)
+    assert True not in asked

@@ -12,8 +12,8 @@ the pass goes over the tape itself, as for every short function.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, TypeVar
 
 from pullback.aot._metadata import ViewAndMutationMeta
 from pullback.aot._trace.captured import InputBoundary
@@ -22,7 +22,7 @@ from pullback.aot._trace.higher import stops_from
 from pullback.aot._trace.joint import add_backward
 from pullback.aot._trace.trace import Primal, Trace
 from pullback.core.records import replace
-from pullback.core.reports import reported
+from pullback.core.reports import report, reported
 from pullback.core.state import changed, next_stamp
 from pullback.eager.nodes import OpNode
 from pullback.errors import AutogradError
@@ -31,7 +31,7 @@ from pullback.graph.graph import Graph
 from pullback.graph.interpret import run_node_on
 from pullback.graph.ir import Node as GraphNode
 from pullback.graph.ir import Program, Value, empty_like_type, is_store
-from pullback.graph.pipeline import ROLL, run
+from pullback.graph.pipeline import ROLL, is_told, run
 from pullback.graph.reroll import FEWEST_NODES
 from pullback.payloads.traced import Storage, TracedArray, fresh
 from pullback.tape.accumulate import AccumulateGrad
@@ -39,6 +39,8 @@ from pullback.tape.engine import run_pass
 from pullback.tape.history import ASSIGNED, CopySlices, edge_of
 from pullback.tape.node import FreshLeaf, Node
 from pullback.tensors.tensor import Tensor, wrap
+
+Found = TypeVar("Found")
 
 # A function that is captured: forward and backward become one graph -----------------------------------------------
 
@@ -48,6 +50,12 @@ def joint_of_loops(
 ) -> tuple[Graph, ViewAndMutationMeta] | None:
     """The joint graph, with loops, and the metadata that has its tangents; None where there are no loops, or where the
     tape has to be asked. The outputs and stores of the forward half are in the trace's graph."""
+    return _tried(_joint, trace, meta, roots)
+
+
+def _joint(
+    trace: Trace, meta: ViewAndMutationMeta, roots: Sequence[tuple[Tensor, Any]]
+) -> tuple[Graph, ViewAndMutationMeta] | None:
     wanted = [primal for primal in trace.primals if primal.edge[0] is not None]
     if len(roots) != 1 or not isinstance(roots[0][1], PlainAOTOutput) or trace.retaining:
         return None
@@ -98,10 +106,16 @@ def _run_anew(rolled: Program, trace: Trace, made: Trace) -> list[Any]:
 
 def gradients_of_loops(trace: Trace, root: Tensor, edge: Any, seed: Any, leaves: Sequence[Tensor]) -> list[Any] | None:
     """The gradients that arrive at the fresh leaves of a transform; None where the tape has to be asked."""
+    return _tried(_gradients, trace, root, edge, seed, leaves)
+
+
+def _gradients(trace: Trace, root: Tensor, edge: Any, seed: Any, leaves: Sequence[Tensor]) -> list[Any] | None:
+    if any(type(each._data) is not TracedArray for each in (root, *leaves)):
+        return None
     values = [leaf._data.last_value for leaf in leaves]
     marks = [trace.leaves.get(value) for value in values]
     recorded = trace.graph.nodes[min([-1 if mark is None else mark[0] for mark in marks]) :]
-    if len(recorded) < FEWEST_NODES or type(root._data) is not TracedArray:
+    if len(recorded) < FEWEST_NODES:
         return None
     for leaf, mark in zip(leaves, marks, strict=True):
         if mark is None or leaf._data.storage.generation != mark[1]:  # a leaf that was written begins elsewhere
@@ -151,9 +165,20 @@ def _replace(trace: Trace, array: TracedArray, value: Value) -> None:
 # What both have in common ---------------------------------------------------------------------------------------------
 
 
+def _tried(attempt: Callable[..., Found | None], *args: Any) -> Found | None:
+    """What was found, and None if something went wrong: the tape gives the gradient, or says what is wrong."""
+    try:
+        return attempt(*args)
+    except Exception as error:
+        if is_told(error):
+            raise
+        report(f"gradients are those of the tape and not of loops, because of {type(error).__name__}: {error}")
+        return None
+
+
 def _is_known_to_graphs(trace: Trace, nodes: list[GraphNode], begun: Iterable[Value]) -> bool:
     """Do these nodes of the graph say everything about derivatives by these values?"""
-    if trace.watcher is not None or trace.has_own_formulas or stops_from(trace, begun):
+    if type(trace) is not Trace or trace.watcher is not None or trace.has_own_formulas or stops_from(trace, begun):
         return False
     return all(map(_is_plain, nodes))
 
@@ -223,12 +248,14 @@ def _stand_in(trace: Trace, value: Value, begins: Any) -> Tensor:
 
 def _run(program: Program, trace: Trace, tensors: dict[Value, Tensor]) -> None:
     """Run the nodes of a graph in this trace, on tensors; what is recorded has the places of these nodes."""
-    for node in program.nodes:
-        if not is_store(node):
-            trace.place = node.place
-            operands = [tensors[x] if type(x) is Value else x for x in node.operands]
-            tensors.update(zip(node.results, _results(trace, node, operands), strict=True))
-    trace.place = None
+    try:
+        for node in program.nodes:
+            if not is_store(node):
+                trace.place = node.place
+                operands = [tensors[x] if type(x) is Value else x for x in node.operands]
+                tensors.update(zip(node.results, _results(trace, node, operands), strict=True))
+    finally:
+        trace.place = None
 
 
 def _results(trace: Trace, node: GraphNode, operands: list[Any]) -> Sequence[Any]:
