@@ -140,3 +140,40 @@ def test_178_switched_off_nothing_is_compiled():
         check=True,
     )  # fmt: skip
     assert found.stdout == "[2.0, 2.0] [-3.0, -3.0] 0\n"
+
+
+def test_161_162_lengths_that_never_end_are_evicted_and_compile_again():
+    f = pb.compile(lambda x: (x * 2).sum(), backend="numpy")
+    for count in (*range(2, 90), 2):
+        assert f(pb.ones(count)).item() == 2 * count
+    info = f.cache_info()
+    assert info.evicted > 0 and info.currsize <= 64
+
+
+def test_055_no_limit_is_for_good():
+    """A function that was called often enough may be compiled for another kind of arguments."""
+    f = pb.compile(lambda x: x * 2, backend="numpy", recompile_limit=1)
+    f(pb.ones(2))
+    with pytest.warns(UserWarning, match="run without being compiled"):
+        f(pb.ones(2, dtype=np.float32))
+    assert f.cache_info().currsize == 1
+    for _ in range(64):
+        f(pb.ones(2))
+    f(pb.ones(2, dtype=np.float32))
+    assert f.cache_info().currsize == 2
+
+
+def test_053_what_has_no_fast_path_is_run_by_what_takes_less_time():
+    """Two results that share new memory go the long way, which takes longer than this function itself."""
+
+    def f(x):
+        y = x * 2
+        return y[:2], y[1:]
+
+    compiled = pb.compile(f, backend="numpy")
+    x = pb.ones(4)
+    for _ in range(100):
+        a, b = compiled(x)
+        assert a.tolist() == [2.0, 2.0] and np.may_share_memory(a.numpy(), b.numpy())
+    (tree,) = compiled._trees.values()
+    assert tree.slow >= 32 and compiled.cache_info().hits >= 0

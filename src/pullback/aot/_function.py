@@ -22,8 +22,6 @@ import numpy as np
 from pullback.aot import _later, _trace
 from pullback.aot._call.direct import direct
 from pullback.aot._call.fast_call import MISS, FastPaths, fast_call, has_fast_paths
-from pullback.aot._call.runtime import Exit
-from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._compilers import Compilers
 from pullback.aot._dynamic import DynamicTable
 from pullback.aot._entry import Entry
@@ -94,11 +92,6 @@ def entry_for(
     return kind(captured, compilers, options, function)
 
 
-def run(entry: Any, leaves: list[Any]) -> Any:
-    """The result of a call that fits `entry`."""
-    return run_plain(entry, leaves) if type(entry) is Entry else _later.run_wrapped(entry, leaves)
-
-
 def has_wrappers(leaves: list[Any]) -> bool:
     """Is a tensor on a payload made of arrays among the arguments?"""
     return any(map(is_wrapped, leaves))
@@ -138,6 +131,7 @@ ONCE = _Eager()  # for one call only
 _MOST_EFFECTS = 2  # so often a function is tried that has side effects
 _MOST_FAILURES = 3
 _MOST_KEYS = 64  # of captures that one function keeps
+_EARNS = 64  # calls that find their capture earn another one beyond the limit: no limit is for good
 
 
 def _made_again(function: Callable[..., Any], compilers: Compilers, options: Options, how: dict[str, Any]) -> Any:
@@ -285,8 +279,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             return self._on_a_path(entry, key, leaves, structure, args, kwargs)
         if len(entry.attempts) < MOST_ATTEMPTS:
             self._shorten(entry, args, kwargs, leaves, structure)
-        result = run(entry, leaves)
-        return self.function(*args, **kwargs) if type(result) is Exit else result  # which raises, or catches that
+        return self._timed(entry, key, leaves, args, kwargs)
 
     def _flattened(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
         """The leaves of a call, with those that are found in places that vary."""
@@ -420,7 +413,8 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             reason = self._reason(key, leaves)
             if reason is not None and self._vary(key, reason):
                 raise _Again
-            if self._misses >= self.recompile_limit or (reason and _recompiled() >= PROCESS_LIMIT):
+            is_many = self._misses >= self.recompile_limit + self._hits // _EARNS
+            if is_many or (reason and _recompiled() >= PROCESS_LIMIT):
                 return self._over_the_limit(reason or "the first kind of arguments")
             self._misses += 1
             if reason is not None:
@@ -547,7 +541,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         count = self._misses
         reason = "; ".join([*self._reasons[-2:], reason])  # the last three changes
         what = f"{self._name} was compiled for {count} kinds of arguments"
-        if count < self.recompile_limit:
+        if count < self.recompile_limit + self._hits // _EARNS:
             what = f"functions were compiled again for {PROCESS_LIMIT} kinds of arguments in this process"
         if self.options.strict:
             raise RecompileLimitError(
@@ -604,8 +598,8 @@ def _sorted_positions(kwargs: dict[str, Any]) -> list[int]:
 
 
 def _recompiled() -> int:
-    """How often functions were captured, without the first capture of each."""
-    return sum(max(0, function._misses - 1) for function in tuple(_functions))
+    """How often functions were captured, without the first capture of each and those that they have earned."""
+    return sum(max(0, function._misses - 1 - function._hits // _EARNS) for function in tuple(_functions))
 
 
 def reset() -> None:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-from pullback.aot._call.fast_call import FastPaths
+from pullback.aot import _later
+from pullback.aot._call.fast_call import MISS, FastPaths, has_fast_paths
+from pullback.aot._call.runtime import Exit
+from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._entry import Entry
-from pullback.aot._tree.paths import Tree, taken, too_many
+from pullback.aot._tree.paths import LOST, Tree, taken, too_many
 from pullback.core.reports import paused
+from pullback.core.state import current
 
 MOST_ATTEMPTS = 3
 """To find a fast path for calls of one capture, which may differ in what is no part of their key."""
+
+
+def run(entry: Any, leaves: list[Any]) -> Any:
+    """The result of a call that fits `entry`."""
+    return run_plain(entry, leaves) if type(entry) is Entry else _later.run_wrapped(entry, leaves)
 
 
 class OnPaths:
@@ -35,36 +44,76 @@ class OnPaths:
     ) -> Any:
         """A call of a function that asks for values: on a path that is known, on one that is traced now, or none."""
         tree = self._trees.setdefault(key, Tree())
+        tree.slow += 1
         if self.fallback == "eager" and tree.runs_eagerly():
             return tree.timed_eagerly(self.function, args, kwargs)
         start = perf_counter()
         found = taken(entry, self._entries.get(key, ()), leaves)
-        is_known = found is not None
-        if found is None:
+        is_known = True
+        if found is None or found is LOST:
             tree.exits += 1
-            new = self._new_path(tree, key, leaves, structure)
+            new = self._new_path(tree, key, leaves, structure) if found is None else None
             found = None if new is None else taken(new, (), leaves)
             is_known = new is None
-        if found is None:
-            result = tree.timed_eagerly(self.function, args, kwargs)
-            if is_known and tree.timed(perf_counter() - start):
-                self._drop_fast_paths(tree)
-            return result
+        if found is None or found is LOST:
+            try:
+                return tree.timed_eagerly(self.function, args, kwargs)
+            finally:
+                if is_known and tree.timed(perf_counter() - start, self._hits):
+                    self._drop_fast_paths(tree)
         entry, result = found
         tree.stayed()
-        if is_known and tree.timed(perf_counter() - start):
+        if is_known and tree.timed(perf_counter() - start, self._hits):
             self._drop_fast_paths(tree)
         if len(entry.attempts) < MOST_ATTEMPTS and tree.is_short(entry):
             self._shorten(entry, args, kwargs, leaves, structure)
         self._put_first(key, entry)
         return result
 
+    def _timed(
+        self, entry: Any, key: Any, leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call that asks for no values and has no fast path, by what takes less time. The backward half is not timed,
+        so one that is differentiated is judged only if kernels raise in it."""
+        tree = self._trees.get(key) if type(entry) is Entry else None
+        if tree is None or self.fallback != "eager" or (entry.is_training and not tree.exits):
+            result = run(entry, leaves)
+            if type(result) is Exit and tree is not None:
+                tree.exits += 1
+        else:
+            tree.slow += 1
+            if tree.runs_eagerly():
+                return tree.timed_eagerly(self.function, args, kwargs)
+            start = perf_counter()
+            result = run(entry, leaves)
+            if type(result) is not Exit:
+                if tree.timed(perf_counter() - start, self._hits):
+                    self._drop_fast_paths(tree)
+                return result
+            tree.exits += 1
+            try:
+                return tree.timed_eagerly(self.function, args, kwargs)
+            finally:
+                if tree.timed(perf_counter() - start, self._hits):
+                    self._drop_fast_paths(tree)
+        return self.function(*args, **kwargs) if type(result) is Exit else result  # which raises, or catches that
+
     def _drop_fast_paths(self, tree: Tree) -> None:
-        """Compiled calls take longer: do not try for nothing, unless fast paths serve most calls."""
+        """Compiled calls take longer: do not try for nothing. If there is one kind of calls only, they do not even have
+        to be told apart."""
         with self._lock:
-            if self._hits < 2 * tree.calls:
-                self._ways = {(): FastPaths()}
-                self._calls = ()
+            self._ways, self._calls = {(): FastPaths()}, ()
+            if len(self._entries) != 1:
+                return
+
+        def resting(args: tuple[Any, ...]) -> Any:
+            if not has_fast_paths(current()) or not tree.rests():
+                return MISS
+            result = self.function(*args)
+            self._hits -= 1  # which is counted by whoever has called this
+            return result
+
+        self._calls = (resting,)
 
     def _put_first(self, key: Any, entry: Entry) -> None:
         """Try this one first in the next call."""

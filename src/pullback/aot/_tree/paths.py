@@ -29,6 +29,7 @@ _AGAIN = 4  # the same for a function that was slower before
 _MOST_TRIES = 4  # paths that one call tries
 _SAMPLES = 3  # calls of the function itself that are wanted for that
 _KEPT = 8
+_QUICK = 1.5e-6  # seconds that a call on a fast path is taken to need
 _REST = 64
 _SHORT = 3  # paths that have fast paths
 _MOST_VALUES = 8  # different ones at one place, of which there are paths
@@ -44,9 +45,12 @@ class Tree:
         self._window: list[float] = []  # and of compiled ones, since it was last asked which is better
         self._rest = 0  # calls for which the function runs as it is
         self._rests = 0  # how often that was so
+        self._wins = 0  # how often compiled calls were better
+        self._quick = 0  # calls on fast paths when compiled ones were first timed
         self.arms = Arms()
         self.exits = 0  # calls that left all paths
         self.calls = 0  # those that stayed on one
+        self.slow = 0  # those without a fast path
 
     def is_short(self, entry: Any) -> bool:
         """Is this one of the paths that may be tried by a fast path? Each that is not the right one costs its time."""
@@ -71,14 +75,20 @@ class Tree:
 
     def times(self) -> tuple[float | None, float | None]:
         """Seconds of calls of the function itself and of compiled ones, as far as they are known."""
-        return _mean(self._eager), _mean(self._window)
+        return _middle(self._eager), _mean(self._window)
 
     def runs_eagerly(self) -> bool:
         """Should this call run the function itself: because that is faster, or to see how long it takes?"""
-        if self._rest:
-            self._rest -= 1
+        if self.rests():
             return True
         return len(self._window) == self._calls_wanted and len(self._eager) < _SAMPLES
+
+    def rests(self) -> bool:
+        """Does the function run as it is in this call, because that was faster?"""
+        if not self._rest:
+            return False
+        self._rest -= 1
+        return True
 
     @property
     def _calls_wanted(self) -> int:
@@ -87,20 +97,29 @@ class Tree:
     def timed_eagerly(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of the function itself, and how long it took is noted."""
         start = perf_counter()
-        result = function(*args, **kwargs)
-        self._eager = [*self._eager[1 - _KEPT :], perf_counter() - start]
-        return result
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self._eager = [*self._eager[1 - _KEPT :], perf_counter() - start]
 
-    def timed(self, seconds: float) -> bool:
-        """A compiled call, with all that it tried, took so long. Is the function itself better from now on?"""
+    def timed(self, seconds: float, hits: int = 0) -> bool:
+        """A compiled call, with all that it tried, took so long, and there were so many hits by then, those on fast
+        paths included, which nobody times. Is the function itself better from now on?"""
+        if not self._window:
+            self._quick = hits - self.slow
         if len(self._window) < self._calls_wanted:
             self._window.append(seconds)
         if len(self._window) < self._calls_wanted or len(self._eager) < _SAMPLES:
             return False
-        eager, compiled = self.times()
+        eager, _ = self.times()
+        quick = max(0, hits - self.slow - self._quick)
+        compiled = (sum(self._window) + quick * _QUICK) / (len(self._window) + quick)
         self._window = []
         if compiled <= eager:  # type: ignore[operator]
             self._rests = 0
+            self._wins += 1
+            if self._wins & (self._wins - 1) == 0:
+                self._eager = []  # now and then it is measured again: first calls take longer
             return False
         self._rest = _REST << min(self._rests, 10)
         self._rests += 1
@@ -113,23 +132,34 @@ class Tree:
         self._credit = min(self._credit + _EARNED, _TRACES)
 
 
+def _middle(seconds: list[float]) -> float | None:
+    """The median: the first calls of a function may take much longer."""
+    return sorted(seconds)[len(seconds) // 2] if seconds else None
+
+
 def _mean(seconds: list[float]) -> float | None:
     return sum(seconds) / len(seconds) if seconds else None
 
 
+LOST: Any = object()
+
+
 def taken(entry: Any, others: Iterable[Any], leaves: list[Any]) -> Any:
-    """The entry of the path that a call takes and its result, beginning with `entry`; None if there is no such path."""
+    """The entry of the path that a call takes and its result, beginning with `entry`; None if there is no such path,
+    and LOST if it is none of the first that it could be."""
     tried: list[tuple[Any, int]] = []  # paths that are not the one, and the first event that was another
     while True:
         result = run(entry, leaves)
         if type(result) is not Exit:
             return entry, result
-        if result.position is None or len(tried) == _MOST_TRIES - 1:
-            return None
+        if result.position is None:
+            return LOST
         tried.append((entry, result.position))
         entry = next((each for each in others if _is_possible(each, tried) and each.misfit(leaves) is None), None)
         if entry is None:
             return None
+        if len(tried) == _MOST_TRIES:
+            return LOST
 
 
 def _is_possible(entry: Any, tried: list[tuple[Any, int]]) -> bool:
