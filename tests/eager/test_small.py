@@ -207,6 +207,13 @@ def test_parameters_tell_kinds_apart():
             np.testing.assert_allclose(found.detach(), x.var(axis=1, ddof=correction), rtol=1e-12)
 
 
+def test_zeros_of_both_signs_are_no_kind():
+    x = pb.tensor(arrays_of("tril")[0], requires_grad=True)
+    for value in (0.0, -0.0) * 5:
+        edge = pb.pad(x, 1, constant_values=value).detach().numpy()[0]
+        assert (np.signbit(edge) == np.signbit(value)).all()
+
+
 def test_the_switch():
     f, arrays = PROGRAMS["softmax"][0], arrays_of("softmax")
     both(f, arrays)

@@ -13,7 +13,7 @@ finite and what fails goes on to NumPy. docs/design/native-eager.md tells why.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import copysign, inf
+from math import inf
 from time import perf_counter
 from typing import Any
 from weakref import WeakSet, ref
@@ -163,10 +163,7 @@ def kind_of(op: Op, tally: Tally, specs: Sequence[Spec | None], params: dict[str
         tally.left = max(tally.left, CALLS)
         return NEVER
     values = params.values()
-    kinds = tuple(map(type, values))
-    if float in kinds and any(map(_is_no_key, values)):
-        return NEVER
-    key = (op, which, *map(id, specs), *values, kinds)
+    key = (op, which, *map(id, specs), *values, *map(type, values))
     try:
         kind = first.known.get(key)
     except TypeError:  # a parameter that has no hash
@@ -174,8 +171,8 @@ def kind_of(op: Op, tally: Tally, specs: Sequence[Spec | None], params: dict[str
     if kind is None:
         if len(first.known) >= _MOST:
             first.known.clear()
-        left = CALLS // 2 if all(map(_is_known, specs)) else 0
-        kind = first.known[key] = Kind(left, specs, tally)
+        is_known = all(map(_is_known, specs)) and not any(map(_is_no_key, values))
+        kind = first.known[key] = Kind(CALLS // 2 if is_known else 0, specs, tally)
     return kind
 
 
@@ -186,7 +183,7 @@ def _is_known(spec: Spec | None) -> bool:
 
 def _is_no_key(x: Any) -> bool:
     """Zeros of both signs are one key, and NaN is none."""
-    return type(x) is float and (x != x or (not x and copysign(1.0, x) < 0))
+    return type(x) is float and (x != x or not x)
 
 
 # What becomes due.
