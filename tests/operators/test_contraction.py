@@ -7,6 +7,7 @@ import pytest
 
 import pullback as pb
 from pullback.core.einsum import canonical, contract, plan_pair
+from pullback.operators import contraction
 from pullback.testing import assert_close
 
 RANDOM = np.random.default_rng(11)
@@ -52,6 +53,22 @@ def test_matmul_of_complex_matrices_conjugates_the_other_operand():
     (a @ b).backward(pb.tensor(weight))
     assert_close(a.grad, weight @ array(b).T)
     assert_close(b.grad, (array(a).conj().T @ weight).real)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradients_of_products_have_the_bits_of_the_rules_that_define_them(dtype):
+    rng = np.random.default_rng(3)
+    shapes = [((5, 7), (7, 3)), ((7,), (7, 3)), ((5, 7), (7,)), ((1, 40), (40, 33)), ((0, 3), (3, 2)), ((7,), (7,))]
+    for left, right in shapes:
+        a, b = (rng.standard_normal(shape).astype(dtype) for shape in (left, right))
+        g = rng.standard_normal(np.matmul(a, b).shape).astype(dtype)
+        for first in (a, np.asfortranarray(a), np.repeat(a, 2, 0)[::2]):
+            pairs = [(contraction.matmul_pulled_a, contraction.matmul_transpose_a),
+                     (contraction.matmul_pulled_b, contraction.matmul_transpose_b)]  # fmt: skip
+            for quick, rule in pairs:
+                found, expected = quick(g, first, b), rule(g, first, b)
+                assert found.dtype == expected.dtype
+                np.testing.assert_array_equal(found, expected)
 
 
 def test_matmul_saves_only_the_operand_that_the_other_gradient_reads():

@@ -96,14 +96,21 @@ def matmul_transpose_b(g, a, b):
     return adjoint(a) @ g
 
 
+# `dot` gives the bits of `@` in half the time for small arrays, and complains about nothing, as backward passes do.
+
+
 @matmul.vjp_of_on_arrays("a")
 def matmul_pulled_a(g, a, b):
-    return g @ b.T if a.ndim == b.ndim == 2 and b.dtype.kind == "f" else matmul_transpose_a(g, a, b)
+    if b.ndim == 2 and a.ndim <= 2 and b.dtype.char in "fd":
+        return g.dot(b.T) if a.ndim == 2 else b.dot(g)
+    return matmul_transpose_a(g, a, b)
 
 
 @matmul.vjp_of_on_arrays("b")
 def matmul_pulled_b(g, a, b):
-    return a.T @ g if a.ndim == b.ndim == 2 and a.dtype.kind == "f" else matmul_transpose_b(g, a, b)
+    if a.ndim == 2 and b.ndim <= 2 and a.dtype.char in "fd":
+        return a.T.dot(g) if b.ndim == 2 else g.dot(a)
+    return matmul_transpose_b(g, a, b)
 
 
 @matmul.spec

@@ -29,6 +29,7 @@ from pullback.declare.composite import composite
 from pullback.declare.families import primitive, view
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.operators.arguments import ANY_NUMBER, as_array, called_as, one_sequence
+from pullback.tensors.tensor import Tensor
 
 # Permuting axes.
 
@@ -146,8 +147,13 @@ def t(x: Any) -> Any:
     return transpose(x)
 
 
+_EXCHANGED = {"axes": (1, 0)}
+
+
 def _reversed_axes(x: Any) -> Any:
     """The transpose of a matrix; for other numbers of axes all axes reversed, with a warning."""
+    if type(x) is Tensor and x.ndim == 2:
+        return permute_dims.run((x,), _EXCHANGED)
     if x.ndim != 2:
         warn(
             f".T of an array with {x.ndim} axes reverses all of them; write transpose(x) for that, or .mT for matrices",
