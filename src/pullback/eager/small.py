@@ -54,10 +54,11 @@ def are_calls_counted(op: Op) -> bool:
 class Tally:
     """Calls of one operator, or visits of its nodes, that are made before kinds are told apart, which takes time."""
 
-    __slots__ = ("__weakref__", "left")
+    __slots__ = ("__weakref__", "is_native", "left")
 
     def __init__(self) -> None:
         self.left: float = CALLS  # infinite where there is no native code
+        self.is_native = False  # is there any?
         tallies.add(self)
 
 
@@ -96,10 +97,13 @@ class Kind:
 
         def faster() -> Any:
             made = make(slow)
+            tally = self.tally
             if made is None:
-                if self.tally is not None:
-                    self.tally.left = inf
+                if tally is not None and not tally.is_native:
+                    tally.left = inf
                 return None
+            if tally is not None:
+                tally.is_native = True
             with np.errstate(all="ignore"):
                 return made if _time(made, arrays) < _WORTH * _time(plain, arrays) else None
 
