@@ -61,3 +61,28 @@ def case_099_no_rank_has_the_whole():
         tracemalloc.stop()
         every = dist.world().gather_objects(peak)
         assert max(every) < 2 * rows * 16 * 8, every
+
+
+def case_034_results_have_memory_of_their_own():
+    """Memory of results is used again, but not while anybody holds a result, or a view of one."""
+    x = np.arange(20_000.0) + dist.rank()
+    total = 4 * np.arange(20_000.0) + 6
+    held, views = [], []
+    for k in range(12):
+        out = dist.all_reduce(pb.tensor(x + k))
+        (held if k % 2 else views).append((k, out if k % 2 else out[5:][::2]))
+        del out
+    for k, out in held:
+        np.testing.assert_array_equal(out.numpy(), total + 4 * k)
+    for k, out in views:
+        np.testing.assert_array_equal(out.numpy(), (total + 4 * k)[5:][::2])
+    first = dist.all_reduce(pb.tensor(x)).numpy().__array_interface__["data"][0]
+    assert dist.all_reduce(pb.tensor(x)).numpy().__array_interface__["data"][0] == first
+    leaf = pb.tensor(x, requires_grad=True)
+    y = dist.all_reduce(leaf * leaf)
+    z = y * 1
+    y.mul_(2)
+    dist.all_reduce(pb.tensor(x))
+    np.testing.assert_array_equal(z.detach().numpy() * 2, y.detach().numpy())
+    (z.sum() / 4).backward()
+    np.testing.assert_allclose(leaf.grad.numpy(), 2 * x)

@@ -25,6 +25,7 @@ from pullback.distributed._board import FINISHED, RAISED, ROWS, Board, Waiting, 
 from pullback.distributed._communicator import Communicator
 from pullback.distributed._errors import CollectiveMismatch, DistributedError
 from pullback.distributed._moves import Array, Shape, blocks_along, ordered_sum, split_sizes
+from pullback.distributed._rooms import Rooms
 from pullback.distributed._wires import reduced
 
 CHUNK_ELEMENTS = 2**30
@@ -347,6 +348,7 @@ class MPIWire:
         self.rank, self.size = comm.rank, comm.size
         self.seq = 0
         self.chunk_elements = CHUNK_ELEMENTS
+        self.rooms = Rooms()
         self._sent: list[tuple[Any, Array]] = []
 
     def chunks(self, x: Array) -> Iterator[Any]:
@@ -364,7 +366,7 @@ class MPIWire:
             return self._sum_in_order(x.reshape(-1)).reshape(x.shape)
         if not is_foreign and op != "sum":
             return reduced(self.all_gather(x, [x.shape] * self.size), op)
-        out = np.empty(x.shape, x.dtype)
+        out: Array = self.rooms.room(x.shape, x.dtype)
         source, target = x.reshape(-1), out.reshape(-1)
         for at in range(0, max(x.size, 1), self.chunk_elements):
             part = slice(at, at + self.chunk_elements)
@@ -408,7 +410,7 @@ class MPIWire:
         """The blocks of all, which have these shapes."""
         counts = [int(np.prod(shape, dtype=np.int64)) for shape in shapes]
         if sum(counts) <= self.chunk_elements:
-            room = np.empty(sum(counts), x.dtype)
+            room = self.rooms.room((sum(counts),), x.dtype)
             kind = self.settings.element(x.itemsize)
             mine = [x.reshape(-1).view(np.uint8), x.size, kind]
             self.comm.Allgatherv(mine, [room.view(np.uint8), counts, None, kind])

@@ -10,7 +10,9 @@ import numpy as np
 
 from pullback.core.frames import is_own
 from pullback.core.records import replace
+from pullback.core.spec import Spec, spec_for
 from pullback.core.state import current, open_levels, switch
+from pullback.declare.families import primitive
 from pullback.distributed._halo import HaloExchange, HaloFold, HaloWait
 from pullback.distributed._moves import (
     AllGather,
@@ -95,13 +97,42 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 
 
 def _backward(ctx: Any, g: Any) -> tuple[Any, None]:
-    move = ctx.move.transposed(ctx.shape)
+    return _pulled(ctx.move, g, ctx.shape), None
+
+
+def _pulled(move: Move, g: Any, shape: Shape) -> Any:
+    """The gradient for an operand of this shape."""
+    move = move.transposed(shape)
     found = apply(move, g)
-    if isinstance(move, Gather) and tuple(found.shape) != ctx.shape:
+    if isinstance(move, Gather) and tuple(found.shape) != shape:
         # What this rank gave to `scatter` was a description. Its gradient is zeros, which stay connected to the
         # gather, so that a derivative of the backward pass reaches it on every rank.
-        found = concat((found, wrap(np.zeros(ctx.shape, g.dtype))), axis=move.lead + move.axis)
-    return found, None
+        found = concat((found, wrap(np.zeros(shape, g.dtype))), axis=move.lead + move.axis)
+    return found
+
+
+@primitive(name="_collective")
+def _recorded(x: Any, *, move: Move) -> Any:
+    """A collective on a plain array that is recorded, and that nobody else looks at: the operator without its checks.
+    bench/distributed.py::recorded"""
+    return move.comm.perform(move, x)
+
+
+@_recorded.vjp
+def _recorded_vjp(g: Any, x: Spec, move: Move) -> Any:
+    if type(g) is np.ndarray and not isinstance(move, Scatter) and current().trace is None:
+        return move.comm.perform(move.transposed(x.shape), g)
+    return _pulled(move, g, x.shape)
+
+
+@_recorded.jvp
+def _recorded_jvp(t_x: Any, move: Move) -> Any:
+    return apply(move.tangent(), t_x)
+
+
+@_recorded.spec
+def _recorded_spec(x: Spec, *, move: Move) -> Spec:
+    return spec_for(move.shape(tuple(x.shape)), x.dtype)
 
 
 def _forward(ctx: Any, t: Any, _: Any) -> Any:
@@ -150,6 +181,10 @@ def call(move: Move, x: Any, needs_grad: bool | None = None) -> Tensor:
     is_plain = modes is switch.no_grad or (modes is switch.normal and not records)
     if is_plain and not open_levels and type(tensor._data) is np.ndarray:
         return wrap(ready.comm.perform(ready, tensor._data))  # nobody watches: the operator would do the same
+    if records and modes is switch.normal and not open_levels and type(tensor._data) is np.ndarray and not (
+        isinstance(ready, (Send, Recv))
+    ):
+        return _recorded(tensor, move=ready)
     result: Tensor = apply(ready, tensor)
     return result
 

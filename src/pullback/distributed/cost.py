@@ -350,30 +350,35 @@ def _gamma() -> float:
 
 
 def _pingpong(comm: Any) -> tuple[float, float]:
-    """Seconds of a message and of a byte, as the slope and the start of a line through two sizes.
+    """Seconds of a message and of a byte, by all-reduces of two ranks: one message of n bytes each way and a sum.
 
-    All-reduces of two ranks are what is modelled: one message of n bytes each way and a sum.
+    A byte of a large message takes longer than one of a small message, whose memory is near: the mean of some sizes.
     """
     from_two = comm.sub((0, 1))
     found = None
     if comm.rank < 2:
-        sizes = (8, 1 << 21)
-        taken = [_all_reduce_seconds(from_two, n) for n in sizes]
-        gamma = _gamma()
+        gamma, alpha = _gamma(), _all_reduce_seconds(from_two, 8)
         # Two ranks, recursive doubling for few bytes and halves for many: alpha, and 2 alpha + n beta + n gamma / 2.
-        alpha = taken[0]
-        beta = max((taken[1] - 2 * alpha - sizes[1] * gamma / 2) / sizes[1], 1e-13)
-        found = (alpha, beta)
+        each = [(_all_reduce_seconds(from_two, n) - 2 * alpha) / n - gamma / 2 for n in (1 << 19, 1 << 20, 1 << 22)]
+        found = (alpha, float(np.exp(np.mean(np.log(np.maximum(each, 1e-13))))))
     told = [each for each in comm.gather_objects(found) if each is not None]
     return max(alpha for alpha, _ in told), max(beta for _, beta in told)
 
 
 def _all_reduce_seconds(comm: Any, n: int) -> float:
+    """What one of several all-reduces takes that follow each other, on the rank that takes longer."""
     x = np.ones(max(n // 8, 1))
-    move = AllReduce(comm)
-    for _ in range(3):
-        comm.perform(move, x)
-    return _least(lambda: comm.perform(move, x), 300 if n < 1000 else 100)
+    move, count = AllReduce(comm), 8
+
+    def several() -> None:
+        for _ in range(count):
+            comm.perform(move, x)
+
+    times = []
+    for _ in range(40):
+        comm.barrier()
+        times.append(_least(several, 1) / count)
+    return max(comm.gather_objects(min(times)))
 
 
 def _submit_seconds(executor: Any, count: int = 20) -> float:
