@@ -68,7 +68,10 @@ KNOWN = [
         "derivatives", r"\.detach\(\)", "checkpoint against.*VERSION", "an argument was written behind the tape's back"
     ),
     Known("protocol", r"np\.clip", "complex numbers have no order", "refused, with the reason"),
-    Known("protocol", r"np\.linalg\.eigvals", "dtype", "eigenvalues are always complex: docs/coming-from-numpy.md"),
+    Known(
+        "protocol", r"np\.(linalg\.eigvals|roots)", "dtype", "eigenvalues are always complex: docs/coming-from-numpy.md"
+    ),
+    Known("protocol", r"np\.roots\(\[", "float16 is unsupported", "numbers in a list give way to the tensors in it"),
     Known("protocol", r"np\.linalg\.lstsq", r"dtype: .*np\.int32", "a rank is an int64: docs/coming-from-numpy.md"),
     Known("protocol", r"np\.einsum.*dtype=", "dtype", "NumPy ignores dtype= where it gives a view"),
     Known("protocol", r"np\.unique_values", "values", "in ascending order: docs/coming-from-numpy.md"),
