@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.optimize
 
 import pullback as pb
@@ -45,6 +46,19 @@ def test_a_new_closure_is_the_same_program_with_other_values():
 def test_a_number_in_a_closure_is_not_that_of_the_call_before():
     x = pb.tensor(8.0)
     assert [root_of(x, b).item() for b in (1.0, 2.0, 8.0, 1.0)] == pytest.approx([2.0, 16 ** (1 / 3), 4.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_numbers_in_a_closure_change_again_and_again(kind):
+    p = pb.tensor(1.3, requires_grad=True)
+    for k in map(kind, (0, 0, 1, 2, 0, 3, 1)):
+        value = integrate.quad(lambda t, k=k: pb.exp(-p * t) * t**k, 0, 1)[0]
+        assert value.item() == pytest.approx(scipy.integrate.quad(lambda t, k=k: np.exp(-1.3 * t) * t**k, 0, 1)[0])
+        slope = scipy.integrate.quad(lambda t, k=k: -np.exp(-1.3 * t) * t ** (k + 1), 0, 1)[0]
+        assert pb.autograd.grad(value, p)[0].item() == pytest.approx(slope)
+        y = optimize.brentq(lambda y: y**3 - p * (k + 1), 0, 9, xtol=1e-14)  # noqa: B023
+        assert y.item() == pytest.approx((1.3 * (k + 1)) ** (1 / 3))
+        assert pb.autograd.grad(y, p)[0].item() == pytest.approx((k + 1) / (3 * y.item() ** 2))
 
 
 def test_an_array_that_was_written_is_seen():

@@ -300,8 +300,9 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
 
     def direct(self, *args: Tensor) -> Callable[..., tuple[Any, ...] | None] | None:
         """The capture that these arguments fit as a function of arrays (`_call/direct.py`); None if there is none."""
-        entry = self.entry_for(*args)
-        return None if entry is None else direct(entry, args)
+        entry, varying = self.entry_for(*args), self._varying
+        run = None if entry is None else direct(entry, args)
+        return run if run is None or varying is None else varying.while_found(run)
 
     def entry_for(self, *args: Any) -> Entry | None:
         """The capture that these arguments fit; None if there is none."""

@@ -108,8 +108,9 @@ class Fast:
         self._program: Program | None = None
         is_outermost = not current().interceptors and current().trace is None
         if is_outermost and is_plain(*values):
+            known = lifted.known if function is None else None
             try:
-                self._program = _program_of(self._function)[0]
+                self._program = known or _program_of(self._function)[0]
             except _Unfit:
                 pass
         program = self._program
@@ -121,6 +122,15 @@ class Fast:
         """Does compiled code stand for the callback? Then it uses the same tensors wherever it is called."""
         program = self._program
         return program is not None and program.owner is self and program.used is not None and not program.is_hopeless
+
+    def at_number(self, x: Any) -> Any:
+        """The value of the callback at a number, where it is known by which code; otherwise None."""
+        program = self._program
+        if program is None or program.owner is not self or "value" not in program.settled or type(x) is not float:
+            return None
+        quick = program.quick.get("value")
+        found = None if quick is None else quick(np.array(x))
+        return None if found is None else found[0]
 
     def __call__(self, kind: str, make: Callable[[Any], Any], *args: Any) -> Any:
         """`make(callback)(*args)` for arrays, an array or several; None if it has to be computed otherwise."""
@@ -380,9 +390,10 @@ def known_lift(name: str, function: Any, *args: Any) -> Lifted:
                 program.fit(function, {})
                 program.owner = None
                 if program.moved is None or not program.moved():
-                    found = Lifted(function, name, [tensors[k] for k in program.used if is_watched(tensors[k])])
+                    watched = [k for k in program.used if is_watched(tensors[k])]
+                    found = Lifted(function, name, [tensors[k] for k in watched], program)
                     program.owner = found
-                    program.stands = [program.all_stands[k] for k in program.used if is_watched(tensors[k])]
+                    program.stands = [program.all_stands[k] for k in watched]
                     return found
         except _Unfit:
             pass
@@ -450,12 +461,16 @@ class Rule:
     """The residual of an equation as compiled code, for the values of one solution (`CompiledRule`).
 
     `function(y)` is the residual with what the callback closes over; `lead` are values in front that have no influence.
+    `fast`, if given, is the residual for these values already.
     """
 
     __slots__ = ("_fast", "_lead")
 
-    def __init__(self, lifted: Lifted, values: Sequence[Tensor], function: Callable[[Any], Any], lead: int) -> None:
-        self._fast = Fast(lifted, values[lead:], function)
+    def __init__(
+        self, lifted: Lifted, values: Sequence[Tensor], function: Callable[[Any], Any], lead: int,
+        fast: Fast | None = None,
+    ) -> None:  # fmt: skip
+        self._fast = fast or Fast(lifted, values[lead:], function)
         self._lead = lead
 
     def slopes(self, y: Any) -> Any:

@@ -111,9 +111,9 @@ class Call:
 
     def run(self, **changes: Any) -> Any:
         """What SciPy returns for these arguments, with some changed."""
-        bound = inspect.BoundArguments(self.bound.signature, {**self.bound.arguments, **changes})
-        order = [name for name in self.bound.signature.parameters if name in bound.arguments]
-        bound.arguments = {name: bound.arguments[name] for name in order}
+        given = {**self.bound.arguments, **changes}
+        ordered = {name: given[name] for name in self.bound.signature.parameters if name in given}
+        bound = inspect.BoundArguments(self.bound.signature, ordered)
         return self.plain(*bound.args, **bound.kwargs)
 
 
@@ -167,9 +167,12 @@ def _made(name: str, function: Callable[[Call], Any]) -> Callable[..., Any]:
     plain = scipy_value(name)
     signature = inspect.signature(plain)
 
+    bind = _binder(signature)
+
+    bind = _binder(signature)
+
     def made(*args: Any, diff: Diff, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.arguments = kept(bound.arguments)
+        bound = inspect.BoundArguments(signature, kept(bind(*args, **kwargs)))
         return function(Call(name, plain, bound, diff))
 
     def call(*args: Any, diff: Diff | None = None, **kwargs: Any) -> Any:
@@ -179,6 +182,25 @@ def _made(name: str, function: Callable[[Call], Any]) -> Callable[..., Any]:
     place = next((k for k, each in enumerate(known) if each.kind is each.VAR_KEYWORD), len(known))
     known.insert(place, inspect.Parameter("diff", inspect.Parameter.KEYWORD_ONLY, default=None))
     return _dressed(call, plain, name, signature.replace(parameters=known), _declared[name])
+
+
+def _binder(signature: inspect.Signature) -> Callable[..., dict[str, Any]]:
+    """`signature.bind(...).arguments`, in less time where every argument has a name and a place."""
+    known = signature.parameters
+    names = list(known)
+    needed = [name for name, each in known.items() if each.default is each.empty]
+    is_plain = all(each.kind is each.POSITIONAL_OR_KEYWORD for each in known.values())
+
+    def bind(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        if is_plain and len(args) <= len(names):
+            found = dict(zip(names, args, strict=False))
+            if kwargs.keys() <= known.keys() - found.keys():
+                found.update(kwargs)
+                if all(name in found for name in needed):
+                    return found
+        return signature.bind(*args, **kwargs).arguments  # which also says what is wrong
+
+    return bind
 
 
 def _dressed(

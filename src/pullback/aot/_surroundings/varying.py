@@ -60,6 +60,18 @@ class Varying:
             return None
         return found if all(type(x) is Tensor or is_number(x) for x in found) else None
 
+    def _is_found(self, then: tuple[Any, ...] | None) -> bool:
+        """Is this, which was found before, still in the places?"""
+        now = self.found()
+        if now is None or then is None:
+            return False
+        return not any(a is not b and differs(a, b) for a, b in zip(now, then, strict=True))
+
+    def while_found(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of a capture for what is in the places now: None when something else is there."""
+        then = self.found()
+        return lambda *args: run(*args) if self._is_found(then) else None
+
     def quick(self, call: Callable[..., Any], count: int) -> Callable[[tuple[Any, ...]], Any]:
         """A fast path of the function with these arguments as one of the function without them, which comes with
         `count` positional ones."""
@@ -77,8 +89,7 @@ class Varying:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function once more, for derivatives of its gradient, if it still finds what it found."""
         *own, then = args
-        now = self.found()
-        if now is None or any(a is not b and differs(a, b) for a, b in zip(now, then, strict=True)):
+        if not self._is_found(then):
             raise HigherOrderError(
                 "a derivative of the backward pass was asked for of a compiled function that finds other values now",
                 why="it is computed by running the function again, and what it reads from outside has changed since",

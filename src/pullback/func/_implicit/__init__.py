@@ -134,10 +134,13 @@ class Equation:
             if found is None:
                 return None
             solution.matrix = found[1]
-        try:
-            cotangent = np.linalg.solve(solution.matrix.T, -g.reshape(-1))
-        except np.linalg.LinAlgError:
-            return None
+        if g.size == 1:
+            cotangent = -g.reshape(-1) / solution.matrix[0]
+        else:
+            try:
+                cotangent = np.linalg.solve(solution.matrix.T, -g.reshape(-1))
+            except np.linalg.LinAlgError:
+                return None
         return solution.rule.pulled(solution.y, cotangent)
 
     def linear(self, y: Tensor, values: list[Tensor], b: Tensor, is_transposed: bool) -> Tensor:
@@ -208,7 +211,10 @@ class Equation:
             step = self._step(solution)
         except AutogradError as error:
             return self._unsolved(solution.failure) if solution.failure else error
-        distance = float(np.linalg.norm(step) / (1 + np.linalg.norm(solution.y)))
+        if step.size == 1:
+            distance = abs(step.item()) / (1 + abs(solution.y.item()))
+        else:
+            distance = float(np.linalg.norm(step) / (1 + np.linalg.norm(solution.y)))
         if solution.failure and not distance <= NEAR:  # some solvers complain of the last digits
             return self._unsolved(solution.failure)
         if not distance <= FAR:
@@ -260,9 +266,11 @@ class Equation:
         said = self._examine(matrix) if self._examine is not None else ""
         if said:
             raise not_a_solution(self.name, said)
-        if self.options.on_degenerate != "lstsq" and (is_singular(matrix) or self._is_flat(solution, matrix)):
+        if self.options.on_degenerate == "lstsq":
+            return dense(self.name, matrix, b, self.options)
+        if is_singular(matrix) or self._is_flat(solution, matrix):
             raise singular(self.name)
-        return dense(self.name, matrix, b, self.options)
+        return b / matrix[0] if b.size == 1 else np.linalg.solve(matrix, b)
 
 
 def not_a_solution(name: str, said: str) -> AutogradError:
@@ -313,7 +321,7 @@ class _Implicit(Function):
             return (None, *(value * np.nan for value in values))
         found = ctx.equation.pulled_by_rule(ctx.solution, gradient, y, *values)
         if found is not None:
-            return (None, *(None if part is None else made_here(part) for part in found))
+            return (None, *(_part(part, value) for part, value in zip(found, values, strict=True)))
         return (None, *ctx.equation.pulled(y, values, gradient))
 
     @staticmethod
@@ -323,6 +331,13 @@ class _Implicit(Function):
             return y * np.nan
         moves = [tangent if tangent is not None else value * 0 for tangent, value in zip(tangents, values, strict=True)]
         return ctx.equation.pushed(y, values, moves)
+
+
+def _part(found: Array | None, value: Tensor) -> Tensor | None:
+    """A gradient as a tensor. Without influence, as a start has none, it is zero."""
+    if found is None:
+        return made_here(np.zeros(value.shape, value.dtype)) if value.requires_grad else None
+    return made_here(found)
 
 
 @functools.cache

@@ -92,11 +92,12 @@ class Lifted:
     another solver, `tensors` are what stands there for the `_names` that the function knows.)
     """
 
-    __slots__ = ("_names", "function", "name", "tensors")
+    __slots__ = ("_names", "function", "known", "name", "tensors")
 
-    def __init__(self, function: Function, name: str, names: Sequence[Tensor] = ()) -> None:
+    def __init__(self, function: Function, name: str, names: Sequence[Tensor] = (), known: Any = None) -> None:
         self.function = function
         self.name = name
+        self.known = known  # compiled code that stands for the function
         self._names = list(names)
         self.tensors = [as_seen(tensor) for tensor in names]
 

@@ -7,6 +7,7 @@ it has a derivative by the same rule (`Equation` in `__init__`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -135,6 +136,8 @@ def dense(name: str, matrix: Array, b: Array, options: Diff) -> Array:
 
 def is_singular(matrix: Array) -> bool:
     """Has the matrix a condition number that leaves no digit, or is it not a matrix of numbers?"""
+    if matrix.size == 1:
+        return not math.isfinite(abs(matrix.item())) or matrix.item() == 0
     if not np.isfinite(matrix).all():
         return True
     values = np.linalg.svd(matrix, compute_uv=False)

@@ -36,7 +36,7 @@ def tanhsinh(call: Call) -> Any:
     options = {name: call[name] for name in ("maxlevel", "minlevel", "atol", "rtol") if call.given(name)}
     results: list[Any] = []
 
-    def first(at: Callable[[float], Array], a: float, b: float) -> tuple[Array, Rules]:
+    def first(at: Callable[[float], Array], _: Any, a: float, b: float) -> tuple[Array, Rules]:
         def many(t: Any) -> Any:
             return np.array([at(float(each)).item() for each in np.ravel(t)]).reshape(np.shape(t))
 
@@ -158,7 +158,7 @@ def nsum(call: Call) -> Any:
         raise NotImplementedError("nsum: several sums at once have no derivatives; use one call for each, or pb.vmap")
     results: list[Any] = []
 
-    def first(at: Callable[[float], Array], a: float, b: float) -> tuple[Array, Rules]:
+    def first(at: Callable[[float], Array], _: Any, a: float, b: float) -> tuple[Array, Rules]:
         def many(t: Any) -> Any:
             return np.array([at(float(each)).item() for each in np.ravel(t)]).reshape(np.shape(t))
 

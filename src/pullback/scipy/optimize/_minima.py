@@ -14,6 +14,7 @@ from pullback.func._implicit import Equation
 from pullback.func._implicit.lift import Lifted, example_of, lift
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
+from pullback.scipy._compiled import known_lift
 from pullback.scipy._opaque import is_traced, opaque, solved
 from pullback.scipy._surface import Call, declare, joined, numbers, tensors
 from pullback.scipy.optimize._constraints import (
@@ -60,7 +61,10 @@ class Minimum:
         with no_grad():
             example = example_of(x0).detach()
         self.size = int(np.prod(example.shape))
-        self._whole = lift(call.name, lambda x: (function(x), *(row(x) for row in rows)), example)
+        if rows or not call.diff.compile:
+            self._whole = lift(call.name, lambda x: (function(x), *(row(x) for row in rows)), example)
+        else:
+            self._whole = known_lift(call.name, function, example)
         self._function = self._whole.of(function)
         self.parameters = [x0, *self._whole.tensors]
 
@@ -131,6 +135,8 @@ class Minimum:
         callback = Callback(self._function, values[1:], self.call.diff)
         x, failure = self._search(self, callback, values[0].detach().numpy(), values[1:])
         x = np.asarray(x, dtype=float)
+        if not self.rows and not callback.is_traced:
+            callback(x)  # a search by gradients does not ask for values, whose trace says what `known_lift` has to know
         if failure or not self.rows:
             count = 0 if not self.rows else sum(len(row(made_here(x))[0]) for row in self.rows)
             return np.concatenate([x, np.zeros(2 * count)]) if count else x, failure

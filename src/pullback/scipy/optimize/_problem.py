@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ from pullback.tensors.tensor import Tensor, made_here
 def bound_to(function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Callable[[Tensor], Any]:
     """A callback with its further arguments, as SciPy's `args` are understood."""
     further = args if isinstance(args, tuple) else (args,)
+    if not further and not kwargs and isinstance(function, FunctionType):
+        return function
     return lambda x: function(x, *further, **(kwargs or {}))
 
 
@@ -86,23 +88,25 @@ class Callback:
     `values` are what stands in the places of the tensors that the function takes from outside.
     """
 
-    __slots__ = ("_fast", "function")
+    __slots__ = ("fast", "function")
 
     def __init__(self, lifted: Lifted, values: Sequence[Tensor], diff: Diff | None = None) -> None:
         self.function = lambda x: joined(lifted(values, x))
-        self._fast = Fast(lifted, values) if diff is None or diff.compile else None
+        self.fast = Fast(lifted, values) if diff is None or diff.compile else None
 
     @property
     def is_traced(self) -> bool:
         """Does compiled code stand for the function, which then uses the same tensors at every place?"""
-        return self._fast is not None and self._fast.is_traced
+        return self.fast is not None and self.fast.is_traced
 
     def __call__(self, x: Any) -> Array:
         return self._computed("value", value_of, x)
 
     def number(self, x: Any) -> Any:
         """The value at a number."""
-        out = self._computed("value", value_of, x)
+        out = None if self.fast is None else self.fast.at_number(x)
+        if out is None:
+            out = self._computed("value", value_of, x)
         return out.item() if out.size == 1 else out
 
     def jacobian(self, x: Any) -> Array:
@@ -124,7 +128,7 @@ class Callback:
 
     def _computed(self, kind: str, make: Callable[[Any], Any], *args: Any) -> Any:
         """`make(function)` at these arrays, by compiled code where there is some."""
-        found = None if self._fast is None else self._fast(kind, make, *args)
+        found = None if self.fast is None else self.fast(kind, make, *args)
         if found is not None:
             return found
         out = make(self.function)(*(made_here(floating(arg)) for arg in args))
@@ -181,6 +185,7 @@ def solution(
     the solution and what went wrong. The start has no influence on a solution: its derivative is zero.
     """
     known: list[tuple[Any, Any]] = []
+    fast: Fast | None = None
     with no_grad():
         example = example_of(x0).detach()
     lifted = (known_lift if call.diff.compile else lift)(call.name, function, example)
@@ -190,6 +195,8 @@ def solution(
             known.append(solver(callback, x0))
         if not callback.is_traced:
             lifted = lifted.at(made_here(np.array(known[0][0])))
+        elif residual is zero:
+            fast = callback.fast
 
     def found(values: list[Tensor]) -> tuple[Any, Any]:
         if known:
@@ -200,14 +207,21 @@ def solution(
 
     equation = Equation(
         call.name, lambda values, y: residual(lambda v: joined(lifted(values[1:], v)), y), found, call.diff,
-        rule=rule_of(call, lifted, lambda y: residual(lambda v: joined(function(v)), y)), **more,
+        rule=rule_of(call, lifted, lambda y: residual(lambda v: joined(function(v)), y), fast), **more,
     )  # fmt: skip
     return solved(equation, lambda: x0, x0, *lifted.tensors)
 
 
-def rule_of(call: Call, lifted: Lifted, residual: Callable[[Any], Any]) -> Callable[[list[Tensor]], Rule] | None:
+def rule_of(
+    call: Call, lifted: Lifted, residual: Callable[[Any], Any], fast: Fast | None = None
+) -> Callable[[list[Tensor]], Rule] | None:
     """The compiled rule of an equation whose first value is the start, if callbacks are compiled."""
-    return (lambda values: Rule(lifted, values, residual, 1)) if call.diff.compile else None
+    return (lambda values: Rule(lifted, values, residual, 1, fast)) if call.diff.compile else None
+
+
+def zero(function: Callable[[Tensor], Any], y: Tensor) -> Any:
+    """What is zero at a root: the function itself."""
+    return function(y)
 
 
 def mapped(name: str, function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:

@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from pullback.scipy._surface import Call, declare, numbers, tensors
-from pullback.scipy.optimize._problem import Callback, bound_to, flat_start, outcome, refuse_traced, solution, start
+from pullback.scipy.optimize._problem import (
+    Callback,
+    bound_to,
+    flat_start,
+    outcome,
+    refuse_traced,
+    solution,
+    start,
+    zero,
+)
 from pullback.tensors.tensor import Tensor, made_here
 
 _WITH_JACOBIAN = ("hybr", "lm")
-
-
-def _zero(function: Callable[[Tensor], Any], y: Tensor) -> Any:
-    return function(y)
 
 
 @declare("optimize.root", kind="I", by="what the callback takes from anywhere, args")
@@ -40,7 +45,7 @@ def root(call: Call) -> Any:
         results.append(result)
         return result.x, "" if result.success else str(result.message)
 
-    x = solution(call, bound_to(function, call["args"]), flat_start(call["x0"]), _zero, solver)
+    x = solution(call, bound_to(function, call["args"]), flat_start(call["x0"]), zero, solver)
     return outcome(call, results, x=x)
 
 
@@ -57,7 +62,7 @@ def fsolve(call: Call) -> Any:
         further[:] = [info, status, message]
         return x, "" if status == 1 else message
 
-    x = solution(call, bound_to(call["func"], call["args"]), flat_start(call["x0"]), _zero, solver)
+    x = solution(call, bound_to(call["func"], call["args"]), flat_start(call["x0"]), zero, solver)
     return (x, *further) if call["full_output"] else x
 
 
@@ -71,7 +76,7 @@ def nonlinear(call: Call) -> Any:
     def solver(callback: Callback, x0: Tensor) -> tuple[Any, str]:
         return call.run(F=callback, xin=x0.detach().numpy()), ""
 
-    return solution(call, bound_to(call["F"]), start(call["xin"]), _zero, solver)
+    return solution(call, bound_to(call["F"]), start(call["xin"]), zero, solver)
 
 
 @declare(
@@ -90,7 +95,7 @@ def bracketed(call: Call) -> Any:
         results.append(result)
         return float(x), "" if result.converged else str(result.flag)
 
-    x = solution(call, bound_to(call["f"], call["args"]), start(call["a"]), _zero, solver)
+    x = solution(call, bound_to(call["f"], call["args"]), start(call["a"]), zero, solver)
     return (x, _with_root(results[-1], x)) if call["full_output"] else x
 
 
@@ -122,7 +127,7 @@ def newton(call: Call) -> Any:
             return x, "" if rest[0].converged else str(rest[0].flag)
         return x, "" if np.all(rest[0]) else "some of the iterations did not converge"
 
-    x = solution(call, bound_to(call["func"], call["args"]), start(call["x0"]), _zero, solver)
+    x = solution(call, bound_to(call["func"], call["args"]), start(call["x0"]), zero, solver)
     if not call["full_output"]:
         return x
     return (x, _with_root(further[0], x)) if len(further) == 1 else (x, *further)
@@ -154,7 +159,7 @@ def root_scalar(call: Call) -> Any:
         results.append(result)
         return result.root, "" if result.converged else str(result.flag)
 
-    x = solution(call, bound_to(function, call["args"]), start(first), _zero, solver)
+    x = solution(call, bound_to(function, call["args"]), start(first), zero, solver)
     return _with_root(results[-1], x) if results else outcome(call, results, root=x)
 
 
@@ -187,7 +192,7 @@ def find_root(call: Call) -> Any:
         results.append(result)
         return result.x, "" if np.all(result.success) else "some of the brackets gave no root"
 
-    x = solution(call, whole, made_here(np.broadcast_to(np.asarray(numbers(lower), dtype=float), shape).copy()), _zero,
+    x = solution(call, whole, made_here(np.broadcast_to(np.asarray(numbers(lower), dtype=float), shape).copy()), zero,
                  solver)  # fmt: skip
     return outcome(call, results, x=x)
 

@@ -55,7 +55,7 @@ class Statics:
 class CallPlan:
     """How `apply` calls one `forward`: its style, and its signature without `ctx`."""
 
-    __slots__ = ("forward", "is_split", "num_positions", "parameters", "signature")
+    __slots__ = ("forward", "is_split", "num_leading", "num_positions", "parameters", "signature")
 
     def __init__(self, cls: type[Statics]) -> None:
         self.forward: Callable[..., Any] = cls.forward
@@ -64,6 +64,8 @@ class CallPlan:
         self.parameters: list[inspect.Parameter] = []
         # The number of arguments that fills every position; None if it can vary.
         self.num_positions: int | None = None
+        # ... or the number of those in front, if all that follows is taken as it comes.
+        self.num_leading: int | None = None
         try:
             signature = inspect.signature(self.forward)
         except (TypeError, ValueError):
@@ -75,10 +77,14 @@ class CallPlan:
         self.parameters = parameters
         if all(parameter.kind in _POSITIONAL for parameter in parameters):
             self.num_positions = len(parameters)
+        elif [each.kind for each in parameters if each.kind not in _POSITIONAL] == [inspect.Parameter.VAR_POSITIONAL]:
+            self.num_leading = len(parameters) - 1
 
     def positions(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments by position. The split style also gets the defaults of what was left out."""
         if not kwargs and (not self.is_split or len(args) == self.num_positions):
+            return args
+        if not kwargs and self.num_leading is not None and len(args) >= self.num_leading:
             return args
         if self.signature is None:
             if kwargs:
