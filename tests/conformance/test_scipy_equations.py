@@ -9,6 +9,7 @@ import scipy.sparse
 
 import pullback as pb
 from pullback.func import grad, hessian, jvp, vmap
+from pullback.scipy import _compiled
 from pullback.scipy import integrate as I
 from pullback.scipy import optimize as O
 
@@ -319,3 +320,39 @@ def test_107_a_callback_that_prints(capsys):
 
     assert d(end, K) == pytest.approx(-T * Y0 * np.exp(-K * T), rel=1e-6)
     assert capsys.readouterr().out.count("called") > 20
+
+
+def test_102_one_compilation_for_every_power_of_two(monkeypatch):
+    monkeypatch.setattr(_compiled, "EVALUATIONS", 0)
+    monkeypatch.setattr("pullback.scipy.integrate._ivp.SWEPT", 0)
+    _compiled._here.programs.clear()
+    lengths = set()
+    for end in (2.0, 2.5, 3.0, 5.0, 6.0, 9.0, 9.5):
+        k = leaf(1.7)
+        found = I.solve_ivp(lambda t, y, k=k: [y[1], -k * y[0]], (0, end), [1.0, 0.0], rtol=1e-7)
+        found.y[0, -1].backward()
+        lengths.add(1 << max(5, (len(found.t) - 2).bit_length()))
+    programs = _compiled._here.programs.values()
+    sweeps = {kind[1]: form for one in programs for (kind, _), form in one._forms.items() if "sweep" in str(kind)}
+    assert len(lengths) > 1
+    assert set(sweeps) == {f"sweep RK45 {length}" for length in lengths}
+    assert all(form._misses == 1 for form in sweeps.values())
+
+
+def test_178_the_pendulum_and_the_rod_of_the_examples():
+    def angle(initial, gravity, friction):
+        def velocity(t, state):
+            return [state[1], -gravity * pb.sin(state[0]) - friction * state[1]]
+
+        return I.solve_ivp(velocity, (0, 1.0), initial, t_eval=[1.0], rtol=1e-10, atol=1e-10).y[0, 0]
+
+    def temperature(conductivity, source):
+        inner, outer = conductivity[:-1] + conductivity[1:], -conductivity[1:-1]
+        rod = pb.scipy.sparse.diags_array([inner, outer, outer], offsets=[0, 1, -1]).tocsc()
+        return pb.scipy.sparse.linalg.spsolve(rod, source)
+
+    pendulum = [pb.tensor(value, requires_grad=True) for value in ([1.2, 0.0], 9.81, 0.3)]
+    assert pb.autograd.gradcheck(angle, pendulum, atol=1e-4, rtol=1e-4)
+    rod = [pb.tensor(value, requires_grad=True) for value in (np.linspace(1.0, 2.0, 6), np.ones(5))]
+    assert pb.autograd.gradcheck(temperature, rod, check_forward_ad=True)
+    assert pb.autograd.gradgradcheck(temperature, rod)
