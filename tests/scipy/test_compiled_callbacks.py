@@ -157,6 +157,19 @@ def test_threads_have_programs_of_their_own():
     assert found == pytest.approx({8.0: 1 / 12, 27.0: 1 / 27, 64.0: 1 / 48})
 
 
+def test_a_backward_pass_in_another_thread_leaves_the_programs_of_this_one_alone():
+    leaves = [pb.tensor(a, requires_grad=True) for a in (8.0, 27.0)]
+    roots = [root_of(leaf) for leaf in leaves]
+    areas = [integrate.quad(lambda t, leaf=leaf: leaf * t, 0, 1)[0] for leaf in leaves]
+    owners = [program.owner for program in programs()]
+    thread = threading.Thread(target=lambda: (roots[0] + areas[0]).backward())
+    thread.start()
+    thread.join()
+    assert [program.owner for program in programs()] == owners
+    (roots[1] + areas[1]).backward()
+    assert [leaf.grad.item() for leaf in leaves] == pytest.approx([1 / 12 + 0.5, 1 / 27 + 0.5])
+
+
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "LSODA"])
 def test_the_compiled_sweep_over_the_steps_is_the_eager_one(method, monkeypatch):
     monkeypatch.setattr("pullback.scipy.integrate._ivp.SWEPT", 0)

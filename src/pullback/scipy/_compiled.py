@@ -57,6 +57,7 @@ class Program:
     """The compiled forms of callbacks that differ only in the values of what they close over."""
 
     def __init__(self) -> None:
+        self.thread = threading.get_ident()  # whose it is: a backward pass may run in another one
         self.twin: Any = None
         self.count = 0  # evaluations so far
         self.owner: Any = None  # whose values the twin has
@@ -128,6 +129,8 @@ class Fast:
         program = self._program
         if program is None or program.owner is not self or "value" not in program.settled or type(x) is not float:
             return None
+        if program.thread != threading.get_ident():
+            return None
         quick = program.quick.get("value")
         found = None if quick is None else quick(np.array(x))
         return None if found is None else found[0]
@@ -150,7 +153,7 @@ class Fast:
         program = self._program
         if program is None or program.is_hopeless or program.is_busy or program.count <= least:
             return None
-        if program.owner is not self and not self._filled(program):
+        if program.thread != threading.get_ident() or (program.owner is not self and not self._filled(program)):
             return None
         stands = program.stands
         if not all(stand.requires_grad for stand in stands):  # one of the callback's own that nobody records
@@ -173,6 +176,8 @@ class Fast:
 
     def _run(self, program: Program, kind: Any, make: Callable[[Any], Any], args: Sequence[Any]) -> Any:
         """The results of a form at these arrays, as a tuple of arrays, or None."""
+        if program.thread != threading.get_ident():
+            return None
         given = [floating(arg) for arg in args]
         if program.owner is not self and not self._filled(program):
             return None
