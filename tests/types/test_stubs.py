@@ -23,6 +23,7 @@ WITHOUT_TYPE = {
     "__array_function__", "__array_namespace__", "__array_ufunc__", "__dlpack__",  # what NumPy and DLPack say
     "_grad_fn", "grad_fn",  # nodes of a graph: one class per operator, and those of users
     "foreign", "set_default_device", "to_device",  # arrays and devices of other libraries
+    "redistribute",  # placements are classes of `pb.distributed`, which tensors do not know
     "tolist",  # numbers in nested lists
     "array2string", "printoptions", "set_printoptions",  # options of NumPy's
     "compile",  # options of `pb.aot.aot_function`
