@@ -80,7 +80,8 @@ def test_mypy_reads_the_types_and_refuses_the_mistakes_of_the_tables(tmp_path, p
     text, revealed, wrong = program()
     path = tmp_path / "program.py"
     path.write_text(text)
-    cache = pytestconfig.cache.mkdir("mypy")
+    kept = getattr(pytestconfig, "cache", None)  # which `-p no:cacheprovider` takes away
+    cache = tmp_path if kept is None else kept.mkdir("mypy")
     options = ["--strict", "--config-file=", f"--cache-dir={cache}", "--hide-error-context", "--no-pretty"]
     ran = subprocess.run(
         [sys.executable, "-m", "mypy", *options, path], capture_output=True, text=True, cwd=tmp_path, check=False,

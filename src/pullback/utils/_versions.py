@@ -11,7 +11,7 @@ import numpy as np
 
 from pullback.core.threads import get_num_threads
 
-_PACKAGES = ("pullback", "numpy", "scipy", "llvmlite")
+_PACKAGES = ("numpy", "scipy", "llvmlite")
 
 
 def show_versions() -> None:
@@ -22,10 +22,13 @@ def show_versions() -> None:
     python    3...
     """
     rows = {"python": f"{platform.python_version()} ({platform.python_implementation()}, {_lock()})"}
+    package = __name__.partition(".")[0]
+    rows[package] = sys.modules[package].__version__  # of what runs: a source tree need not be installed
     rows |= {name: _version(name) for name in _PACKAGES}
     rows["machine"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     rows["threads"] = str(get_num_threads())
     rows["blas"] = _blas()
+    rows["simd"] = " ".join(np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])) or "baseline"
     rows |= {name: value for name, value in sorted(os.environ.items()) if name.startswith(("PULLBACK_", "OMP_NUM"))}
     print("\n".join(f"{name:9s} {value}" for name, value in rows.items()))
 
