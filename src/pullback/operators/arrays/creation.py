@@ -97,7 +97,15 @@ def _as_ndarray(data: Any, dtype: Any, copy: bool | None) -> Array:
     dtype = None if dtype is None else number_dtype(dtype)
     if has_dtype and not isinstance(data, (np.ndarray, np.generic)):
         data = as_numbers(data)
-    array = np.array(data, dtype, copy=True) if copy else np.asarray(data, dtype)
+    try:
+        array = np.array(data, dtype, copy=True) if copy else np.asarray(data, dtype)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise told(
+            ValueError("the rows have different lengths, and an array has one length for each axis"),
+            fix="fill the rows up, or pb.nested.nested([...]) for rows of different lengths",
+        ) from None
     if array.dtype.kind not in "biufc":
         raise told(
             TypeError(
