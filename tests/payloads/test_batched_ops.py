@@ -359,4 +359,4 @@ def test_derivatives_that_may_not_vary_by_example_say_so(op):
 
 def test_the_operators_without_a_batching_rule_are_known():
     missing = {op.name for op in registry.values() if op.batch_rule is None and not op.takes_payloads}
-    assert missing == WITHOUT_RULE
+    assert missing - {"_collective"} == WITHOUT_RULE  # which is there if ranks are, and never gets a batch

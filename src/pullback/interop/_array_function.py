@@ -95,7 +95,7 @@ IGNORED = {"order", "subok", "kind", "casting", "overwrite_input", "writeable", 
 
 # Answered from shape and dtype, which the values of a batch have as well.
 ABOUT_ITS_FORM = {
-    "ndim", "shape", "size", "result_type", "can_cast", "common_type", "iscomplexobj", "isrealobj",
+    "ndim", "result_type", "can_cast", "common_type", "iscomplexobj", "isrealobj",
 }  # fmt: skip
 # Meant for the eye, or about memory: no derivative is lost, and the answer is not an array.
 ABOUT_THE_ARRAY = {"min_scalar_type", "may_share_memory", "shares_memory", "array2string", "array_repr", "array_str"}
