@@ -108,6 +108,13 @@ def test_values_and_gradients(name, compiled):
     np.testing.assert_allclose(found, slopes, rtol=1e-5, atol=1e-6 * max(1, np.abs(slopes).max()))
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_of_tensors_that_nobody_differentiates(name):
+    start = 0.8 * np.random.default_rng(5).standard_normal(9)
+    found = adapt(PROGRAMS[name])(pb.tensor(start))
+    np.testing.assert_allclose(np.asarray(found), PROGRAMS[name](start), rtol=1e-9)
+
+
 @pytest.mark.parametrize("program", [
     lambda x: la.ldl(symmetric(x))[1],
     lambda x: la.qr(matrix(x), mode="raw")[1],

@@ -134,9 +134,18 @@ def with_twin(function: Callable[..., Any], find: Callable[[], Callable[..., Any
             ours = with_derivatives(function)
             if ours is not None:
                 return ours(*args, **kwargs)
-        return inside(function(*args, **kwargs))
+            return inside(function(*args, **kwargs))
+        plain = {name: _plain(value) for name, value in kwargs.items()}
+        return inside(function(*map(_plain, args), **plain))
 
     return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"))
+
+
+def _plain(value: Any) -> Any:
+    """An argument with arrays in the place of tensors: some functions ask for `flags` before they make one."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    return value._data if isinstance(value, Tensor) else value
 
 
 def is_followed(value: Any) -> bool:
