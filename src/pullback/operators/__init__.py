@@ -23,12 +23,12 @@ from pullback.operators.elementwise import arithmetic, casting, comparison, comp
 from pullback.operators.methods import bind_methods
 from pullback.operators.names import LATER, TOP_LEVEL
 from pullback.operators.public import functions
-from pullback.operators.reductions import extremes, reduction, scan
+from pullback.operators.reductions import exponentials, extremes, reduction, scan
 
 _MODULES = (
-    arithmetic, casting, comparison, complex_numbers, contraction, creation, dlpack, elementary, extremes,
-    index_operators, indexing, inplace_views, joining, keywords, loading, methods, movement, padding, rearranging,
-    reduction, reshaping, scan, scatter, strided,
+    arithmetic, casting, comparison, complex_numbers, contraction, creation, dlpack, elementary, exponentials,
+    extremes, index_operators, indexing, inplace_views, joining, keywords, loading, methods, movement, padding,
+    rearranging, reduction, reshaping, scan, scatter, strided,
 )  # fmt: skip
 
 functions.learn()

@@ -30,7 +30,7 @@ from pullback.operators.nn.erf import fill_gelu_gradient, gelu_and_cdf
 from pullback.operators.pieces import are_contiguous, elementwise_in_pieces, fill_in_pieces
 from pullback.operators.random.discrete import gumbel_softmax
 from pullback.operators.random.family import random
-from pullback.operators.reductions.reduction import softmax
+from pullback.operators.reductions.exponentials import softmax
 
 _SELU_SCALE = 1.0507009873554804934
 _SELU_ALPHA = 1.6732632423543772848

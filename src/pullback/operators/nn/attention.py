@@ -25,7 +25,8 @@ from pullback.operators.elementwise.arithmetic import exp, log
 from pullback.operators.elementwise.comparison import where
 from pullback.operators.nn.layers import dropout, linear
 from pullback.operators.pieces import PIECE, in_pieces
-from pullback.operators.reductions.reduction import mean, shifted_by_peak, sum
+from pullback.operators.reductions.exponentials import shifted_by_peak
+from pullback.operators.reductions.reduction import mean, sum
 
 
 def _hidden(rows: int, columns: int) -> Any:

@@ -25,15 +25,8 @@ from pullback.operators.arrays.scatter import gather_elements, take
 from pullback.operators.elementwise.arithmetic import exp, log, logaddexp
 from pullback.operators.elementwise.comparison import isinf, where
 from pullback.operators.pieces import empty_rows, in_pieces, scratch_like
-from pullback.operators.reductions.reduction import (
-    any,
-    log_softmax,
-    logsumexp,
-    mean,
-    quotient_or_nan,
-    shifted_by_peak,
-    sum,
-)  # fmt: skip
+from pullback.operators.reductions.exponentials import log_softmax, logsumexp, shifted_by_peak
+from pullback.operators.reductions.reduction import any, mean, quotient_or_nan, sum
 from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.tensors.tensor import Tensor, as_constant
 

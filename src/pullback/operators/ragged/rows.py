@@ -52,7 +52,7 @@ from pullback.operators.ragged.parts import (
     refuse,
     value_axis,
 )
-from pullback.operators.reductions import extremes, reduction, scan
+from pullback.operators.reductions import exponentials, extremes, reduction, scan
 from pullback.payloads.ragged.array import RaggedArray
 from pullback.payloads.ragged.offsets import Offsets
 
@@ -99,7 +99,7 @@ def std_rows(values, offsets, *, correction=0):
     return where(found == 0, 0.0, sqrt(where(found == 0, 1.0, found)))
 
 
-@reduction.logsumexp.rows
+@exponentials.logsumexp.rows
 def logsumexp_rows(values, offsets):
     return row_logsumexp(values, offsets.array)
 
@@ -168,12 +168,12 @@ def middle_ragged(x, *, omit_nan):
 # Along rows.
 
 
-@reduction.softmax.rows
+@exponentials.softmax.rows
 def softmax_rows(values, offsets):
     return row_softmax(values, offsets.array)
 
 
-@reduction.log_softmax.rows
+@exponentials.log_softmax.rows
 def log_softmax_rows(values, offsets):
     return values - spread_rows(row_logsumexp(values, offsets.array), offsets.array, total=offsets.total)
 

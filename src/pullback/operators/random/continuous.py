@@ -31,7 +31,8 @@ from pullback.operators.random.draws import (
     values_together,
 )
 from pullback.operators.random.gamma import gamma_distribution, gamma_path, polygamma
-from pullback.operators.reductions.reduction import softmax, sum
+from pullback.operators.reductions.exponentials import softmax
+from pullback.operators.reductions.reduction import sum
 from pullback.payloads.batched.evaluate import across_examples
 from pullback.tensors.tensor import Tensor
 

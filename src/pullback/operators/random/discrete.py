@@ -37,8 +37,8 @@ from pullback.operators.random.draws import (
     values_of,
     values_together,
 )
+from pullback.operators.reductions.exponentials import softmax
 from pullback.operators.reductions.extremes import argmax
-from pullback.operators.reductions.reduction import softmax
 from pullback.payloads.batched.randomness import check_fill
 from pullback.tensors.tensor import Tensor, as_constant
 

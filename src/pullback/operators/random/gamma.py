@@ -37,7 +37,7 @@ from pullback.operators.random.draws import (
     shape_for,
     sized,
 )
-from pullback.operators.reductions.reduction import softmax
+from pullback.operators.reductions.exponentials import softmax
 from pullback.tensors.tensor import Tensor
 
 # How gamma numbers move with their shape: the implicit derivative, to any order and without SciPy.

@@ -22,9 +22,10 @@ from pullback.operators.elementwise.casting import astype
 from pullback.operators.elementwise.comparison import equal, maximum, where
 from pullback.operators.elementwise.complex_numbers import squared_size
 from pullback.operators.linalg.norms import lengths
+from pullback.operators.reductions.exponentials import log_softmax, logsumexp, softmax
 from pullback.operators.reductions.extremes import amax, amin, argmax, argmin
 from pullback.operators.reductions.quantiles import nanmedian
-from pullback.operators.reductions.reduction import log_softmax, logsumexp, prod, quotient_or_nan, softmax, sum
+from pullback.operators.reductions.reduction import prod, quotient_or_nan, sum
 from pullback.operators.reductions.scan import cumprod, cumsum
 
 

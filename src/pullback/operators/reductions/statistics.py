@@ -27,10 +27,10 @@ from pullback.operators.elementwise.arithmetic import sqrt
 from pullback.operators.elementwise.casting import astype
 from pullback.operators.elementwise.comparison import clip, isnan, where
 from pullback.operators.elementwise.complex_numbers import conjugated
+from pullback.operators.reductions.exponentials import logsumexp
 from pullback.operators.reductions.extremes import amax, amin, argmax, argmin
 from pullback.operators.reductions.reduction import (
     accept_spellings_of_correction,
-    logsumexp,
     mean,
     mean_jvp,
     mean_transpose,

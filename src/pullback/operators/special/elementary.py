@@ -19,8 +19,9 @@ from pullback.operators.elementwise.comparison import clip, where
 from pullback.operators.elementwise.complex_numbers import sign
 from pullback.operators.nn.erf import erf as erf_of_many
 from pullback.operators.pieces import PIECE, are_contiguous, fill_in_pieces
+from pullback.operators.reductions.exponentials import log_softmax, logsumexp, softmax
 from pullback.operators.reductions.extremes import max
-from pullback.operators.reductions.reduction import log_softmax, logsumexp, softmax, sum
+from pullback.operators.reductions.reduction import sum
 from pullback.operators.special.rows import near_zero, row, scipy_function
 
 _SQRT_PI = math.sqrt(math.pi)
