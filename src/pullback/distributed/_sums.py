@@ -82,14 +82,7 @@ class Running:
 
     def wait(self) -> Array:
         """The sum, when it is there."""
-        comm = self._comm
-        try:
-            if comm._board is not None:
-                comm._board.wait(lambda: _goes_on(self), self._seq, self._text)
-            while not self.test():
-                pass
-        except BaseException as error:
-            raise comm.break_off(error, self._text) from error.__cause__
+        _wait_for(self)
         assert self._result is not None
         return self._result if self._shape is None else self._result.reshape(self._shape)
 
@@ -99,6 +92,18 @@ def _goes_on(handle: Any) -> bool:
     if pending.begun:
         pending.progress()
     return bool(handle.test())
+
+
+def _wait_for(handle: Any) -> None:
+    """Wait until a message that was started is there; what goes wrong breaks off the communicator."""
+    comm = handle._comm
+    try:
+        if comm._board is not None:
+            comm._board.wait(lambda: _goes_on(handle), handle._seq, handle._text)
+        while not handle.test():
+            pass
+    except BaseException as error:
+        raise comm.break_off(error, handle._text) from error.__cause__
 
 
 def start_sum(comm: Communicator, x: Array, text: str, by_mpi: bool = False) -> Running:
@@ -155,14 +160,7 @@ class Begun:
 
     def wait(self) -> Any:
         """The blocks that came, in the order in which they were wanted, or what is made of them."""
-        comm = self._comm
-        try:
-            if comm._board is not None:
-                comm._board.wait(lambda: _goes_on(self), self._seq, self._text)
-            while not self.test():
-                pass
-        except BaseException as error:
-            raise comm.break_off(error, self._text) from error.__cause__
+        _wait_for(self)
         return self._result
 
 

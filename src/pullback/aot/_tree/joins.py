@@ -29,8 +29,7 @@ import numpy as np
 
 from pullback.aot import _later
 from pullback.aot._numbers.stand_in import is_stand_in, payload_of, remade, value_of
-from pullback.aot._tree.loops import CONSTANTS, Unseen, assign, body_of, code_of, frozen, has_hooks
-from pullback.core.frames import is_own
+from pullback.aot._tree.loops import CONSTANTS, Unseen, asking, assign, body_of, code_of, frozen, has_hooks
 from pullback.core.pytree import flatten, unflatten
 from pullback.graph.graph import Graph
 from pullback.graph.ir import Value
@@ -76,15 +75,10 @@ class Sight(NamedTuple):
 
 def sight(trace: Any, live: Any, condition: Value) -> Sight | None:
     """Where a program stands that asks for a truth value just now; None if it cannot be looked into."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and is_own(frame.f_code.co_filename):
-        frame = frame.f_back
-    seer = trace.seer
-    if frame is None or not seer.is_twin(frame.f_globals) or not code_of(frame.f_code).decides(frame.f_lasti):
+    found = asking(trace, live.counters)
+    if found is None:
         return None
-    around = live.counters.at(frame)
-    if around is None or not seer.is_untouched():
-        return None
+    frame, around = found
     counted = tuple([(repr(each.numbers), each.position) for each in around])
     place = (frame.f_code, frame.f_lasti, counted, _questions(trace))
     code, wanted = frame.f_code, code_of(frame.f_code).live(frame.f_lasti)

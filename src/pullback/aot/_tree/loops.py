@@ -217,8 +217,9 @@ class Visit(NamedTuple):
     num_written: int
 
 
-def visit(trace: Any, counters: Counters) -> Visit | None:
-    """The visit of a program that asks for a truth value just now; None if it cannot be looked into."""
+def asking(trace: Any, counters: Counters) -> tuple[Any, Any] | None:
+    """The frame of the program that asks for a truth value just now, and the loops around it; None if it cannot be
+    looked into."""
     frame: Any = sys._getframe(1)
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
@@ -226,8 +227,15 @@ def visit(trace: Any, counters: Counters) -> Visit | None:
     if frame is None or not seer.is_twin(frame.f_globals) or not code_of(frame.f_code).decides(frame.f_lasti):
         return None
     around = counters.at(frame)
-    if around is None or not seer.is_untouched():
+    return None if around is None or not seer.is_untouched() else (frame, around)
+
+
+def visit(trace: Any, counters: Counters) -> Visit | None:
+    """The visit of a program that asks for a truth value just now; None if it cannot be looked into."""
+    found = asking(trace, counters)
+    if found is None:
         return None
+    frame, around = found
     kept: list[Any] = []
     roles: dict[str, Any] = {}
     state: list[Any] = [tuple([(id(each), each.position) for each in around[:-1]])]
