@@ -188,13 +188,19 @@ def test_the_compiled_sweep_over_the_steps_is_the_eager_one(method, monkeypatch)
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9)
 
 
-def test_gradients_of_integrals_by_compiled_nodes():
+@pytest.mark.parametrize("many, kind", [(1, "integrand"), (900, "nodes")])
+def test_gradients_of_integrals_by_compiled_nodes(many, kind):
+    """On numbers where there are few, and for all nodes at once otherwise."""
+    weights = np.ones(many) / many
+
     def integral(p, diff):
-        return integrate.quad(lambda t: pb.exp(-p[0] * t * t) * pb.cos(p[1] * t), 0, 2, diff=diff)[0]
+        return integrate.quad(
+            lambda t: pb.exp(-p[0] * t * t) * (pb.cos(p[1] * t * weights * many) * weights).sum(), 0, 2, diff=diff
+        )[0]
 
     p = pb.tensor([1.3, 2.0])
     fast = grad(lambda p: integral(p, pb.scipy.Diff()))(p).numpy()
-    assert any("nodes" in str(kind) for program in programs() for kind, _ in program._forms)
+    assert any(kind in str(known) for program in programs() for known in program.quick)
     slow = grad(lambda p: integral(p, pb.scipy.Diff(compile=False)))(p).numpy()
     np.testing.assert_allclose(fast, slow, rtol=1e-9)
 
@@ -266,3 +272,58 @@ def test_numbers_in_args_do_not_compile_again():
     assert roots(20.0) == pytest.approx([np.sqrt(20 + k) for k in range(5)])
     after = [form._misses for program in _compiled._here.programs.values() for form in program._forms.values()]
     assert after == before
+
+
+@pytest.mark.parametrize("evaluations", [0, 8])
+def test_a_number_that_changes_may_lead_to_other_tensors(evaluations, monkeypatch):
+    monkeypatch.setattr(_compiled, "EVALUATIONS", evaluations)
+    p, q = pb.tensor(1.3, requires_grad=True), pb.tensor(1.0, requires_grad=True)
+    for k in (0, 0, 1, 2, 0, 3, 1, 2, 0, 3, 5, 7, 2):
+        area = integrate.quad(lambda t: pb.exp(-p * t) if k % 2 == 0 else q * pb.exp(-p * t), 0, 1)[0]  # noqa: B023
+        y = optimize.brentq(lambda y: y**3 - (p if k % 2 == 0 else p * q), 0, 9)  # noqa: B023
+        slope = pb.autograd.grad(area + y, q, allow_unused=True)[0]
+        wanted = (1 - np.exp(-1.3)) / 1.3 + 1.3 ** (1 / 3) / 3
+        assert slope is None if k % 2 == 0 else slope.item() == pytest.approx(wanted)
+
+
+def test_where_numbers_raise_numpy_computes():
+    """1 / 0 at an end of the bracket, and a logarithm of 0 at the end of an interval that is never asked for."""
+    p = pb.tensor(2.0, requires_grad=True)
+    for _ in range(12):
+        with np.errstate(all="ignore"):
+            y = optimize.brentq(lambda y: p - 1 / y, 0.0, 9.0)
+        area = integrate.quad(lambda t: pb.log(t) * p, 0, 1)[0]
+        found = pb.autograd.grad(y + area, p)[0]
+        assert [y.item(), area.item(), found.item()] == pytest.approx([0.5, -2.0, -1.25])
+
+
+@pytest.mark.parametrize("name", ["root", "integral"])
+def test_the_short_way_of_recording_is_that_of_functions(name, monkeypatch):
+    def solved(p):
+        if name == "root":
+            return optimize.root(lambda y: y**3 + 0.1 * y.sum() - p, np.ones(2), tol=1e-13).x
+        return integrate.quad_vec(lambda t: pb.exp(-p * t * t), 0, 2)[0]
+
+    def everything():
+        p = pb.tensor([1.0, 2.0], requires_grad=True)
+        y = solved(p)
+        seen = []
+        y.register_hook(lambda g: seen.append(g.detach().numpy().copy()))
+        y.retain_grad()
+        first = pb.autograd.grad((y**2).sum(), p, create_graph=True)[0]
+        second = pb.autograd.grad((first * first).sum(), p)[0]
+        outer = pb.func.hessian(lambda p: (solved(p) ** 2).sum())(p.detach())
+        mapped = pb.func.vmap(solved)(pb.tensor([[1.0, 2.0], [2.0, 1.0]]))
+        return [seen[0], *(x.detach().numpy() for x in (first, second, outer, mapped))]
+
+    found = everything()
+    for module in ("pullback.func._implicit", "pullback.scipy.integrate._quadrature"):
+        monkeypatch.setattr(f"{module}.applied", lambda function, first, tensors, _: function.apply(first, *tensors))
+    for one, other in zip(found, everything(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+    monkeypatch.undo()
+
+    y = solved(pb.tensor([1.0, 2.0], requires_grad=True))
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()

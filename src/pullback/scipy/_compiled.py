@@ -25,6 +25,7 @@ from pullback.aot._surroundings.seer import is_library
 from pullback.core.mirrors import twin_of
 from pullback.core.state import NORMAL, current, next_stamp, open_levels, put_in_force
 from pullback.func._implicit.lift import Lifted, array_of, is_plain, is_watched, lift
+from pullback.scipy._small import Small, small
 from pullback.scipy._surface import joined
 from pullback.tensors.tensor import Tensor, made_here
 
@@ -82,6 +83,9 @@ class Program:
         finally:
             put_in_force(before)
         self.all_stands, self.constants = list(fitting.stands.values()), fitting.constants
+        for quick in self.quick.values():
+            if type(quick) is Small:
+                quick.refresh()
         return fitting
 
     def form(self, kind: Any, make: Callable[[Any], Any], is_native: bool) -> Any:
@@ -124,16 +128,15 @@ class Fast:
         program = self._program
         return program is not None and program.owner is self and program.used is not None and not program.is_hopeless
 
-    def at_number(self, x: Any) -> Any:
-        """The value of the callback at a number, where it is known by which code; otherwise None."""
+    def on_numbers(self, kind: Any) -> Callable[..., Any] | None:
+        """A form as a function of numbers, for a run in which nothing changes that the callback looks at; or None."""
         program = self._program
-        if program is None or program.owner is not self or "value" not in program.settled or type(x) is not float:
+        if program is None or program.is_hopeless or program.is_busy or program.thread != threading.get_ident():
             return None
-        if program.thread != threading.get_ident():
+        quick = program.quick.get(kind)
+        if type(quick) is not Small or (program.owner is not self and not self._filled(program)):
             return None
-        quick = program.quick.get("value")
-        found = None if quick is None else quick(np.array(x))
-        return None if found is None else found[0]
+        return quick.on_numbers()
 
     def __call__(self, kind: str, make: Callable[[Any], Any], *args: Any) -> Any:
         """`make(callback)(*args)` for arrays, an array or several; None if it has to be computed otherwise."""
@@ -174,6 +177,18 @@ class Fast:
 
         return self._run(program, ("pull", kind, *map(id, stands)), pulling, [*args, cotangent])
 
+    def pull_on_numbers(self, kind: str, make: Callable[[Any], Any], at: float, cotangent: Any) -> Any:
+        """The same as a function of numbers, an argument and the cotangent; `at` is an example."""
+        program = self._program
+        if program is None or program.thread != threading.get_ident():
+            return None
+        if program.owner is not self and not self._filled(program):
+            return None
+        found = self.on_numbers(("pull", kind, *map(id, program.stands)))
+        if found is None and self.pulled(kind, make, [at], cotangent) is not None:
+            found = self.on_numbers(("pull", kind, *map(id, program.stands)))
+        return found
+
     def _run(self, program: Program, kind: Any, make: Callable[[Any], Any], args: Sequence[Any]) -> Any:
         """The results of a form at these arrays, as a tuple of arrays, or None."""
         if program.thread != threading.get_ident():
@@ -195,9 +210,13 @@ class Fast:
             tensors = [made_here(arg) for arg in given]
             out = form(*tensors)
             found = (out._data,) if isinstance(out, Tensor) else tuple([part._data for part in out])
-            program.quick[kind] = form.direct(*tensors)
+            entry, quick = form.entry_for(*tensors), form.direct(*tensors)
+            # What is read before every call may lead to other tensors in another call.
+            places = None if quick is None or form._varying is not None else _places(program, entry)
+            program.quick[kind] = quick if places is None else small(quick, entry, tensors)
             if kind == "value":
-                self._note_used(program, form, tensors)
+                program.used = places
+                program.moved = None if entry is None else entry.fit.moved
             if form._misses != misses:
                 is_right = kind[0] == "pull" or _agree(found, make(self._eager())(*tensors))
                 program.is_hopeless = not is_right or form._misses > _MOST_CAPTURES
@@ -211,18 +230,6 @@ class Fast:
         finally:
             program.is_busy = False
             put_in_force(before)
-
-    def _note_used(self, program: Program, form: Any, tensors: list[Tensor]) -> None:
-        """Note which tensors a trace of the callback uses, if it finds all of them in closures."""
-        entry = form.entry_for(*tensors)
-        program.used = None
-        if entry is not None and program.quick["value"] is not None:
-            places = {id(stand): k for k, stand in enumerate(program.all_stands)}
-            held = [id(given.capture) for given in entry.inputs if given.capture is not None]
-            constants = {id(each) for each in program.constants}
-            if all(each in places or each in constants for each in held):
-                program.used = [places[each] for each in held if each in places]
-                program.moved = entry.fit.moved
 
     def _filled(self, program: Program) -> bool:
         try:
@@ -244,6 +251,18 @@ class Fast:
             if stand is name and value is not name:  # found through an attribute, where nothing else can be put
                 raise _Unfit
         program.owner = self
+
+
+def _places(program: Program, entry: Any) -> list[int] | None:
+    """Which tensors a capture uses, by position among those that the callback leads to; None if it uses others."""
+    if entry is None:
+        return None
+    places = {id(stand): k for k, stand in enumerate(program.all_stands)}
+    held = [id(given.capture) for given in entry.inputs if given.capture is not None]
+    constants = {id(each) for each in program.constants}
+    return [places[each] for each in held if each in places] if all(
+        each in places or each in constants for each in held
+    ) else None
 
 
 def _choose(program: Program, kind: Any, make: Callable[[Any], Any], tensors: list[Tensor]) -> None:
@@ -484,11 +503,12 @@ class Rule:
 
     def pulled(self, y: Any, cotangent: Any) -> Any:
         """The gradients of the values."""
-        found = self._fast.pulled("residual", _flat_of, [y], cotangent)
+        found = self._fast.pulled("residual", flat_of, [y], cotangent)
         return None if found is None else [None] * self._lead + list(found[:-1])
 
 
-def _flat_of(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def flat_of(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The callback with one vector as its result."""
     return lambda y: joined(function(y)).reshape(-1)
 
 

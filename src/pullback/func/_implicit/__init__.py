@@ -20,6 +20,7 @@ from pullback.errors import AutogradError, ImplicitAccuracyWarning
 from pullback.func._grad import vjp
 from pullback.func._implicit.lift import array_of, example_of, is_settled, lift
 from pullback.func._implicit.linear import Array, Diff, dense, is_dense, is_singular, iterated, singular
+from pullback.func._implicit.node import applied
 from pullback.func._jacobian import jacrev
 from pullback.func._jvp import jvp
 from pullback.operators.arrays.creation import asarray
@@ -184,7 +185,12 @@ class Equation:
 
     def __call__(self, *values: Tensor) -> Tensor:
         """The solution as a function of these values."""
-        return _rule(self.name).apply(self, *values)
+
+        def compute() -> tuple[Array, dict[str, Any], bool]:
+            y = self.solved(list(values))
+            return y._data, {"equation": self, "solution": self.latest}, True
+
+        return applied(_rule(self.name), self, values, compute)
 
     # ---- trust -----------------------------------------------------------------------------------------------
 

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
+
 from pullback.core.pytree import flatten, map_leaves
-from pullback.core.state import changed, current, next_stamp
+from pullback.core.state import changed, current, next_stamp, open_levels
 from pullback.declare.op import Op
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of, plain_array
@@ -20,9 +22,10 @@ from pullback.payloads.batched.crossing import leave_level
 from pullback.payloads.traced.array import TracedArray
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad
+from pullback.tape.modes import no_grad
 from pullback.tape.transform.body import Transform, running
 from pullback.tape.transform.interception import Interception, Interceptors, Proceed, as_seen
-from pullback.tensors.tensor import Tensor
+from pullback.tensors.tensor import Tensor, made_here
 
 Function = Callable[..., Any]
 
@@ -165,9 +168,17 @@ def example_of(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def constant_example(tensor: Tensor) -> Tensor:
+    """The same, as a constant."""
+    if type(tensor._data) is np.ndarray:
+        return made_here(tensor._data)
+    with no_grad():
+        return example_of(tensor).detach()
+
+
 def is_plain(*tensors: Tensor) -> bool:
     """Are these arrays, neither batched nor traced, whatever history or tangents they have?"""
-    return all(array_of(tensor) is not None for tensor in tensors)
+    return all(type(tensor._data) is np.ndarray or array_of(tensor) is not None for tensor in tensors)
 
 
 def array_of(tensor: Tensor) -> Any:
@@ -194,4 +205,4 @@ def is_settled(*tensors: Tensor) -> bool:
 
 def alone() -> AbstractContextManager[Any]:
     """A block that nobody differentiates: no history, no tangents."""
-    return changed(grad=False, forward_mask=next_stamp())
+    return changed(grad=False, forward_mask=next_stamp()) if open_levels else no_grad()

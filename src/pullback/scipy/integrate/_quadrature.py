@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 import pullback as pb
 from pullback.autograd.function import Function
+from pullback.compiler.scalar_source import RAISED
 from pullback.core.frames import warn
 from pullback.errors import AOTError, AutogradError, TraceError
 from pullback.func._grad import vjp
-from pullback.func._implicit.lift import alone, array_of, changed_callback, example_of, is_plain, is_settled, lift
+from pullback.func._implicit.lift import alone, array_of, changed_callback, constant_example, is_plain, is_settled, lift
 from pullback.func._implicit.linear import Array
+from pullback.func._implicit.node import applied
 from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
 from pullback.scipy._arrays import is_differentiated
-from pullback.scipy._compiled import Fast, known_lift, value_of
+from pullback.scipy._compiled import Fast, flat_of, known_lift, value_of
 from pullback.scipy._opaque import is_traced, opaque
 from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers, scipy_module
 from pullback.scipy.optimize._problem import bound_to, start
@@ -55,17 +59,7 @@ GAUSS[1:10:2] = _GAUSS
 GAUSS[11:20:2] = _GAUSS[::-1]
 
 _AT_ONCE = 64  # intervals whose nodes are evaluated together
-
-
-class _Table(dict[float, float]):
-    """Values of a function at the nodes that QUADPACK asks for first, and others when they are asked for."""
-
-    def __init__(self, function: Callable[[float], float]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, t: float) -> float:
-        return self._function(t)
+_FEW = 210  # nodes that are evaluated one after the other, if there is code on numbers
 
 
 class Rules:
@@ -204,7 +198,13 @@ class Integrand:
         if self.probe is None or not is_plain(*values):
             return
         at, before = self.probe
-        found = None if self.fast is None else self.fast(values)("value", value_of, at)
+        fast = None if self.fast is None else self.fast(values)
+        computed = None if fast is None else fast.on_numbers("value")
+        if computed is not None and before.size == 1:
+            with suppress(*RAISED):
+                if math.isclose(np.sum(computed(at)[0]), before.item(), rel_tol=1e-7, abs_tol=1e-12):
+                    return
+        found = None if fast is None else fast("value", value_of, at)
         if found is None:
             with alone():
                 found = numbers(joined(self.function(made_here(np.array(at)), values)))
@@ -236,11 +236,11 @@ class Integrand:
             return None
         g = array_of(gradient)
         nodes, kronrod, gauss = rules.nodes()
+        fast = self.fast(values)
+        both = _pulled_by_numbers(fast, values, nodes, (kronrod, gauss), g) or []
         length = 1 << max(5, (nodes.size - 1).bit_length())
         nodes = np.concatenate([nodes, np.full(length - nodes.size, nodes[0])])
-        fast = self.fast(values)
-        both = []
-        for weights in (kronrod, gauss):
+        for weights in (kronrod, gauss) if not both else ():
             arriving = np.zeros((length, g.size))
             arriving[: weights.size] = weights[:, None] * g
             found = fast.pulled(f"nodes {length}", _at_all, [nodes], arriving)
@@ -276,6 +276,21 @@ class Integrand:
         return joined(self.function(end, values)).reshape(-1)
 
 
+def integrated(integrand: Integrand, a: Tensor, b: Tensor, *values: Tensor) -> Tensor:
+    """The integral of an `Integrand` from `a` to `b`, a vector."""
+
+    def compute() -> tuple[Array, dict[str, Any], bool]:
+        value = np.array(integrand.value(a, b, values)).reshape(-1)
+        return value, {"integrand": integrand.used(), "moves": _moves(a, b)}, False
+
+    return applied(Quad, integrand, (a, b, *values), compute)
+
+
+def _moves(*ends: Tensor) -> list[bool]:
+    """Infinite ends do not move."""
+    return [math.isfinite(end._data) for end in ends]
+
+
 class Quad(Function):
     """The integral of an `Integrand` from `a` to `b`, a vector."""
 
@@ -289,7 +304,7 @@ class Quad(Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         integrand, a, b, *values = inputs
         ctx.integrand = integrand.used()
-        ctx.moves = [bool(np.isfinite(end._data)) for end in (a, b)]  # an infinite end does not move
+        ctx.moves = _moves(a, b)
         ctx.save_for_backward(a, b, *values)
         ctx.save_for_forward(a, b, *values)
 
@@ -306,7 +321,7 @@ class Quad(Function):
         if found is not None:
             return (None, *ends, *map(made_here, found))
         if values:
-            whole = Quad.apply(ctx.integrand.pulled(), a, b, *values, gradient)
+            whole = integrated(ctx.integrand.pulled(), a, b, *values, gradient)
             first = 0
             for value in values:
                 size = int(np.prod(value.shape))
@@ -323,8 +338,34 @@ class Quad(Function):
                 out = out + sign * ctx.integrand.at(end, values) * tangents[k]
         if values:
             moves = [move if move is not None else value * 0 for move, value in zip(tangents[2:], values, strict=True)]
-            out = out + Quad.apply(ctx.integrand.pushed(len(values)), a, b, *values, *moves)
+            out = out + integrated(ctx.integrand.pushed(len(values)), a, b, *values, *moves)
         return out
+
+
+def _pulled_by_numbers(
+    fast: Fast, values: Sequence[Tensor], nodes: Array, weights: Sequence[Array], g: Array
+) -> list[list[Array]] | None:
+    """For each of the weights of the nodes, the gradients of the values, by code on numbers, if there is some."""
+    if len(nodes) > _FEW or g.dtype != np.float64:
+        return None
+    pull = fast.pull_on_numbers("integrand", flat_of, nodes[0], g)
+    if pull is None:
+        return None
+    arriving = g.tolist()
+    try:
+        rows = [_together(pull(node, arriving)[:-1]) for node in nodes.tolist()]
+    except RAISED:
+        return None
+    table = np.array(rows).reshape(len(rows), -1)
+    sums = [weight @ table for weight in weights]
+    ends = np.cumsum([0, *(int(np.prod(value.shape)) for value in values)]).tolist()
+    return [[whole[low:high].reshape(value.shape) for value, low, high in zip(values, ends, ends[1:])]
+            for whole in sums]  # fmt: skip
+
+
+def _together(parts: Sequence[Any]) -> list[float]:
+    """Numbers and lists of them as one list."""
+    return [number for part in parts for number in (part if type(part) is list else (part,))]
 
 
 def _at_all(function: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
@@ -335,7 +376,7 @@ def _example(end: Tensor, given: Any) -> float:
     """A limit as a number, to try the integrand beside it; one that has none while a function is traced is any."""
     if is_traced(end):
         return 0.5 if isinstance(given, Tensor) else float(given)
-    return float(numbers(example_of(end).detach()))
+    return float(constant_example(end)._data)
 
 
 def integral(
@@ -347,16 +388,26 @@ def integral(
 ) -> Tensor:
     """The integral of a callback, as a function of its ends and of all that the callback takes from outside.
 
-    `first(function, together, a, b)` asks SciPy for the value, a vector of this `size`, and says how derivatives are
-    integrated; `together` gives the values of the function at many places, or None.
+    `first(function, number, a, b)` asks SciPy for the value, a vector of this `size`, and says how derivatives are
+    integrated; `number` is the function where that gives one number.
     """
     a, b = start(ends[0]), start(ends[1])
     with no_grad():
         low, high = (_example(end, given) for end, given in zip((a, b), ends, strict=True))
     lifted = (known_lift if call.diff.compile else lift)(call.name, function, made_here(np.array(_inside(low, high))))
 
+    kept: list[Fast] = []
+
+    def fast_for(values: Sequence[Tensor]) -> Fast:
+        """The callback for these values: those that SciPy integrated with, most often."""
+        if not kept or len(values) != len(lifted.tensors) or any(map(operator.is_not, values, lifted.tensors)):
+            return Fast(lifted, values)
+        return kept[0]
+
     def computed(low: float, high: float, values: Sequence[Tensor]) -> tuple[Array, Rules]:
-        fast = Fast(lifted, values) if call.diff.compile else None
+        fast = fast_for(values) if call.diff.compile else None
+        if fast is not None and all(map(operator.is_, values, lifted.tensors)):
+            kept[:] = [fast]
 
         def at(t: float) -> Array:
             found = None if fast is None else fast("value", value_of, t)
@@ -366,15 +417,24 @@ def integral(
                 probe[:] = [(float(t), found)]
             return found
 
-        def together(nodes: Array) -> Array | None:
-            """The values at many nodes by compiled code, if there is some."""
-            found = None if fast is None or not fast.is_traced else fast(f"values {len(nodes)}", _at_all, nodes)
-            if found is not None and not probe:
-                probe[:] = [(float(nodes[0]), found[0])]
-            return found
+        def number(t: float) -> float:
+            return at(t).item()
+
+        def number_by_code(t: float) -> float:
+            try:
+                return computed_at(t)[0]  # type: ignore[misc]
+            except RAISED:
+                return number(t)
 
         probe: list[tuple[float, Array]] = []
-        value, rules = first(at, together, low, high)
+        computed_at = None if fast is None else fast.on_numbers("value")
+        if computed_at is not None:
+            middle = _inside(low, high)
+            with suppress(*RAISED):
+                found = computed_at(middle)[0]
+                if type(found) is float:
+                    probe = [(middle, np.array(found))]
+        value, rules = first(at, number_by_code if probe else number, low, high)
         rules.probe = probe[0] if probe else None
         return value, rules
 
@@ -382,20 +442,20 @@ def integral(
         call.name,
         lambda t, values: lifted(values, t),
         first=computed,
-        fast=(lambda values: Fast(lifted, values)) if call.diff.compile else None,
+        fast=fast_for if call.diff.compile else None,
     )
     if is_traced(a, b, *lifted.tensors):
 
         def run(*given: Tensor) -> Tensor:
             own = Integrand(integrand.name, integrand.function, first=computed, fast=integrand.fast)
-            return Quad.apply(own, *given)
+            return integrated(own, *given)
 
         return opaque(call.name, run, (size,), np.float64, a, b, *lifted.tensors)
     if is_plain(a, b, *lifted.tensors):  # nobody maps over anything
         with alone():
             known = [computed(low, high, lifted.tensors)]
         integrand.first = lambda low, high, values: known[0]
-    return Quad.apply(integrand, a, b, *lifted.tensors)
+    return integrated(integrand, a, b, *lifted.tensors)
 
 
 @declare("integrate.quad", kind="A", by="a, b, what the callback takes from anywhere, args")
@@ -471,21 +531,15 @@ def _quad(call: Call, function: Callable[[Tensor], Any]) -> tuple[Tensor, list[A
     further: list[Any] = []
     more = {name: call[name] for name in ("wvar", "wopts", "maxp1", "limlst") if call.given(name)}
 
-    def first(plain: Callable[[float], Array], together: Any, a: float, b: float) -> tuple[Array, Rules]:
+    def first(_: Any, number: Callable[[float], float], a: float, b: float) -> tuple[Array, Rules]:
         rules = Rules(call["epsabs"], call["epsrel"], call["limit"], call["points"], call["weight"], numbers(more))
-        table = _Table(lambda t: plain(t).item())
-        if call["weight"] is None and call["points"] is None and math.isfinite(b - a):
-            nodes = 0.5 * (a + b) + 0.5 * (b - a) * NODES  # to the last digit those that QUADPACK computes
-            found = together(nodes)
-            if found is not None:
-                table.update(zip(nodes.tolist(), found.reshape(-1).tolist(), strict=True))
         changes: dict[str, Any] = {"a": a, "b": b, "args": (), "full_output": 1, **numbers(more)}
         if call["points"] is not None:
             changes["points"] = numbers(call["points"])
-        value, *rest = call.run(func=table.__getitem__, **changes)
+        value, *rest = call.run(func=number, **changes)
         further[:] = rest
         info = rest[1]
-        if call["weight"] is None and np.isfinite([a, b]).all() and "alist" in info:
+        if call["weight"] is None and math.isfinite(b - a) and "alist" in info:
             rules.intervals = np.stack([info["alist"][: info["last"]], info["blist"][: info["last"]]], axis=1)
             if a == b:  # QUADPACK does not even look
                 rules.intervals = np.array([[a, b]])

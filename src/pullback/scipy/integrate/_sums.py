@@ -36,9 +36,9 @@ def tanhsinh(call: Call) -> Any:
     options = {name: call[name] for name in ("maxlevel", "minlevel", "atol", "rtol") if call.given(name)}
     results: list[Any] = []
 
-    def first(at: Callable[[float], Array], _: Any, a: float, b: float) -> tuple[Array, Rules]:
+    def first(_: Any, number: Callable[[float], float], a: float, b: float) -> tuple[Array, Rules]:
         def many(t: Any) -> Any:
-            return np.array([at(float(each)).item() for each in np.ravel(t)]).reshape(np.shape(t))
+            return np.array([number(float(each)) for each in np.ravel(t)]).reshape(np.shape(t))
 
         result = call.plain(many, a, b, **options)
         results.append(result)
@@ -158,9 +158,9 @@ def nsum(call: Call) -> Any:
         raise NotImplementedError("nsum: several sums at once have no derivatives; use one call for each, or pb.vmap")
     results: list[Any] = []
 
-    def first(at: Callable[[float], Array], _: Any, a: float, b: float) -> tuple[Array, Rules]:
+    def first(_: Any, number: Callable[[float], float], a: float, b: float) -> tuple[Array, Rules]:
         def many(t: Any) -> Any:
-            return np.array([at(float(each)).item() for each in np.ravel(t)]).reshape(np.shape(t))
+            return np.array([number(float(each)) for each in np.ravel(t)]).reshape(np.shape(t))
 
         result = call.run(f=many, a=a, b=b, args=())
         results.append(result)

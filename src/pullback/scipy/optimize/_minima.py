@@ -11,7 +11,7 @@ from pullback.autograd.function import Function
 from pullback.core.records import Record
 from pullback.func._grad import grad, vjp
 from pullback.func._implicit import Equation
-from pullback.func._implicit.lift import Lifted, example_of, lift
+from pullback.func._implicit.lift import Lifted, constant_example, lift
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
 from pullback.scipy._compiled import known_lift
@@ -58,8 +58,7 @@ class Minimum:
         self.call = call
         self.rows = rows
         self._search = search
-        with no_grad():
-            example = example_of(x0).detach()
+        example = constant_example(x0)
         self.size = int(np.prod(example.shape))
         if rows or not call.diff.compile:
             self._whole = lift(call.name, lambda x: (function(x), *(row(x) for row in rows)), example)

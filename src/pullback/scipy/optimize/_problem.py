@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from pullback.compiler.scalar_source import RAISED
 from pullback.core.pytree import flatten
 from pullback.errors import AutogradError, TraceError
 from pullback.func._grad import value_and_grad
 from pullback.func._implicit import Equation
-from pullback.func._implicit.lift import Lifted, alone, example_of, is_plain, lift
+from pullback.func._implicit.lift import Lifted, alone, constant_example, is_plain, lift
 from pullback.func._implicit.linear import Array, Diff
 from pullback.func._jacobian import jacobian, jacrev
 from pullback.func._jvp import jvp
@@ -21,7 +22,6 @@ from pullback.scipy._compiled import Fast, Rule, floating, known_lift, value_of
 from pullback.scipy._opaque import is_traced, solved
 from pullback.scipy._surface import Call, joined, numbers, scipy_module
 from pullback.tape.function.batching import looped
-from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, made_here
 
 
@@ -104,10 +104,23 @@ class Callback:
 
     def number(self, x: Any) -> Any:
         """The value at a number."""
-        out = None if self.fast is None else self.fast.at_number(x)
-        if out is None:
-            out = self._computed("value", value_of, x)
+        out = self._computed("value", value_of, x)
         return out.item() if out.size == 1 else out
+
+    def of_numbers(self) -> Callable[[float], Any]:
+        """The function of a number, for a solver that calls nothing else of the user's."""
+        computed = None if self.fast is None else self.fast.on_numbers("value")
+        if computed is None:
+            return self.number
+
+        def number(x: float) -> Any:
+            try:
+                out = computed(x)[0]
+            except RAISED:
+                return self.number(x)
+            return out if type(out) is float else self.number(x)  # one number, in a vector
+
+        return number
 
     def jacobian(self, x: Any) -> Array:
         """The matrix of derivatives."""
@@ -186,9 +199,7 @@ def solution(
     """
     known: list[tuple[Any, Any]] = []
     fast: Fast | None = None
-    with no_grad():
-        example = example_of(x0).detach()
-    lifted = (known_lift if call.diff.compile else lift)(call.name, function, example)
+    lifted = (known_lift if call.diff.compile else lift)(call.name, function, constant_example(x0))
     if is_plain(x0, *lifted.tensors):  # solved here, so that what is used close to the solution is found as well
         callback = Callback(lifted, lifted.tensors, call.diff)
         with alone():

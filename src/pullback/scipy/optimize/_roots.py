@@ -91,7 +91,7 @@ def bracketed(call: Call) -> Any:
 
     def solver(callback: Callback, lower: Tensor) -> tuple[Any, str]:
         a, b = float(lower.detach().numpy()), float(numbers(upper))
-        x, result = call.run(f=callback.number, a=a, b=b, args=(), full_output=True)
+        x, result = call.run(f=callback.of_numbers(), a=a, b=b, args=(), full_output=True)
         results.append(result)
         return float(x), "" if result.converged else str(result.flag)
 
