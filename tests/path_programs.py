@@ -209,6 +209,15 @@ def writes_to_parts(x: Any, y: Any) -> Any:
     return h
 
 
+@program((5,), (2, 2), paths="write places, write moved on", run=eagerly)
+def writes_to_places(x: Any, y: Any) -> Any:
+    h = x * 1
+    h[np.array([0, 3])] = y[0]
+    h[np.array([1, 1])] = y[1]
+    h[:4][np.array([True, False, True, False])] = y[0] * 2
+    return h
+
+
 @program((3, 3), paths="plain visit", run=eagerly)
 def several_results(x: Any) -> Any:
     q, r = pb.linalg.qr(x)

@@ -17,7 +17,9 @@ from pullback.declare.samples import samples_of
 from pullback.tape import entries
 
 OPERATORS = [
-    op for op in registry.values() if (op.shows_each_once or op.add_at is not None) and op.sample_rule is not None
+    op
+    for op in registry.values()
+    if (op.shows_each_once or op.add_at is not None or op.take_out is not None) and op.sample_rule is not None
 ]
 
 
@@ -83,6 +85,21 @@ class Program:
                 parts.append(slice(None))
         return tuple(parts)
 
+    def write_places(self, kind, whole, w):
+        """By an array, which may name a place twice, by an array for each axis, or by a mask."""
+        count = len(whole)
+        rows = self.random.integers(-count, count, size=int(self.random.integers(1, 5)))
+        if kind == 9:
+            whole[rows] = w
+        elif kind == 10:
+            whole[rows] = whole[rows[::-1].copy()] * w
+        elif kind == 11:
+            key = tuple(self.random.integers(length, size=(2, 3)) for length in whole.shape)
+            whole[key] += w * whole[key]
+        else:
+            mask = self.random.random(whole.shape[: int(self.random.integers(1, whole.ndim + 1))]) < 0.5
+            whole[mask] = whole[mask] * w if self.random.integers(2) else w
+
     def run(self, freeze: bool, create: bool):
         self.random = random = np.random.default_rng(self.seed)
         x = pb.tensor(random.standard_normal((3, 4)), requires_grad=True)
@@ -100,7 +117,7 @@ class Program:
         for _ in range(int(random.integers(4, 12))):
             whole = (h, h.T, h.reshape(-1), x)[random.integers(4)]
             part = whole[self.key(whole.shape)]
-            kind = random.integers(9)
+            kind = random.integers(13)
             if kind == 0:
                 values.append((part * w).sum())
             elif kind == 1:
@@ -120,8 +137,10 @@ class Program:
                 part *= w
             elif kind == 7:
                 part.tanh_()
-            else:
+            elif kind == 8:
                 h[self.key(h.shape)] -= 0.25
+            else:
+                self.write_places(kind, whole, w)
             if random.integers(6) == 0 and h.requires_grad:
                 h.register_hook(hold)
             if random.integers(6) == 0 and part.requires_grad:

@@ -143,6 +143,8 @@ class Op:
         self.may_copy = False  # a view that NumPy sometimes has to copy
         self.shows_each_once = False  # a view of the gradient too: no element of the operand is in the result twice
         self.add_at: Callable[..., Any] | None = None  # of what reads places: adds a gradient to an array there
+        # Of what writes to places: takes the gradient of the values out of that of the result, which it becomes.
+        self.take_out: Callable[..., Any] | None = None
         self.inplace_kernel: Callable[..., Any] | None = None
         self.has_inplace_twin = False
         self.takes_numbers = False  # a Python number is given to the kernel as it is: it has fast paths for some

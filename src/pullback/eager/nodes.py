@@ -408,13 +408,18 @@ class DirectNode(FastNode):
     def add_to_part(self, whole: Any, gradient: Any) -> bool:
         """Add a gradient of the result to that of the operand; says whether it did."""
         if self.op.add_at is not None:
-            self.op.add_at(whole, gradient, *self.rest_values(), **self.params)
+            self.op.add_at(whole, gradient, self.rest_values(), **self.params)
             return True
         part = self.part_of(whole)
         if part is None:
             return False
         np.add(part, gradient, part)
         return True
+
+    def take_out(self, gradient: Any) -> Any:
+        """The gradient of what was written to places, of which that of the result loses it."""
+        take_out: Any = self.op.take_out
+        return take_out(gradient, self.rest_values(), **self.params)
 
     @property
     def saved_operands(self) -> tuple[SavedVariable | None, ...]:
@@ -510,9 +515,9 @@ def direct_node_class(op: Op, rules: CallRules) -> type[DirectNode]:
     count = op.num_outputs or 1
     base = DirectNode if count == 1 else SeveralNode
     made: Any = type(base.__name__, (base,), members | {"num_outputs": count})
-    if op.shows_each_once or op.add_at is not None:
+    if op.shows_each_once or op.add_at is not None or op.take_out is not None:
         made.has_parts, made.is_fast = True, False
-        made.shows_part = op.shows_each_once
+        made.shows_part, made.writes_places = op.shows_each_once, op.take_out is not None
     return made
 
 

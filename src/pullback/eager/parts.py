@@ -174,6 +174,67 @@ def _node_class(op: Op) -> Any:
     return Part
 
 
+class Placer:
+    """`x[arrays] = value` for the operator that does so, whose rules read nothing but the arrays."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.made: Any = UNSET
+
+    def assign(self, x: Tensor, value: Any, arrays: tuple[Any, ...], params: dict[str, Any]) -> bool:
+        """Write a number or a tensor to the places that arrays of integers name, recorded; says whether it did."""
+        found = _base_to_write(x)
+        if found is None:
+            return False
+        base = found[0]
+        del found
+        old, behind, spec = base._node, None, None
+        if type(value) is Tensor:
+            if not _is_operand(value, x._data, base):
+                return False
+            payload, behind, spec = value._data, value._node, value._spec
+            if type(behind) is Leaf:
+                behind = accumulator_of(value)
+        elif type(value) is float or type(value) is int:
+            payload = value
+        else:
+            return False
+        if old is None and behind is None:
+            return False
+        places, epochs = arrays, ()
+        for each in arrays:
+            if type(each) is not ndarray:
+                if type(each) is not Tensor or type(each._data) is not ndarray or each._extra is not None:
+                    return False
+                places = tuple([each._data if type(each) is Tensor else each for each in arrays])
+                epochs = tuple([epoch_of(each) if type(each) is Tensor else UNWRITTEN for each in arrays])
+        view: Any = x._extra
+        if view is not None and old is not None and (x._node is None or view.attr_version != x._counter.value):  # type: ignore[union-attr]
+            refresh_view(x)
+        make_way(x, name="setitem")
+        # path: write places
+        self.op.inplace_kernel(x._data, payload, *places, **params)  # type: ignore[misc]
+        counter: Any = base._counter or own_counter(base)
+        counter.bump()
+        if self.made is UNSET:
+            self.made = direct_node_class(self.op, call_rules(self.op))  # type: ignore[arg-type]
+        node = self.made()
+        ends = (None,) * len(places)
+        node.next = (old if view is None or old is None else x._node, behind, *ends)
+        node.spec = x._spec
+        node.rare = None
+        node.params = params
+        node.operand_specs = (x._spec, spec, *ends)
+        node.rest_data = places
+        node.rest_epochs = epochs
+        node.seq = next_stamp()
+        if view is None:
+            base._node = node
+        else:
+            view.written = (_history(base, node, view.steps, (old, behind, *ends)), counter.value)
+        return True
+
+
 def write_view(op: Op, target: Any, other: Any) -> bool:
     """`op` in place on a view, recorded, for an operator with fast paths and a number or a tensor; says whether it did.
 
@@ -275,7 +336,7 @@ def _is_operand(value: Tensor, part: Any, base: Tensor) -> bool:
     return value._counter is None or not np.may_share_memory(part, value._data)
 
 
-def _history(base: Tensor, fn: Any, steps: tuple[ViewStep, ...], behind: tuple[Any, Any]) -> CopySlices:
+def _history(base: Tensor, fn: Any, steps: tuple[ViewStep, ...], behind: tuple[Any, ...]) -> CopySlices:
     """The history of a base after `fn` described how the part `steps` of it was written."""
     base._node = node = CopySlices()
     node.fn = fn

@@ -333,14 +333,17 @@ else:
 # The operands of an operator that takes any number of them.
 _READ_REST = """
 rest_data, rest_specs, behind_rest = [], [], []
-has_history = False
+has_history = has_tensors = has_large = False
 for each in rest:
     if type(each) is Tensor:
+        has_tensors = True
         if each._extra is not None:
             if {is_no_view}:
                 return apply(op, operands, params)
 {refresh}
         rest_data.append(each._data)
+        if each._data.size >= LARGE:
+            has_large = True
         spec = each._spec
         rest_specs.append(spec)
         behind = each._node if spec.is_differentiable else None
@@ -351,6 +354,12 @@ for each in rest:
                 if reference is None or (behind := reference()) is None:
                     behind = accumulator_of(each)
         behind_rest.append(behind)
+    elif type(each) is ndarray:
+        rest_data.append(each)
+        if each.size >= LARGE:
+            has_large = True
+        rest_specs.append(spec_for(each.shape, each.dtype))
+        behind_rest.append(None)
     elif type(each) in STATICS:
         rest_data.append(each)
         rest_specs.append(spec_or_none(each))
@@ -387,7 +396,7 @@ else:
 """
 _SAVE_REST = """
 node.rest_data = tuple(rest_data)
-node.rest_epochs = epochs_of(rest)
+node.rest_epochs = epochs_of(rest) if has_tensors else ()
 """
 _COMPUTE = """
 {outs} = {kernel}({data}{params})
@@ -539,7 +548,7 @@ def _kernel_of(op: Op) -> str:
 def _is_large(fixed: tuple[str, ...], has_rest: bool) -> str:
     tests = [f"(type({v}) is Tensor and {v}_data.size >= LARGE)" for v in fixed]
     if has_rest:
-        tests.append("max([each.size for each in rest_data if type(each) is ndarray], default=0) >= LARGE")
+        tests.append("has_large")
     return " or ".join(tests)
 
 

@@ -64,6 +64,9 @@ def hand_on(entries: Entries, node: Any, gradient: Any, keep: bool, targets: Any
         results = _write_part(entries, node, gradient, keep)
         return None if results is None else (results, node.next, node.next_nr)
     successor = node.next[0]
+    if node.writes_places:
+        results = _take_out(entries, node, gradient, keep)
+        return None if results is None else (results, node.next, None)
     entry = entries.get(successor)
     if (
         entry is not None
@@ -81,7 +84,7 @@ def hand_on(entries: Entries, node: Any, gradient: Any, keep: bool, targets: Any
     else:
         whole = _add_part(entries, node, gradient, targets, visit)
     if whole is not None:
-        if not keep and not node.shows_part:  # views save nothing
+        if not keep and node.rest_epochs:  # there is nothing else that is released
             node.release()
         return _COUNTED, (whole,), None
     return node.pull(gradient, keep), node.next, None
@@ -183,6 +186,25 @@ def _write_part(entries: Entries, node: CopySlices, gradient: Any, keep: bool) -
     if not keep:
         node.release()
     return tuple(results)
+
+
+def _take_out(entries: Entries, node: Any, gradient: Any, keep: bool) -> tuple[Any, ...] | None:
+    """What a write to places does, which arrays name, in a buffer that goes on to the node behind; None if that is for
+    its formula to do."""
+    behind, value, *others = node.next
+    if behind is None:
+        return None
+    entry: Any = entries.get(node)
+    buffer = gradient if entry is not SOLE and entry[2] is OWN else gradient.copy()
+    # path: write moved on
+    given = node.take_out(buffer)
+    if value is None:
+        given = None
+    elif type(given) is not ndarray or value.spec.shape != given.shape or value.spec.dtype is not given.dtype:
+        given = fitted(given, value)
+    if not keep:
+        node.release()
+    return (None if _give(entries, behind, buffer) else buffer, given, *others)
 
 
 def _give(entries: Entries, node: Node, buffer: Any) -> bool:

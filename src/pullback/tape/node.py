@@ -62,6 +62,7 @@ class Node:
     # former, some are views, which can be taken of a gradient too.
     has_parts = False
     shows_part = False
+    writes_places = False
     # The formula is that of an operator, and no code of a user's.
     is_declared = False
     # The formula takes its gradients out of the list that it is given, and nobody else holds them meanwhile.

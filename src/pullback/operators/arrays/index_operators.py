@@ -150,9 +150,11 @@ def index_add_to_zeros(x, *arrays, template, shape, distinct):
     return out
 
 
-def _add_to_places(total: Any, g: Any, *arrays: Any, template: Template, distinct: bool) -> None:
+def _add_to_places(total: Any, g: Any, arrays: tuple[Any, ...], template: Template, distinct: bool) -> None:
     if distinct:
         total[index_key(template, arrays)] += g
+    elif g.size < _FEW:
+        np.add.at(total, index_key(template, arrays), g)
     else:
         _add_at(total, arrays, template, g)
 
@@ -190,14 +192,18 @@ def _store(x: Any, v: Any, *arrays: Any, template: Template, accumulate: bool, d
     key = index_key(template, arrays)
     if not distinct and np.ndim(v):
         # NumPy writes in the order of memory. In row-major order the last value is the last one written.
-        v = np.ascontiguousarray(np.broadcast_to(v, indexed_shape(x.shape, arrays, template)))
+        shape = indexed_shape(x.shape, arrays, template)
+        if v.shape != shape or not v.flags.c_contiguous:
+            v = np.ascontiguousarray(np.broadcast_to(v, shape))
     x[key] = v
 
 
-def index_key(template: Template, arrays: tuple[Any, ...]) -> Template:
-    """The index that NumPy understands."""
+def index_key(template: Template, arrays: tuple[Any, ...]) -> Any:
+    """The index that NumPy understands. An array alone, and not in a tuple, takes it half the time."""
+    if len(arrays) == len(template):
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
     rest = iter(arrays)
-    return tuple(next(rest) if type(part) is str else part for part in template)
+    return tuple([next(rest) if type(part) is str else part for part in template])
 
 
 def _only_axis(template: Template) -> int | None:
@@ -370,18 +376,32 @@ def index_put_vjp(g, arrays, template, accumulate, distinct, needs):
 
 @index_put_arrays.vjp_on_arrays
 def index_put_pulled(g, arrays, template, accumulate, distinct, needs):
+    g_x = g if accumulate else g.copy()
+    g_v = _take_out(g_x, arrays, template, accumulate, distinct)
+    return (g_x if needs[0] else None, g_v if needs[1] else None, *(None for _ in arrays))
+
+
+def _take_out(g: Any, arrays: tuple[Any, ...], template: Template, accumulate: bool, distinct: bool) -> Any:
+    """The gradient of the values, of which `g` loses what they have written over."""
     key = index_key(template, arrays)
-    g_x = g_v = None
-    if needs[1]:
-        g_v = g[key]
-        if not distinct and not accumulate:
-            g_v = np.where(last_writers.kernel(*arrays, template=template, shape=g.shape), g_v, 0)
-    if needs[0]:
-        g_x = g
-        if not accumulate:
-            g_x = g.copy()
-            g_x[key] = 0
-    return (g_x, g_v, *(None for _ in arrays))
+    g_v = g[key]
+    if accumulate:
+        return g_v
+    if not distinct and not _are_distinct(arrays):
+        g_v = np.where(last_writers.kernel(*arrays, template=template, shape=g.shape), g_v, 0)
+    g[key] = 0
+    return g_v
+
+
+def _are_distinct(arrays: tuple[Any, ...]) -> bool:
+    """Does one array of few integers name no place twice? False if that takes longer to find out than it gains."""
+    if len(arrays) != 1 or arrays[0].size >= _FEW:
+        return False
+    places = arrays[0].ravel().tolist()
+    return len(set(places)) == len(places) and (not places or min(places) >= 0)
+
+
+index_put_arrays.take_out = _take_out
 
 
 @index_put_arrays.jvp

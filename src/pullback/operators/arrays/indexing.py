@@ -20,8 +20,8 @@ from pullback.declare.composite import composite
 from pullback.eager.build import as_operand
 from pullback.eager.direct import copying
 from pullback.eager.failures import failed
-from pullback.eager.inplace import adopt, write
-from pullback.eager.parts import Reader
+from pullback.eager.inplace import write
+from pullback.eager.parts import Placer, Reader
 from pullback.eager.picked import Picked
 from pullback.operators.arguments import is_constant
 from pullback.operators.arrays.index_operators import (
@@ -46,6 +46,7 @@ from pullback.tensors.overwrites import make_way
 from pullback.tensors.tensor import Tensor, as_constant
 
 _parts = Reader(basic_view)
+_places = Placer(index_put_arrays)
 _PLAIN_VALUES = (Tensor, float, int)
 
 
@@ -191,9 +192,10 @@ def getitem(x: Any, index: Any) -> Any:
     """`x[index]`: a view for a basic index, a copy for an index with arrays."""
     try:
         x = x if type(x) is Tensor else as_constant(x)
-        rows = _rows(x, index)
-        if rows is not None:
-            return index_arrays(x, rows, template=ROWS, distinct=False)
+        places = _places_of(x, index)
+        if places is not None:
+            arrays, distinct = places
+            return index_arrays.run((x, *arrays), {"template": (ARRAY,) * len(arrays), "distinct": distinct})
         if type(index) is Tensor and index.is_nested:
             return index_arrays(x, index, template=ROWS, distinct=False)
         basic = (index, ...) if type(index) is int else as_basic(index)
@@ -215,18 +217,39 @@ def getitem(x: Any, index: Any) -> Any:
         raise
 
 
-def _rows(x: Tensor, index: Any) -> Any:
-    """The index, if it is an array of the numbers of rows: the most frequent one with an array, which needs none of the
-    questions that others do. An array of NumPy's is copied, since it may be changed before the gradient asks for it.
+def _places_of(x: Tensor, index: Any) -> tuple[tuple[Any, ...], bool] | None:
+    """The arrays of integers that an index stands for, and whether they are `distinct`, if that takes no questions: for
+    one array, or some of one shape in a tuple, or a mask. Arrays of NumPy's are copied, since they may be changed before
+    the gradient asks for them.
 
     bench/operators.py, take rows
     """
     kind = type(index)
     if kind is np.ndarray:
-        return index.copy() if index.dtype.kind == "i" and index.ndim and x.ndim else None
-    if kind is Tensor and type(index._data) is np.ndarray and index.dtype.kind == "i" and index.ndim and x.ndim:
-        return index
+        dtype = index.dtype.kind
+        if dtype == "i" and index.ndim and x._spec.ndim:
+            return (index.copy(),), False
+        if dtype == "b" and (ndim := index.ndim) and index.shape == x._spec.shape[:ndim]:
+            return index.nonzero(), True
+    elif kind is Tensor:
+        data = index._data
+        if type(data) is np.ndarray:
+            dtype = data.dtype.kind
+            if dtype == "i" and data.ndim and x._spec.ndim:
+                return (index,), False
+            if dtype == "b" and (ndim := data.ndim) and data.shape == x._spec.shape[:ndim]:
+                return data.nonzero(), True
+    elif kind is tuple and index and set(map(type, index)) == _ARRAYS:
+        shape = index[0].shape
+        if shape and len(index) <= x._spec.ndim:
+            for part in index:
+                if part.dtype.kind != "i" or part.shape != shape:
+                    return None
+            return tuple([part.copy() for part in index]), False
     return None
+
+
+_ARRAYS = {np.ndarray}
 
 
 def _is_element(x: Tensor, index: Any) -> bool:
@@ -270,13 +293,18 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         x[index] = value
         return
     try:
-        rows = _rows(x, index)
-        if rows is not None:
-            others = without_leading_ones(as_operand(value), rows.ndim + x.ndim - 1), rows
-            params = {"template": ROWS, "accumulate": False, "distinct": False}
-            if x._node is None or type(x._data) is not np.ndarray or not adopt(index_put_arrays, x, others, params):
-                write(index_put_arrays, x, others, params)
-            return
+        places = _places_of(x, index)
+        if places is not None:
+            arrays, distinct = places
+            ndim = x._spec.ndim - len(arrays) + arrays[0].ndim
+            value = without_leading_ones(value if type(value) in _PLAIN_VALUES else as_operand(value), ndim)
+            template = (ARRAY,) * len(arrays)
+            params = {"template": template, "accumulate": False, "distinct": distinct}
+            if _places.assign(x, value, arrays, params):
+                return
+            if not distinct:
+                write(index_put_arrays, x, (value, *arrays), params)
+                return
         basic = (index, ...) if type(index) is int else as_basic(index)
         if basic is not None and type(x) is Tensor and type(value) in _PLAIN_VALUES:
             if type(value) is Tensor and _parts.is_own_part(x, basic, value):
