@@ -219,8 +219,8 @@ def getitem(x: Any, index: Any) -> Any:
 
 def _places_of(x: Tensor, index: Any) -> tuple[tuple[Any, ...], bool] | None:
     """The arrays of integers that an index stands for, and whether they are `distinct`, if that takes no questions: for
-    one array, or some of one shape in a tuple, or a mask. Arrays of NumPy's are copied, since they may be changed before
-    the gradient asks for them.
+    one array, or some of one shape in a tuple, or a mask. Arrays of NumPy's are copied, since they may be changed
+    before the gradient asks for them.
 
     bench/operators.py, take rows
     """
