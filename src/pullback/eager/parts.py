@@ -201,7 +201,8 @@ class Placer:
             return False
         if old is None and behind is None:
             return False
-        places, epochs = arrays, ()
+        places: tuple[Any, ...] = arrays
+        epochs: tuple[Any, ...] = ()
         for each in arrays:
             if type(each) is not ndarray:
                 if type(each) is not Tensor or type(each._data) is not ndarray or each._extra is not None:

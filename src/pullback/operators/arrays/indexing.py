@@ -93,7 +93,7 @@ def _as_payload(part: Any) -> Any:
     return part._data if isinstance(part, Tensor) else part
 
 
-def resolve(x: Any, index: Any) -> tuple[Any, list[Any], Template, bool]:
+def resolve(x: Any, index: Any) -> tuple[Any, tuple[Any, ...], Template, bool]:
     """An index with arrays as `(x, arrays, template, distinct)`; `x` may have got axes of length 1."""
     parts = [_as_index_array(part) for part in (index if type(index) is tuple else (index,))]
     consumed = sum(_axes_taken(part) for part in parts)
@@ -125,7 +125,7 @@ def resolve(x: Any, index: Any) -> tuple[Any, list[Any], Template, bool]:
             template.append(part)
         axis += _axes_taken(part)
     _check_compatible(arrays)
-    return x, arrays, tuple(template), masks == 1 and integers == 0
+    return x, tuple(arrays), tuple(template), masks == 1 and integers == 0
 
 
 def _check_compatible(arrays: list[Any]) -> None:
@@ -210,7 +210,7 @@ def getitem(x: Any, index: Any) -> Any:
             if is_traced(source) and is_traced(copy):
                 copy.picked_from(source, tuple(map(_memory, arrays)))
         elif type(out._data) is BatchedArray and all(array.ndim == 0 for array in arrays):
-            out._data.picked = Picked(x, tuple(arrays), template)
+            out._data.picked = Picked(x, arrays, template)
         return out
     except Exception as error:
         failed(error, basic_view, (x,))
@@ -281,7 +281,7 @@ def _memory(x: Tensor) -> Any:
     return x._data.data if type(x._data) is BatchedArray else x._data
 
 
-def _are_computed_integers(arrays: list[Any]) -> bool:
+def _are_computed_integers(arrays: tuple[Any, ...]) -> bool:
     """Would the arrays of an index be plain integers in eager code?"""
     are_traced = all(type(each) is Tensor and is_traced(bare(each._data)) for each in arrays)
     return are_traced and bool(arrays) and not any(each.ndim for each in arrays)
@@ -323,7 +323,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
             return
         seen, arrays, template, distinct = resolve(x, index)
         if seen is not x:
-            setitem(seen, index_key(template, tuple(arrays)), value)
+            setitem(seen, index_key(template, arrays), value)
             return
         value = without_leading_ones(value, len(indexed_shape(x.shape, arrays, template)))
         pick = _pick_of(x, arrays, value)
@@ -337,7 +337,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         raise
 
 
-def _pick_of(x: Tensor, arrays: list[Any], value: Any) -> Any:
+def _pick_of(x: Tensor, arrays: tuple[Any, ...], value: Any) -> Any:
     """If a trace puts back what it has taken a copy of, as `x[i] += 1` does: what is known of the copy."""
     if current().trace is None or type(value) is not Tensor or not is_traced(_memory(value)):
         return None
