@@ -319,3 +319,24 @@ def test_ufuncs_and_operators_of_scalars_give_their_own_types():
 def test_random_programs_of_numbers(first):
     for seed in range(first, first + 6):
         assert check(seed) is None
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+def test_a_long_loop_with_numbers_is_differentiated(backend):
+    """Loops that are rolled up have another graph than the trace, with the numbers among its inputs."""
+    w = pb.tensor(0.7, requires_grad=True)
+
+    def f(x, s, t):
+        for _ in range(200):
+            x = pb.sin(x * s) + w * t
+        return x.sum()
+
+    compiled = pb.compile(f, fallback="raise", backend=backend)
+    for s, t in ((0.5, 1.0), (0.25, 2.0), (0.9, 3)):
+        rows = []
+        for call in (compiled, f):
+            x = pb.tensor([1.0, 2.0], requires_grad=True)
+            rows.append([each.numpy() for each in pb.autograd.grad(call(x, s, t), [x, w])])
+        np.testing.assert_allclose(rows[0][0], rows[1][0], atol=1e-14)
+        np.testing.assert_allclose(rows[0][1], rows[1][1], rtol=1e-12)
+    assert compiled.cache_info().misses == 2

@@ -141,10 +141,9 @@ class Results:
         if kind is OutputType.is_input:
             return self.input_at(number)
         if info.view_of_output is not None:
-            return replayed(self.at(info.view_of_output), info, info.view_steps)
+            return replayed(_as_tensor(self.at(info.view_of_output)), info, info.view_steps)
         if kind is OutputType.alias_of_input:
-            base = self.input_at(number)
-            base = base if isinstance(base, Tensor) else wrap(base)
+            base = _as_tensor(self.input_at(number))
         elif kind is OutputType.alias_of_intermediate_base_is_user_output:
             base = self.at(number)
         else:
@@ -164,6 +163,11 @@ class Results:
                 from_outside(known)
                 self._count(known, info)
         return known
+
+
+def _as_tensor(owner: Any) -> Tensor:
+    """What views are taken of: an argument may be a NumPy array."""
+    return owner if isinstance(owner, Tensor) else wrap(owner)
 
 
 def replayed(base: Tensor, info: OutputAliasInfo, steps: Any) -> Tensor:

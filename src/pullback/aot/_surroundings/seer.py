@@ -215,7 +215,8 @@ class Seer(Containers):
             return self._look_at_container(value, text)
         if isinstance(value, _GENERATORS) or type(value).__module__ == "random":
             return self._look_at_generator(value, text)
-        if isinstance(value, GeneratorType) or (hasattr(value, "__next__") and is_library(type(value))):
+        is_iterator = hasattr(value, "__next__") and not isinstance(value, type)
+        if isinstance(value, GeneratorType) or (is_iterator and is_library(type(value))):
             raise SideEffectError(
                 f"the function uses {text}, an iterator of type {type(value).__name__} from outside",
                 location=user_location(),

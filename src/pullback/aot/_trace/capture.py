@@ -31,6 +31,7 @@ from pullback.aot._trace.analysis import Outputs, input_info
 from pullback.aot._trace.dry_runs import BeginAgain, Trials
 from pullback.aot._trace.higher import Stops, stops_of
 from pullback.aot._trace.joint import Roots, add_backward, separate_from_backward
+from pullback.aot._trace.kinds import names_for
 from pullback.aot._trace.leaves import (
     Steps,
     alias_error,
@@ -259,6 +260,7 @@ def run_traced(
     own_names = {} if trace.live is None else {"print": trace.live.effects.print}
     own_names.update({**views(), "range": trace.live.counters.range} if is_taking else {})
     own_names.update({"len": trace.watcher.len} if trace.watcher is not None else {})
+    own_names.update(names_for(trace, leaves))
     trace.rolls = options.reroll
     seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
     seer.growing = trace.growing
@@ -470,10 +472,11 @@ class Maker:
                 graph, self.meta = found
                 meta = self.meta
             separate_from_backward(graph, self.borrowed)
+        inputs = [*self._graph_inputs(), *self._number_inputs(graph, is_training)]
         if trace.has_repetitions:
             graph = graph.dce()
         return Capture(
-            graph=graph, meta=meta, inputs=[*self._graph_inputs(), *self._number_inputs(is_training)],
+            graph=graph, meta=meta, inputs=inputs,
             out_tree=out_tree, num_forward_outputs=len(finals), is_training=is_training, groups=trace.merged,
             members=self.members,
             inputs_read_later=self._read_later([primal.storage for primal in trace.primals]),
@@ -581,17 +584,16 @@ class Maker:
         self.handed_out[id(storage.base)] = id(storage)
         return payload.value
 
-    def _number_inputs(self, is_training: bool) -> list[GraphInput]:
+    def _number_inputs(self, graph: Graph, is_training: bool) -> list[GraphInput]:
         """The inputs that are computed of numbers. They have no gradient; what the backward pass needs of them is known
-        only now."""
-        host, graph, meta = self.trace.host, self.trace.graph, self.meta
+        only now. A graph with rolled loops is another one than that of the trace, and has them in their places."""
+        host, meta = self.trace.host, self.meta
         if host is None or not host.inputs:
             return []
-        known = {id(value) for value in (*host.inputs, *(primal.value for primal in self.trace.primals))}
-        tangents = [
-            (value, desc) for value, desc in zip(graph.inputs, graph.input_descs, strict=True) if id(value) not in known
-        ]
-        self.trace.put_inputs(tangents)
+        if graph is self.trace.graph:
+            known = {id(value) for value in (*host.inputs, *(primal.value for primal in self.trace.primals))}
+            given = zip(graph.inputs, graph.input_descs, strict=True)
+            self.trace.put_inputs([(value, desc) for value, desc in given if id(value) not in known])
         for position in range(len(host.inputs) if is_training else 0):
             graph.add_output(None, GradAOTOutput(NumberAOTInput(position)))
         if meta.gradient_sources:
