@@ -84,3 +84,25 @@ def test_several_axes_are_differentiable_in_both(mode, name):
 def test_long_signals_go_through_transforms_with_the_same_result():
     x, y = normal(3000), normal(800)
     assert_close(pb.signal.convolve(x, y), np.convolve(x, y), atol=1e-10)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_some_axes_are_convolved_and_the_others_paired_or_summed(mode):
+    """`axes` of SciPy's `fftconvolve`, and `axes` and `dot_axes` of HIPS autograd's `convolve`."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((3, 6, 2)), rng.standard_normal((3, 4, 2))
+    for axes in (1, -2, [1, 2], [0, 1]):
+        assert_close(pb.signal.fftconvolve(x, y, mode, axes=axes), scipy.signal.fftconvolve(x, y, mode, axes=axes))
+    pairs = np.array([[scipy.signal.convolve(x[i, :, k], y[i, :, m], mode) for i in range(3)]
+                      for k in range(2) for m in range(2)]).sum(axis=1).reshape(2, 2, -1)  # fmt: skip
+    out = pb.signal.convolve(x, y, mode, axes=([1], [1]), dot_axes=([0], [0]))
+    assert_close(out, pairs)
+    leaves = [pb.tensor(each, requires_grad=True) for each in (x[:, :, 0], y[:, :, 1])]
+    summed = lambda a, b: pb.signal.convolve(a, b, mode, axes=([1], [1]), dot_axes=([0], [0]))
+    assert pb.autograd.gradcheck(summed, leaves)
+    assert pb.autograd.gradcheck(lambda a, b: pb.signal.fftconvolve(a, b, mode, axes=1), leaves)
+
+
+def test_axes_that_do_not_belong_together_are_refused():
+    with pytest.raises(ValueError, match="same length"):
+        pb.signal.convolve(np.ones((2, 3)), np.ones((2, 3)), axes=([0, 1], [0]))

@@ -175,6 +175,13 @@ def test_reversed_rows_can_be_written_through():
     assert x.tolist() == [[0.0, 0.0], [1.0, 1.0]]
 
 
+def test_counts_of_tile_by_keyword_are_numpys_and_torchs():
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    for tiled in (pb.tile(x, reps=(2, 3)), np.tile(x, reps=(2, 3)), x.tile(dims=(2, 3)), pb.tile(x, 2, 3)):
+        np.testing.assert_array_equal(tiled.detach().numpy(), np.tile([1.0, 2.0], (2, 3)))
+        assert tiled.requires_grad
+
+
 def test_tile_and_repeat_have_memory_of_their_own():
     x = pb.zeros(1)
     for copy in (pb.tile(x, 1), pb.tile(x, 3), pb.repeat(x, 3), pb.roll(x, 1)):

@@ -64,6 +64,11 @@ def test_mills_ratio_is_accurate_everywhere():
     assert_close(mills(x), math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2)), rtol=1e-12)
 
 
+def test_the_mills_ratio_of_complex_numbers_is_refused():
+    with pytest.raises(TypeError, match="real"):
+        mills(pb.tensor(1.0 + 2.0j))
+
+
 def test_infinite_bounds_have_no_gradient_and_spoil_none():
     loc, scale = pb.tensor(0.5, requires_grad=True), pb.tensor(2.0, requires_grad=True)
     low, high = pb.tensor([-math.inf, -1.0], requires_grad=True), pb.tensor(math.inf, requires_grad=True)

@@ -88,6 +88,8 @@ OF_FUNCTION = {
     "resize.new_shape": "ShapeLike",
     "gradient.*varargs": "ArrayLike",
     "lexsort.keys": "ArrayLike",
+    "signal.convolve.axes": "Sequence[Axis] | None",
+    "signal.convolve.dot_axes": "Sequence[Axis]",
     "tensordot.axes": "int | Sequence[Axis]",
     "linalg.tensordot.axes": "int | Sequence[Axis]",
     "tensordot.dims": "int | Sequence[Axis]",

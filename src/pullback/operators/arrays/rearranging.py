@@ -130,9 +130,9 @@ def roll(x: Any, shift: Any, axis: Any = None, *, dims: Any = None) -> Any:
 
 @composite
 @on_arrays
-def tile(x: Any, *reps: Any) -> Any:
+def tile(x: Any, *lengths: Any, reps: Any = None, dims: Any = None) -> Any:
     """Copies of `x` side by side, `reps` of them along each axis."""
-    counts = normalize_shape(one_sequence("tile", reps))
+    counts = normalize_shape(one_sequence("tile", lengths, merge_spellings("tile: reps/dims", reps, dims)))
     ndim = max(len(counts), x.ndim)
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - x.ndim) + tuple(x.shape)

@@ -41,6 +41,8 @@ _LEAST = 2.0**-54
 
 def _mills(x: Any) -> Array:
     x = np.asarray(x)
+    if x.dtype.kind == "c":
+        raise TypeError("_mills_ratio takes real numbers, got complex ones")
     dtype = x.dtype if x.dtype.kind == "f" else np.result_type(x.dtype, np.float32)
     x = x.astype(np.float64)
     with np.errstate(all="ignore"):

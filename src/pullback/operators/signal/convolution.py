@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.axes import normalize_axis_tuple
 from pullback.core.spec import spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
@@ -198,51 +199,88 @@ def _signals(name: str, x: Any, y: Any, mode: str) -> tuple[Any, Any]:
     return x, y
 
 
-def _goes_inside(name: str, x: Any, y: Any) -> bool:
-    """Whether `y` fits into `x`; an error if neither fits into the other."""
-    if all(a >= b for a, b in zip(x.shape, y.shape, strict=True)):
+def _goes_inside(name: str, x: Any, y: Any, ndim: int) -> bool:
+    """Whether `y` fits into `x` along the last axes; an error if neither fits into the other."""
+    lengths = list(zip(x.shape[x.ndim - ndim :], y.shape[y.ndim - ndim :], strict=True))
+    if all(a >= b for a, b in lengths):
         return True
-    if all(a <= b for a, b in zip(x.shape, y.shape, strict=True)):
+    if all(a <= b for a, b in lengths):
         return False
     raise ValueError(f"{name}: mode='valid' needs one to fit into the other along every axis, got {x.shape}, {y.shape}")
 
 
-def _convolution(name: str, x: Any, y: Any, mode: str, method: str) -> Any:
+def _convolution(name: str, x: Any, y: Any, mode: str, method: str, ndim: int | None = None) -> Any:
+    """Over the last `ndim` axes, or over all; those before are paired."""
+    ndim = x.ndim if ndim is None else ndim
     if method == "auto":
         # Shifts cost the product of the sizes, transforms about 60 passes over the result.
         method = "fft" if min(x.size, y.size) > 400 and x.dtype.kind == y.dtype.kind == "f" else "direct"
     if method not in ("direct", "fft"):
         raise ValueError(f"{name}: method must be 'auto', 'direct' or 'fft', got {method!r}")
-    if x.ndim == 0:
+    if ndim == 0:
         return x * y
     if mode == "valid":
-        if not _goes_inside(name, x, y):
+        if not _goes_inside(name, x, y, ndim):
             x, y = y, x
-        return convolve_axes(x, y, ndim=x.ndim, valid=True, method=method)
-    out = convolve_axes(x, y, ndim=x.ndim, valid=False, method=method)
-    return out if mode == "full" else _cropped(out, x.shape, out.shape)
+        return convolve_axes(x, y, ndim=ndim, valid=True, method=method)
+    out = convolve_axes(x, y, ndim=ndim, valid=False, method=method)
+    if mode == "full":
+        return out
+    return _cropped(out, x.shape[x.ndim - ndim :], out.shape[out.ndim - ndim :])
 
 
 @composite(name="signal.convolve", arrays=2)
-def signal_convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def signal_convolve(
+    in1: Any, in2: Any, mode: str = "full", method: str = "auto", *, axes: Any = None, dot_axes: Any = ((), ())
+) -> Any:
     """The convolution of two arrays over all axes, computed directly or by Fourier transforms.
 
     `mode` is "full", "same" for the middle part of the shape of `in1`, or "valid". Differentiable in both.
+
+    `axes` are, as HIPS autograd has it, two lists: the axes of `in1` that are convolved with those of `in2`. Products
+    over `dot_axes`, again two lists, are summed. Of all other axes the result has every pair, those of `in1` first,
+    and what is convolved comes last.
     """
-    return _convolution("convolve", *_signals("convolve", in1, in2, mode), mode, method)
+    if axes is None and not any(dot_axes):
+        return _convolution("convolve", *_signals("convolve", in1, in2, mode), mode, method)
+    x, y = tensor_from(in1), tensor_from(in2)
+    axes = (range(x.ndim), range(y.ndim)) if axes is None else axes
+    convolved, summed = ([normalize_axis_tuple(own, z.ndim) for own, z in zip(pair, (x, y), strict=True)]
+                         for pair in (axes, dot_axes))  # fmt: skip
+    if len(convolved[0]) != len(convolved[1]) or len(summed[0]) != len(summed[1]):
+        raise ValueError("convolve: axes and dot_axes are two lists of the same length each, one for each operand")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
+    both = []
+    others = [[k for k in range(z.ndim) if k not in (*c, *s)]
+              for z, c, s in zip((x, y), convolved, summed, strict=True)]  # fmt: skip
+    for k, z in enumerate((x, y)):
+        lengths = [[z.shape[axis] for axis in group] for group in (others[k], summed[k], convolved[k])]
+        ones = [1] * len(others[1 - k])
+        lead = [*lengths[0], *ones] if k == 0 else [*ones, *lengths[0]]
+        both.append(z.transpose((*others[k], *summed[k], *convolved[k])).reshape((*lead, *lengths[1], *lengths[2])))
+    out = _convolution("convolve", both[0], both[1], mode, method, len(convolved[0]))
+    first = len(others[0]) + len(others[1])
+    return out.sum(axis=tuple(range(first, first + len(summed[0])))) if summed[0] else out
 
 
 @composite(name="signal.fftconvolve", arrays=2)
-def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> Any:
-    """`signal.convolve` by Fourier transforms."""
-    return _convolution("fftconvolve", *_signals("fftconvolve", in1, in2, mode), mode, "fft")
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """`signal.convolve` by Fourier transforms, over `axes` if these are given; the others are paired."""
+    x, y = _signals("fftconvolve", in1, in2, mode)
+    if axes is None:
+        return _convolution("fftconvolve", x, y, mode, "fft")
+    chosen = normalize_axis_tuple(axes, x.ndim)
+    order = (*(k for k in range(x.ndim) if k not in chosen), *chosen)
+    out = _convolution("fftconvolve", x.transpose(order), y.transpose(order), mode, "fft", len(chosen))
+    return out.transpose(tuple(order.index(k) for k in range(x.ndim)))
 
 
 @composite(name="signal.correlate", arrays=2)
 def signal_correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The correlation of two arrays over all axes: the convolution with the second reversed and conjugated."""
     x, y = _signals("correlate", in1, in2, mode)
-    if mode == "valid" and not _goes_inside("correlate", x, y):
+    if mode == "valid" and not _goes_inside("correlate", x, y, x.ndim):
         turned = _convolution("correlate", y, conjugated(_reversed(x, x.ndim)), mode, method)
         return conjugated(_reversed(turned, x.ndim))
     return _convolution("correlate", x, conjugated(_reversed(y, y.ndim)), mode, method)
