@@ -607,7 +607,7 @@ def a_while_loop(x: Any) -> Any:
     return (pb.cond(total > 0, lambda t: t * 2, lambda t: t - 1, total),)
 
 
-@program((20,), (), paths="rerolled loop", run=natively())
+@program((20,), (), paths="rerolled loop, traced again", run=natively())
 def a_python_loop(x: Any, w: Any) -> Any:
     h = x[:3]
     for k in range(120):

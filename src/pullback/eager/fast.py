@@ -155,7 +155,10 @@ def _code_of(function: Any) -> CodeType:
 def _unary_stub(x, /, out=None):
     modes = current()
     if (modes.trace is not None or modes.transforms) and type(x) is Tensor and out is None:
-        return inside(x, modes) if modes.transforms else general(x)  # type: ignore[name-defined]  # noqa: F821
+        if modes.transforms:
+            return inside(x, modes)  # type: ignore[name-defined]  # noqa: F821
+        found = modes.trace.elementwise_again(op, (x,), modes)  # type: ignore[name-defined]  # noqa: F821
+        return general(x) if found is None else found  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
     try:
         return call(x, out)  # type: ignore[name-defined]  # noqa: F821
@@ -167,7 +170,10 @@ def _unary_stub(x, /, out=None):
 def _binary_stub(x, y, /, out=None):
     modes = current()
     if (modes.trace is not None or modes.transforms) and out is None:
-        return inside(x, y, modes) if modes.transforms else general(x, y)  # type: ignore[name-defined]  # noqa: F821
+        if modes.transforms:
+            return inside(x, y, modes)  # type: ignore[name-defined]  # noqa: F821
+        found = modes.trace.elementwise_again(op, (x, y), modes)  # type: ignore[name-defined]  # noqa: F821
+        return general(x, y) if found is None else found  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
     try:
         return call(x, y, out)  # type: ignore[name-defined]  # noqa: F821

@@ -47,7 +47,9 @@ class Reader:
             or type(x._data) is not ndarray
             or (extra is not None and (type(extra) is not ViewInfo or open_levels))
         ):
-            return self.op.call(x, index=key)
+            modes = current()
+            found = None if modes.trace is None else modes.trace.part_again(self.op, x, key, modes)
+            return self.op.call(x, index=key) if found is None else found
         node = x._node
         counter: Any = x._counter
         if extra is not None and (node is None or extra.attr_version != counter.value):

@@ -67,6 +67,8 @@ if modes.watch is not None and type(x) is Tensor and not modes.transforms:
     return watched(op, (x,), {}, modes)
 if modes.transforms:
     return inside(x, modes)
+if modes.trace is not None and (found := modes.trace.elementwise_again(op, (x,), modes)) is not None:
+    return found
 return (unusual if modes is switch.normal else untracked if modes is switch.no_grad else general)(x)
 """,
     ("normal", 2): """
@@ -75,6 +77,10 @@ if modes.watch is not None and type(x) is Tensor and type(y) in PLAIN and out is
     return watched(op, (x, y), {}, modes)
 if modes.transforms and out is None:
     return inside(x, y, modes)
+if modes.trace is not None and out is None:
+    found = modes.trace.elementwise_again(op, (x, y), modes)
+    if found is not None:
+        return found
 if modes is switch.no_grad and out is None:
     return untracked(x, y)
 return general(x, y) if out is None else general(x, y, out=out)

@@ -35,7 +35,7 @@ from pullback.graph.ir import Node as GraphNode
 from pullback.graph.pipeline import JOINT, run
 from pullback.operators.assembly import assemble, parts
 from pullback.payloads.batched import BatchedArray
-from pullback.payloads.traced import Storage, TracedArray, fresh, user_location
+from pullback.payloads.traced import Recorder, Storage, TracedArray, fresh, user_location
 from pullback.payloads.wrapped import Payload
 from pullback.payloads.wrappers import arrays_of, is_wrapper, rebuilt
 from pullback.tape.engine import run_pass
@@ -245,6 +245,8 @@ class Given(Record, frozen=True):
 
 class BodyTrace(Trace):
     """The trace of a body."""
+
+    elementwise_again, part_again = Recorder.elementwise_again, Recorder.part_again  # it notes more of every operand
 
     def __init__(self, name: str) -> None:
         super().__init__()

@@ -470,6 +470,7 @@ class Maker:
                 add_backward(trace, meta, roots, leaves, self.options.strict, trials)
             else:
                 graph, self.meta = found
+                trace.is_replaced = True
                 meta = self.meta
             separate_from_backward(graph, self.borrowed)
         inputs = [*self._graph_inputs(), *self._number_inputs(graph, is_training)]

@@ -15,6 +15,7 @@ import numpy as np
 from pullback.aot import _later
 from pullback.aot._numbers.program import Host
 from pullback.aot._numbers.stand_in import without_stand_ins
+from pullback.aot._trace.again import elementwise_again, part_again
 from pullback.aot._trace.captured import mirror, tied
 from pullback.aot._trace.leaves import common_base, memory_of, shadow_like, synthetic_base
 from pullback.aot._wrapper import check_plain, is_outside
@@ -31,6 +32,7 @@ from pullback.graph.descriptors import (
     SyntheticBaseAOTInput,
     ViewBaseAOTInput,
 )
+from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD, ArrayType, Value, type_of
 from pullback.graph.ir import Node as GraphNode
 from pullback.payloads.batched import BatchedArray
@@ -114,7 +116,14 @@ class Trace(Recorder):
         # By value: leaves of transforms, with the number of nodes and of writes to them before.
         self.leaves: dict[Value, tuple[int, int]] = {}
         self.has_repetitions = False  # in whose place there are loops now
+        self.is_replaced = False  # by another graph, which has nothing of this one
         self.unused: list[Tensor] = []  # tensors that the function has seen, and that are no inputs of the graph
+        self.plain_modes: Any = None  # under which nothing but this trace watches (_trace/again.py)
+        self.places: dict[tuple[int, int], tuple[Any, Any]] = {}  # by instruction of the user's code: that, its place
+        self.parts: dict[Any, Value] = {}  # elements and rows of values that were read, by value and index
+
+    elementwise_again = elementwise_again
+    part_again = part_again
 
     def numbered(self) -> Iterator[tuple[int, Primal]]:
         """The inputs that the caller can see, with their slots; captures are numbered behind the arguments."""
@@ -475,6 +484,9 @@ class Trace(Recorder):
             primal.original = None
         self.known.clear()
         self._frames.clear()
+        self.places.clear()
+        self.parts.clear()
+        self.plain_modes = None
         self.homes.clear()
         self.read_later.clear()
         self.written.clear()
@@ -486,6 +498,10 @@ class Trace(Recorder):
         self.inner.clear()
         self.unused = []
         self.seer = None
+        if self.is_replaced:  # hundreds of thousands of nodes go without a search for cycles
+            for node in self.graph.nodes:
+                node.results = ()
+            self.graph = Graph(self.graph.name)
         if self.live is not None:
             self.live.close()
         if self.host is not None:

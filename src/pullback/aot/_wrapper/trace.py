@@ -29,7 +29,7 @@ from pullback.graph.descriptors import (
 from pullback.graph.ir import ArrayType, type_of
 from pullback.graph.ir import Node as GraphNode
 from pullback.payloads.kinds import as_gradient
-from pullback.payloads.traced import Storage, TracedArray, fresh, user_location, user_place
+from pullback.payloads.traced import Recorder, Storage, TracedArray, fresh, user_location, user_place
 from pullback.payloads.wrappers import arrays_of, is_array, is_wrapper, leaves_of, rebuilt
 from pullback.tape.history import edge_of
 from pullback.tape.node import Node
@@ -68,6 +68,8 @@ def attribute(desc: Any, path: tuple[str, ...]) -> Any:
 
 class WrapperTrace(Trace):
     """A running trace with wrappers among its inputs, results or gradients."""
+
+    elementwise_again, part_again = Recorder.elementwise_again, Recorder.part_again  # it notes more of every operand
 
     def __init__(self, captures: str = "lift", merged: tuple[tuple[int, ...], ...] = ()) -> None:
         super().__init__(captures, merged)

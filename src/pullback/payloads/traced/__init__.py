@@ -17,11 +17,19 @@ from pullback.core.frames import user_place
 from pullback.payloads.batched.indexing import assign, read, store
 from pullback.payloads.operators import bind_operators, function_called
 from pullback.payloads.traced.array import Storage, TracedArray
-from pullback.payloads.traced.evaluate import assign_traced, evaluate_traced, fresh, recorded, traced_constant
+from pullback.payloads.traced.evaluate import (
+    assign_traced,
+    evaluate_traced,
+    fresh,
+    known_types,
+    recorded,
+    traced_constant,
+)
 from pullback.payloads.traced.recorder import Recorder, user_location
 
 __all__ = [
-    "Recorder", "Storage", "TracedArray", "fresh", "recorded", "traced_constant", "user_location", "user_place",
+    "Recorder", "Storage", "TracedArray", "fresh", "known_types", "recorded", "traced_constant", "user_location",
+    "user_place",
 ]  # fmt: skip
 
 

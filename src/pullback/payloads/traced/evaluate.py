@@ -67,7 +67,7 @@ def recorded(trace: Recorder, op: Op, operands: Any, params: dict[str, Any]) -> 
 
 
 # The types of results by operator and operands: most operations of a long function are alike.
-_known: dict[Any, ArrayType] = {}
+known_types: dict[Any, ArrayType] = {}
 _MOST_KNOWN = 4096
 
 
@@ -75,13 +75,13 @@ def _elementwise(trace: Recorder, op: Op, operands: Any) -> Any:
     """The same for the operators that most nodes are of: what is known of the result is looked up."""
     values = [operand_of(x, trace) for x in operands]
     key = (op.name, *[x.type if type(x) is Value else type(x) for x in values])
-    kind = _known.get(key)
+    kind = known_types.get(key)
     if kind is None:
         result = recorded(trace, op, operands, {})
         if all(type(x) is not Value or x.type.strides is None for x in values) and type(result) is TracedArray:
-            if len(_known) >= _MOST_KNOWN:
-                _known.clear()
-            _known[key] = type_of(result.shadow)
+            if len(known_types) >= _MOST_KNOWN:
+                known_types.clear()
+            known_types[key] = type_of(result.shadow)
         return result
     node = trace.add(op, values, {}, [kind])
     if trace.noted:

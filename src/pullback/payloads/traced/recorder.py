@@ -109,6 +109,14 @@ class Recorder:
         """An operator whose result has as many elements as values say, as one whose result has a known length."""
         return op, params
 
+    def elementwise_again(self, op: Op, operands: tuple[Any, ...], modes: Any) -> Any:
+        """The result of an elementwise operator on tensors like those of a call before; None if it is not known."""
+        return None
+
+    def part_again(self, op: Op, tensor: Any, index: tuple[Any, ...], modes: Any) -> Any:
+        """The view `tensor[index]`, where nothing unusual watches; None elsewhere."""
+        return None
+
     def before_write(self, storage: Any) -> None:
         """A storage is about to be written."""
 
