@@ -100,7 +100,7 @@ def part_again(trace: Any, op: Op, x: Tensor, index: tuple[Any, ...], modes: Mod
     params = {"index": index}
     step = ViewStep(op, params)
     # A row that was read before is the same value: steps of a loop read the same rows of weights.
-    is_new = has_slices or trace.recompute is not None or trace.region is not None
+    is_new = has_slices or not trace.reuses_parts or trace.recompute is not None or trace.region is not None
     at = None if is_new else (array._value, index)
     value = trace.parts.get(at)
     if value is None:
@@ -124,9 +124,10 @@ def part_again(trace: Any, op: Op, x: Tensor, index: tuple[Any, ...], modes: Mod
 def _are_plain(trace: Any, modes: Modes) -> bool:
     """Does nothing but this trace watch what is computed under these modes, which are then known as such?"""
     is_plain = (
-        switch.normal is not None and modes.trace is trace and modes.grad and not modes.inference and not modes.anomaly and not modes.saved_hooks
+        switch.normal is not None and modes.trace is trace and trace.is_open and modes.grad
+        and not modes.inference and not modes.anomaly and not modes.saved_hooks
         and not modes.vmaps and not modes.transforms and modes.watch is None and len(modes.interceptors) == 1
-        and modes.interceptors[0] == trace.intercept and trace.is_open
+        and modes.interceptors[0] == trace.intercept
     )  # fmt: skip
     if is_plain:
         trace.plain_modes = modes

@@ -121,6 +121,7 @@ class Trace(Recorder):
         self.plain_modes: Any = None  # under which nothing but this trace watches (_trace/again.py)
         self.places: dict[tuple[int, int], tuple[Any, Any]] = {}  # by instruction of the user's code: that, its place
         self.parts: dict[Any, Value] = {}  # elements and rows of values that were read, by value and index
+        self.reuses_parts = True  # until a value is asked for
 
     elementwise_again = elementwise_again
     part_again = part_again
@@ -166,11 +167,13 @@ class Trace(Recorder):
     def answered(self, array: Any, into: str) -> Any:
         if self.live is None or not self.is_open or current().trace is not self:
             return None
+        self.reuses_parts = False  # what was read in one arm of a decision belongs to that arm
         return self.live.answered(array, into)
 
     def taken(self, array: Any) -> Any:
         if self.live is None or not self.is_open or current().trace is not self or self.live.taker is None:
             return None
+        self.reuses_parts = False
         return self.live.taken(array)
 
     def with_lengths(self, op: Op, operands: Any, params: dict[str, Any]) -> tuple[Op, dict[str, Any]]:
