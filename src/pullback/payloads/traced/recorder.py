@@ -113,8 +113,8 @@ class Recorder:
         """The result of an elementwise operator on tensors like those of a call before; None if it is not known."""
         return None
 
-    def part_again(self, op: Op, tensor: Any, index: tuple[Any, ...], modes: Any) -> Any:
-        """The view `tensor[index]`, where nothing unusual watches; None elsewhere."""
+    def part_again(self, op: Op, x: Any, index: tuple[Any, ...], modes: Any) -> Any:
+        """The view `x[index]`, where nothing unusual watches; None elsewhere."""
         return None
 
     def before_write(self, storage: Any) -> None:
