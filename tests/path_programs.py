@@ -24,6 +24,7 @@ import numpy as np
 import pullback as pb
 from pullback.core.state import switch
 from pullback.eager import large, segments, small
+from pullback.eager.native_tape import tape
 
 
 class Program(NamedTuple):
@@ -353,6 +354,16 @@ def made_often(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
 @program((11, 13), paths="small segment, small segment backward", run=made_often)
 def small_rows(x: Any) -> Any:
     return pb.log_softmax(x, axis=1) + pb.std(x, axis=1, keepdims=True)
+
+
+def in_native_passes(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+    tape.load()
+    return gradients(f, arrays)
+
+
+@program((5, 6), paths="native pass", run=in_native_passes)
+def small_chain(x: Any) -> Any:
+    return pb.sin(x * x) * x[0] + x.sum()
 
 
 def on_one_thread(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:

@@ -15,11 +15,14 @@ from numpy._core.multiarray import get_handler_name
 
 import pullback as pb
 from pullback.aot._call import accumulators
-from pullback.compiler.machine import buffers, entry, leaves, ufuncs
+from pullback.compiler.machine import buffers, entry, leaves, passes, ufuncs
 from tools import native
 
 HEADER = (native.SOURCES / "pullback.h").read_text(encoding="utf-8")
-TABLES = {"buffers": buffers.FIELDS, "entry": entry.FIELDS, "leaves": leaves.FIELDS, "ufunc": ufuncs.FIELDS}
+TABLES = {
+    "buffers": buffers.FIELDS, "entry": entry.FIELDS, "leaves": leaves.FIELDS, "passes": passes.FIELDS,
+    "ufunc": ufuncs.FIELDS,
+}  # fmt: skip
 
 
 def fields_in_c(struct):

@@ -13,6 +13,7 @@ __getattr__, __dir__ = deferred(
         "formula_of": "pullback.compiler.machine.ufuncs",
         "formula_ufunc": "pullback.compiler.machine.ufuncs",
         "left_to_numpy": "pullback.compiler.llvm",
+        "pass_functions": "pullback.compiler.machine.passes",
         "read_native": "pullback.compiler.stored",
         "recompute": "pullback.compiler.passes.recompute",
         "release": "pullback.compiler.machine.buffers",

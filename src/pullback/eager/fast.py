@@ -22,6 +22,7 @@ import numpy as np
 from pullback.core.spec import spec_for
 from pullback.core.state import current, next_stamp, observers, open_levels, switch
 from pullback.declare.op import Op
+from pullback.eager import native_tape  # noqa: F401  (passes in native code)
 from pullback.eager.failures import failed
 from pullback.eager.large import kernels_of, large_function, meter_kernels, metered_pull
 from pullback.eager.nodes import FastNode, TokenNode, fast_node_classes, large_node_classes, token_node_classes

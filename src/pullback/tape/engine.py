@@ -14,6 +14,7 @@ import contextvars
 import heapq
 import sys
 import threading
+from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
@@ -51,8 +52,24 @@ def _references_when_exclusive() -> int:
     raise InternalError("a list of one has an element")
 
 
-# The reference count, in `_visit_leaves`, of an array that nobody holds but the engine.
+# The reference count, in `visit_leaves`, of an array that nobody holds but the engine.
 _EXCLUSIVE = _references_when_exclusive()
+
+
+class _Native:
+    """`_prepare` and `_loop` in native code, once there is some: `due` is called after so many nodes."""
+
+    __slots__ = ("due", "left", "loop", "prepare")
+
+    def __init__(self) -> None:
+        self.prepare: Any = None
+        self.loop: Any = None
+        self.left = 0  # nodes
+        self.due: Callable[[], None] = lambda: None
+
+
+native = _Native()
+
 
 def run_pass(
     roots: list[tuple[Node, int]],
@@ -131,6 +148,9 @@ def _prepare(task: GraphTask, accumulate_into: set[Node] | None, targets: Any) -
         _restrict(task, accumulate_into or set(), targets or [])
     execute, visit = task.execute, task.visit
     entries: Entries = {}
+    if visit is None and native.prepare is not None:
+        native.prepare(tuple([root for root, _ in task.roots]), entries)
+        return entries
     found: list[tuple[Node | None, ...]] = [tuple([root for root, _ in task.roots])]
     for successors in found:  # the list grows while it is read
         for successor in successors:
@@ -144,6 +164,9 @@ def _prepare(task: GraphTask, accumulate_into: set[Node] | None, targets: Any) -
                 entries[successor] = SOLE
                 if execute is None or successor in execute:
                     found.append(successor.next)
+    native.left -= len(entries)
+    if native.left < 0:
+        native.due()
     return entries
 
 
@@ -189,12 +212,16 @@ def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
     modes = current()
     plain = not create and not observers and not modes.anomaly and modes.watch is None
     general = _visit if modes.watch is None else _visit_watched
-    ready: list[tuple[int, int, Node, Any]] = []
-    leaves: list[tuple[AccumulateGrad, Any]] = []
-    find, push, add = entries.get, heapq.heappush, sums.add
     arrived: Any = gradients
     successors: tuple[Any, ...] = tuple([node for node, _ in task.roots])
     numbers: tuple[int, ...] | None = tuple([number for _, number in task.roots])
+    if plain and native.loop is not None:
+        # path: native pass
+        native.loop(task, entries, gradients, successors, numbers, visit, targets, keep, general)
+        return
+    ready: list[tuple[int, int, Node, Any]] = []
+    leaves: list[tuple[AccumulateGrad, Any]] = []
+    find, push, add = entries.get, heapq.heappush, sums.add
     while True:
         # Hand what has arrived to the nodes behind. The first that becomes ready is kept at hand: in a chain it is
         # always the next one to run.
@@ -220,7 +247,7 @@ def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
                     continue
                 gradient, entry[1] = entry[1], None
             elif numbers is not None:
-                gradient = _at_output(successor, numbers[position - 1], gradient)
+                gradient = at_output(successor, numbers[position - 1], gradient)
             if type(successor) is AccumulateGrad:
                 leaves.append((successor, gradient))
             elif node is None:
@@ -229,7 +256,7 @@ def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
                 push(ready, (-successor.seq, next_stamp(), successor, gradient))
         arrived = gradient = None
         if leaves:
-            _visit_leaves(task, leaves, plain, general)
+            visit_leaves(task, leaves, plain, general)
             leaves.clear()
         if ready:
             if node is None:
@@ -250,33 +277,36 @@ def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
             arrived = node.pull(at_hand, keep)
             at_hand = numbers = None
         else:
-            is_simple = (
-                plain
-                and (node.rare is None or not node.rare.has_hooks)
-                and node not in targets
-                and type(at_hand) is not Tensor
-            )
-            if (
-                is_simple
-                and node.has_parts
-                and node.rare is None
-                and type(at_hand) is ndarray
-                and (visit is None or _leads_nowhere_else(node, visit))
-            ):
-                found = hand_on(entries, node, at_hand, keep, targets, visit)
-                if found is not None:
-                    arrived, successors, numbers = found
-                    at_hand = found = None
-                    continue
-            if node.is_boxed:
-                box, at_hand = [at_hand], None
-                arrived = general(task, node, box)
+            box = [at_hand]
+            at_hand = None
+            if plain:
+                arrived, successors, numbers = visit_one(task, entries, node, box, general)
             else:
-                arrived = (_visit_plainly if is_simple else general)(task, node, at_hand)
-            at_hand, numbers = None, node.next_nr
+                arrived, numbers = general(task, node, box if node.is_boxed else box.pop()), node.next_nr
 
 
-def _visit_leaves(task: GraphTask, leaves: list[tuple[AccumulateGrad, Any]], plain: bool, general: Any) -> None:
+def visit_one(task: GraphTask, entries: Entries, node: Node, box: list[Any], general: Any) -> tuple[Any, Any, Any]:
+    """A node whose compiled formula is not to be called just so, in a pass that nobody watches: what it makes of the
+    gradient in the box, where that goes, and to which outputs there."""
+    is_simple = (
+        (node.rare is None or not node.rare.has_hooks) and node not in task.targets and type(box[0]) is not Tensor
+    )
+    if (
+        is_simple
+        and node.has_parts
+        and node.rare is None
+        and type(box[0]) is ndarray
+        and (task.visit is None or _leads_nowhere_else(node, task.visit))
+    ):
+        found = hand_on(entries, node, box[0], task.keep_graph, task.targets, task.visit)
+        if found is not None:
+            return found
+    if node.is_boxed:
+        return general(task, node, box), node.next, node.next_nr
+    return (_visit_plainly if is_simple else general)(task, node, box.pop()), node.next, node.next_nr
+
+
+def visit_leaves(task: GraphTask, leaves: list[tuple[AccumulateGrad, Any]], plain: bool, general: Any) -> None:
     """Let accumulators that have all their gradients run, in the order in which they became ready."""
     execute = task.execute
     for accumulator, gradient in leaves:
@@ -299,7 +329,7 @@ def _visit_leaves(task: GraphTask, leaves: list[tuple[AccumulateGrad, Any]], pla
             general(task, accumulator, gradient)
 
 
-def _at_output(node: Node, number: int, gradient: Any) -> Any:
+def at_output(node: Node, number: int, gradient: Any) -> Any:
     """The only gradient that comes to a node, as `_gradients_of_outputs` understands it."""
     if node.num_outputs == 1 or (number == 0 and gradient is not None):
         return gradient

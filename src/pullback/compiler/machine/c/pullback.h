@@ -22,6 +22,7 @@
 
 /* Exported since 3.9, and in the stable interface since 3.12. */
 PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *callable, PyObject *const *args, size_t count, PyObject *names);
+PyAPI_FUNC(PyObject *) PyObject_VectorcallMethod(PyObject *name, PyObject *const *args, size_t count, PyObject *names);
 
 /* The table of a builtin function that Python made (`builtin_function` in structs.py): the data of an array. */
 #define TABLE_OF(self) PyArray_DATA((PyArrayObject *)(self))
@@ -35,6 +36,18 @@ struct leaves {
     PyObject *nothing, *none;  /* () and None */
     int64_t mark_of_tensor, spec_of_tensor, reference_of_mark;
     int64_t variable_of_node, spec_of_node, next_of_node, rare_of_node, seq_of_node;
+};
+
+/* passes.py */
+struct passes {
+    PyTypeObject *sink;            /* the class of nodes behind leaves */
+    PyObject *none, *true_;        /* None and True */
+    PyObject *sole, *one, *own;    /* what tape/entries.py says of a node: it waits for one gradient; how one is held */
+    PyObject *list;
+    PyObject *is_fast, *pull, *num_outputs, *add; /* names */
+    PyObject *sums;                /* whose `add` adds up long gradients */
+    PyObject *add_new, *at_output, *visit_leaves, *visit_one; /* functions of tape/ */
+    int64_t next_of_node, rare_of_node, seq_of_node;
 };
 
 /* buffers.py */

@@ -1,0 +1,1695 @@
+; Made from c/passes.c by `make native`.
+
+%struct.arguments = type { [5 x ptr] }
+%struct.pass = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, %struct.waiting, i64, i64, i64 }
+%struct.waiting = type { i64, i64, ptr, ptr }
+
+@pullback_numpy = external local_unnamed_addr global ptr, align 8
+
+define noundef ptr @NAME_prepare(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
+entry:
+  %data.i = getelementptr inbounds i8, ptr %self, i64 16
+  %0 = load ptr, ptr %data.i, align 8
+  %call1 = tail call ptr @PyList_New(i64 noundef 0) #8
+  %cmp = icmp eq ptr %call1, null
+  br i1 %cmp, label %if.then, label %lor.lhs.false
+
+lor.lhs.false:                                    ; preds = %entry
+  %1 = load ptr, ptr %args, align 8
+  %call2 = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %1) #8
+  %cmp3 = icmp slt i32 %call2, 0
+  br i1 %cmp3, label %if.then, label %for.cond.preheader
+
+for.cond.preheader:                               ; preds = %lor.lhs.false
+  %call460 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #8
+  %cmp5.not61 = icmp sgt i64 %call460, 0
+  br i1 %cmp5.not61, label %for.body.lr.ph, label %for.end29
+
+for.body.lr.ph:                                   ; preds = %for.cond.preheader
+  %none = getelementptr inbounds i8, ptr %0, i64 8
+  %arrayidx14 = getelementptr inbounds i8, ptr %args, i64 8
+  %sole8.i = getelementptr inbounds i8, ptr %0, i64 24
+  %num_outputs.i = getelementptr inbounds i8, ptr %0, i64 72
+  %next_of_node.i = getelementptr inbounds i8, ptr %0, i64 128
+  br label %for.body
+
+if.then:                                          ; preds = %lor.lhs.false, %entry
+  tail call void @Py_DecRef(ptr noundef %call1) #8
+  br label %cleanup32
+
+for.body:                                         ; preds = %for.body.lr.ph, %for.inc25
+  %k.062 = phi i64 [ 0, %for.body.lr.ph ], [ %inc26, %for.inc25 ]
+  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.062) #8
+  %call7 = tail call i64 @PyTuple_Size(ptr noundef %call6) #8
+  %cmp9.not58 = icmp sgt i64 %call7, 0
+  br i1 %cmp9.not58, label %for.body11, label %for.inc25
+
+for.body11:                                       ; preds = %for.body, %for.inc
+  %i.059 = phi i64 [ %inc, %for.inc ], [ 0, %for.body ]
+  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.059) #8
+  %2 = load ptr, ptr %none, align 8
+  %cmp13.not = icmp eq ptr %call12, %2
+  br i1 %cmp13.not, label %for.inc, label %land.lhs.true
+
+land.lhs.true:                                    ; preds = %for.body11
+  %3 = load ptr, ptr %arrayidx14, align 8
+  %call.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %3, ptr noundef %call12) #8
+  %cmp.i = icmp eq ptr %call.i, null
+  br i1 %cmp.i, label %if.then.i, label %if.end7.i
+
+if.then.i:                                        ; preds = %land.lhs.true
+  %call2.i = tail call ptr @PyErr_Occurred() #8
+  %tobool.not.i = icmp eq ptr %call2.i, null
+  br i1 %tobool.not.i, label %lor.lhs.false.i, label %cleanup27
+
+lor.lhs.false.i:                                  ; preds = %if.then.i
+  %4 = load ptr, ptr %sole8.i, align 8
+  %call3.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef %4) #8
+  %cmp4.i = icmp slt i32 %call3.i, 0
+  br i1 %cmp4.i, label %cleanup27, label %if.end.i
+
+if.end.i:                                         ; preds = %lor.lhs.false.i
+  %5 = load i64, ptr %next_of_node.i, align 8
+  %add.ptr.i = getelementptr inbounds i8, ptr %call12, i64 %5
+  %6 = load ptr, ptr %add.ptr.i, align 8
+  %call6.i = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %6) #8
+  br label %count_edge.exit
+
+if.end7.i:                                        ; preds = %land.lhs.true
+  %7 = load ptr, ptr %sole8.i, align 8
+  %cmp9.not.i = icmp eq ptr %call.i, %7
+  br i1 %cmp9.not.i, label %if.end16.i, label %if.then10.i
+
+if.then10.i:                                      ; preds = %if.end7.i
+  %call11.i = tail call ptr @PyList_GetItem(ptr noundef nonnull %call.i, i64 noundef 0) #8
+  %call12.i = tail call i64 @PyLong_AsLong(ptr noundef %call11.i) #8
+  %add.i = add nsw i64 %call12.i, 1
+  %call13.i = tail call ptr @PyLong_FromLong(i64 noundef %add.i) #8
+  %cmp14.i = icmp eq ptr %call13.i, null
+  br i1 %cmp14.i, label %cleanup27, label %cond.false.i
+
+cond.false.i:                                     ; preds = %if.then10.i
+  %call15.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call.i, i64 noundef 0, ptr noundef nonnull %call13.i) #8
+  br label %count_edge.exit
+
+if.end16.i:                                       ; preds = %if.end7.i
+  %8 = load ptr, ptr %num_outputs.i, align 8
+  %call17.i = tail call ptr @PyObject_GetAttr(ptr noundef %call12, ptr noundef %8) #8
+  %cmp18.i = icmp eq ptr %call17.i, null
+  br i1 %cmp18.i, label %cleanup27, label %if.end20.i
+
+if.end20.i:                                       ; preds = %if.end16.i
+  %call21.i = tail call i64 @PyLong_AsLong(ptr noundef nonnull %call17.i) #8
+  tail call void @Py_DecRef(ptr noundef nonnull %call17.i) #8
+  %call23.i = tail call ptr @PyList_New(i64 noundef 3) #8
+  %call25.i = tail call ptr @PyLong_FromLong(i64 noundef 2) #8
+  %cmp26.i = icmp eq ptr %call23.i, null
+  %cmp29.i = icmp eq ptr %call25.i, null
+  %or.cond.i = select i1 %cmp26.i, i1 true, i1 %cmp29.i
+  br i1 %or.cond.i, label %if.then31.i, label %if.end32.i
+
+if.then31.i:                                      ; preds = %if.end20.i
+  tail call void @Py_DecRef(ptr noundef %call23.i) #8
+  tail call void @Py_DecRef(ptr noundef %call25.i) #8
+  br label %cleanup27
+
+if.end32.i:                                       ; preds = %if.end20.i
+  %cmp22.i = icmp eq i64 %call21.i, 1
+  %call33.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 0, ptr noundef nonnull %call25.i) #8
+  %9 = load ptr, ptr %none, align 8
+  tail call void @Py_IncRef(ptr noundef %9) #8
+  %call35.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 1, ptr noundef %9) #8
+  %cond40.in.v.i = select i1 %cmp22.i, i64 32, i64 48
+  %cond40.in.i = getelementptr inbounds i8, ptr %0, i64 %cond40.in.v.i
+  %cond40.i = load ptr, ptr %cond40.in.i, align 8
+  tail call void @Py_IncRef(ptr noundef %cond40.i) #8
+  %call42.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 2, ptr noundef %cond40.i) #8
+  %call43.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef nonnull %call23.i) #8
+  tail call void @Py_DecRef(ptr noundef nonnull %call23.i) #8
+  br label %count_edge.exit
+
+count_edge.exit:                                  ; preds = %if.end.i, %cond.false.i, %if.end32.i
+  %retval.2.i = phi i32 [ %call6.i, %if.end.i ], [ %call15.i, %cond.false.i ], [ %call43.i, %if.end32.i ]
+  %cmp16 = icmp slt i32 %retval.2.i, 0
+  br i1 %cmp16, label %cleanup27, label %for.inc
+
+for.inc:                                          ; preds = %count_edge.exit, %for.body11
+  %inc = add nuw nsw i64 %i.059, 1
+  %exitcond.not = icmp eq i64 %inc, %call7
+  br i1 %exitcond.not, label %for.inc25, label %for.body11
+
+for.inc25:                                        ; preds = %for.inc, %for.body
+  %inc26 = add nuw nsw i64 %k.062, 1
+  %call4 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #8
+  %cmp5.not = icmp slt i64 %inc26, %call4
+  br i1 %cmp5.not, label %for.body, label %for.end29
+
+cleanup27:                                        ; preds = %if.end16.i, %if.then10.i, %if.then.i, %lor.lhs.false.i, %count_edge.exit, %if.then31.i
+  tail call void @Py_DecRef(ptr noundef nonnull %call1) #8
+  br label %cleanup32
+
+for.end29:                                        ; preds = %for.inc25, %for.cond.preheader
+  tail call void @Py_DecRef(ptr noundef nonnull %call1) #8
+  %none30 = getelementptr inbounds i8, ptr %0, i64 8
+  %10 = load ptr, ptr %none30, align 8
+  tail call void @Py_IncRef(ptr noundef %10) #8
+  br label %cleanup32
+
+cleanup32:                                        ; preds = %cleanup27, %for.end29, %if.then
+  %retval.5 = phi ptr [ null, %if.then ], [ %10, %for.end29 ], [ null, %cleanup27 ]
+  ret ptr %retval.5
+}
+
+declare void @llvm.lifetime.start.p0(i64 immarg, ptr nocapture) #1
+
+declare ptr @PyList_New(i64 noundef) local_unnamed_addr #2
+
+declare i32 @PyList_Append(ptr noundef, ptr noundef) local_unnamed_addr #2
+
+declare void @Py_DecRef(ptr noundef) local_unnamed_addr #2
+
+declare i64 @PyList_Size(ptr noundef) local_unnamed_addr #2
+
+declare ptr @PyList_GetItem(ptr noundef, i64 noundef) local_unnamed_addr #2
+
+declare i64 @PyTuple_Size(ptr noundef) local_unnamed_addr #2
+
+declare ptr @PyTuple_GetItem(ptr noundef, i64 noundef) local_unnamed_addr #2
+
+declare void @llvm.lifetime.end.p0(i64 immarg, ptr nocapture) #1
+
+define noundef ptr @NAME_loop(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
+entry:
+  %given.i76 = alloca %struct.arguments, align 8
+  %given19.i = alloca %struct.arguments, align 8
+  %last.sroa.6.i26.i = alloca { ptr, ptr }, align 8
+  %last.sroa.6.i.i = alloca { ptr, ptr }, align 8
+  %later.sroa.7.i = alloca { ptr, ptr }, align 8
+  %given.i = alloca %struct.arguments, align 8
+  %given.i.i.i.i = alloca %struct.arguments, align 8
+  %given.i.i.i = alloca %struct.arguments, align 8
+  %given.i.i = alloca %struct.arguments, align 8
+  %pass = alloca %struct.pass, align 8
+  call void @llvm.lifetime.start.p0(i64 152, ptr nonnull %pass) #8
+  %data.i = getelementptr inbounds i8, ptr %self, i64 16
+  %0 = load ptr, ptr %data.i, align 8
+  store ptr %0, ptr %pass, align 8
+  %task = getelementptr inbounds i8, ptr %pass, i64 8
+  %1 = load ptr, ptr %args, align 8
+  store ptr %1, ptr %task, align 8
+  %entries = getelementptr inbounds i8, ptr %pass, i64 16
+  %arrayidx1 = getelementptr inbounds i8, ptr %args, i64 8
+  %2 = load ptr, ptr %arrayidx1, align 8
+  store ptr %2, ptr %entries, align 8
+  %visit = getelementptr inbounds i8, ptr %pass, i64 24
+  %arrayidx2 = getelementptr inbounds i8, ptr %args, i64 40
+  %3 = load ptr, ptr %arrayidx2, align 8
+  store ptr %3, ptr %visit, align 8
+  %targets = getelementptr inbounds i8, ptr %pass, i64 32
+  %arrayidx3 = getelementptr inbounds i8, ptr %args, i64 48
+  %4 = load ptr, ptr %arrayidx3, align 8
+  store ptr %4, ptr %targets, align 8
+  %keep = getelementptr inbounds i8, ptr %pass, i64 40
+  %arrayidx4 = getelementptr inbounds i8, ptr %args, i64 56
+  %5 = load ptr, ptr %arrayidx4, align 8
+  store ptr %5, ptr %keep, align 8
+  %general = getelementptr inbounds i8, ptr %pass, i64 48
+  %arrayidx5 = getelementptr inbounds i8, ptr %args, i64 64
+  %6 = load ptr, ptr %arrayidx5, align 8
+  store ptr %6, ptr %general, align 8
+  %arrived = getelementptr inbounds i8, ptr %pass, i64 56
+  %arrayidx6 = getelementptr inbounds i8, ptr %args, i64 16
+  %7 = load ptr, ptr %arrayidx6, align 8
+  tail call void @Py_IncRef(ptr noundef %7) #8
+  store ptr %7, ptr %arrived, align 8
+  %successors = getelementptr inbounds i8, ptr %pass, i64 64
+  %arrayidx8 = getelementptr inbounds i8, ptr %args, i64 24
+  %8 = load ptr, ptr %arrayidx8, align 8
+  tail call void @Py_IncRef(ptr noundef %8) #8
+  store ptr %8, ptr %successors, align 8
+  %numbers = getelementptr inbounds i8, ptr %pass, i64 72
+  %arrayidx10 = getelementptr inbounds i8, ptr %args, i64 32
+  %9 = load ptr, ptr %arrayidx10, align 8
+  tail call void @Py_IncRef(ptr noundef %9) #8
+  store ptr %9, ptr %numbers, align 8
+  %leaves = getelementptr inbounds i8, ptr %pass, i64 80
+  %call12 = tail call ptr @PyList_New(i64 noundef 0) #8
+  store ptr %call12, ptr %leaves, align 8
+  %ready = getelementptr inbounds i8, ptr %pass, i64 88
+  %at_hand = getelementptr inbounds i8, ptr %pass, i64 96
+  %count13 = getelementptr inbounds i8, ptr %pass, i64 128
+  %room = getelementptr inbounds i8, ptr %pass, i64 136
+  %stamps = getelementptr inbounds i8, ptr %pass, i64 144
+  %cmp.not = icmp eq ptr %call12, null
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(64) %ready, i8 0, i64 64, i1 false)
+  br i1 %cmp.not, label %while.end, label %while.body.lr.ph
+
+while.body.lr.ph:                                 ; preds = %entry
+  %arrayinit.element.i.i.i = getelementptr inbounds i8, ptr %given.i.i.i, i64 8
+  %arrayinit.element29.i.i.i = getelementptr inbounds i8, ptr %given.i.i.i, i64 16
+  %arrayinit.element30.i.i.i = getelementptr inbounds i8, ptr %given.i.i.i, i64 24
+  %arrayinit.element31.i.i.i = getelementptr inbounds i8, ptr %given.i.i.i, i64 32
+  %arrayinit.element.i.i.i.i = getelementptr inbounds i8, ptr %given.i.i.i.i, i64 8
+  %arrayinit.element25.i.i.i.i = getelementptr inbounds i8, ptr %given.i.i.i.i, i64 16
+  %scevgep.i.i.i.i = getelementptr inbounds i8, ptr %given.i.i.i.i, i64 24
+  %arrayinit.element.i.i = getelementptr inbounds i8, ptr %given.i.i, i64 8
+  %arrayinit.element25.i.i = getelementptr inbounds i8, ptr %given.i.i, i64 16
+  %scevgep.i.i = getelementptr inbounds i8, ptr %given.i.i, i64 24
+  %arrayinit.element.i = getelementptr inbounds i8, ptr %given.i, i64 8
+  %arrayinit.element9.i = getelementptr inbounds i8, ptr %given.i, i64 16
+  %arrayinit.element10.i = getelementptr inbounds i8, ptr %given.i, i64 24
+  %arrayinit.cur.ptr.i = getelementptr inbounds i8, ptr %given.i, i64 32
+  %node.i = getelementptr inbounds i8, ptr %pass, i64 112
+  %gradient4.i = getelementptr inbounds i8, ptr %pass, i64 120
+  %arrayinit.element21.i = getelementptr inbounds i8, ptr %given19.i, i64 8
+  %arrayinit.element22.i = getelementptr inbounds i8, ptr %given19.i, i64 16
+  %arrayinit.element23.i = getelementptr inbounds i8, ptr %given19.i, i64 24
+  %arrayinit.element24.i = getelementptr inbounds i8, ptr %given19.i, i64 32
+  %arrayinit.element.i89 = getelementptr inbounds i8, ptr %given.i76, i64 8
+  %arrayinit.element7.i = getelementptr inbounds i8, ptr %given.i76, i64 16
+  %scevgep.i = getelementptr inbounds i8, ptr %given.i76, i64 24
+  br label %while.body
+
+while.body:                                       ; preds = %visit.exit, %while.body.lr.ph
+  %10 = load ptr, ptr %arrived, align 8
+  %ob_type.i.i = getelementptr inbounds i8, ptr %10, i64 8
+  %11 = load ptr, ptr %ob_type.i.i, align 8
+  %call.i.i = call i64 @PyType_GetFlags(ptr noundef %11) #8
+  %12 = and i64 %call.i.i, 67108864
+  %tobool.not.i = icmp eq i64 %12, 0
+  br i1 %tobool.not.i, label %cond.false.i, label %cond.true.i
+
+cond.true.i:                                      ; preds = %while.body
+  %call3.i = call i64 @PyTuple_Size(ptr noundef nonnull %10) #8
+  br label %cond.end.i
+
+cond.false.i:                                     ; preds = %while.body
+  %call4.i = call i64 @PyList_Size(ptr noundef nonnull %10) #8
+  br label %cond.end.i
+
+cond.end.i:                                       ; preds = %cond.false.i, %cond.true.i
+  %cond.i = phi i64 [ %call3.i, %cond.true.i ], [ %call4.i, %cond.false.i ]
+  %cmp.not40.i = icmp sgt i64 %cond.i, 0
+  br i1 %cmp.not40.i, label %for.body.i, label %lor.lhs.false
+
+for.body.i:                                       ; preds = %cond.end.i, %for.inc.i
+  %k.041.i = phi i64 [ %inc.i, %for.inc.i ], [ 0, %cond.end.i ]
+  br i1 %tobool.not.i, label %cond.false8.i, label %cond.true6.i
+
+cond.true6.i:                                     ; preds = %for.body.i
+  %call7.i = call ptr @PyTuple_GetItem(ptr noundef %10, i64 noundef %k.041.i) #8
+  br label %cond.end10.i
+
+cond.false8.i:                                    ; preds = %for.body.i
+  %call9.i = call ptr @PyList_GetItem(ptr noundef %10, i64 noundef %k.041.i) #8
+  br label %cond.end10.i
+
+cond.end10.i:                                     ; preds = %cond.false8.i, %cond.true6.i
+  %cond11.i = phi ptr [ %call7.i, %cond.true6.i ], [ %call9.i, %cond.false8.i ]
+  call void @Py_IncRef(ptr noundef %cond11.i) #8
+  %13 = load ptr, ptr %pass, align 8
+  %14 = load ptr, ptr %successors, align 8
+  %call.i32.i = call ptr @PyTuple_GetItem(ptr noundef %14, i64 noundef %k.041.i) #8
+  %none.i.i = getelementptr inbounds i8, ptr %13, i64 8
+  %15 = load ptr, ptr %none.i.i, align 8
+  %cmp.i.i = icmp eq ptr %call.i32.i, %15
+  br i1 %cmp.i.i, label %if.then.i.i, label %cond.end.i.i
+
+cond.end.i.i:                                     ; preds = %cond.end10.i
+  %16 = load ptr, ptr %entries, align 8
+  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %16, ptr noundef %call.i32.i) #8
+  %cmp4.i.i = icmp eq ptr %call3.i.i, null
+  br i1 %cmp4.i.i, label %if.then.i.i, label %if.end.i.i
+
+if.then.i.i:                                      ; preds = %cond.end.i.i, %cond.end10.i
+  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  %17 = load ptr, ptr %none.i.i, align 8
+  %cmp6.not.i.i = icmp eq ptr %call.i32.i, %17
+  br i1 %cmp6.not.i.i, label %for.inc.i, label %land.rhs.i.i
+
+land.rhs.i.i:                                     ; preds = %if.then.i.i
+  %call7.i.i = call ptr @PyErr_Occurred() #8
+  %tobool.i.i = icmp ne ptr %call7.i.i, null
+  %18 = sext i1 %tobool.i.i to i32
+  br label %hand_on.exit.i
+
+if.end.i.i:                                       ; preds = %cond.end.i.i
+  %sole.i.i = getelementptr inbounds i8, ptr %13, i64 24
+  %19 = load ptr, ptr %sole.i.i, align 8
+  %cmp9.i.i = icmp eq ptr %call3.i.i, %19
+  br i1 %cmp9.i.i, label %if.then10.i.i, label %if.end35.i.i
+
+if.then10.i.i:                                    ; preds = %if.end.i.i
+  %20 = load ptr, ptr %numbers, align 8
+  %21 = load ptr, ptr %none.i.i, align 8
+  %cmp12.i.i = icmp eq ptr %20, %21
+  br i1 %cmp12.i.i, label %if.end32.i.i, label %cond.end17.i.i
+
+cond.end17.i.i:                                   ; preds = %if.then10.i.i
+  %call16.i.i = call ptr @PyTuple_GetItem(ptr noundef %20, i64 noundef %k.041.i) #8
+  %cmp19.not.i.i = icmp eq ptr %call16.i.i, null
+  br i1 %cmp19.not.i.i, label %if.end32.i.i, label %land.lhs.true.i.i
+
+land.lhs.true.i.i:                                ; preds = %cond.end17.i.i
+  %22 = load ptr, ptr %none.i.i, align 8
+  %cmp21.i.i = icmp eq ptr %22, %cond11.i
+  br i1 %cmp21.i.i, label %if.then24.i.i, label %lor.lhs.false.i.i
+
+lor.lhs.false.i.i:                                ; preds = %land.lhs.true.i.i
+  %call22.i.i = call i64 @PyLong_AsLong(ptr noundef nonnull %call16.i.i) #8
+  %cmp23.not.i.i = icmp eq i64 %call22.i.i, 0
+  br i1 %cmp23.not.i.i, label %if.end32.i.i, label %if.then24.i.i
+
+if.then24.i.i:                                    ; preds = %lor.lhs.false.i.i, %land.lhs.true.i.i
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i) #8
+  store ptr %call.i32.i, ptr %given.i.i, align 8
+  store ptr %call16.i.i, ptr %arrayinit.element.i.i, align 8
+  store ptr %cond11.i, ptr %arrayinit.element25.i.i, align 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i.i, i8 0, i64 16, i1 false)
+  %at_output.i.i = getelementptr inbounds i8, ptr %13, i64 104
+  %23 = load ptr, ptr %at_output.i.i, align 8
+  %call28.i.i = call ptr @PyObject_Vectorcall(ptr noundef %23, ptr noundef nonnull %given.i.i, i64 noundef 3, ptr noundef null) #8
+  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  %cmp29.not.i.i = icmp eq ptr %call28.i.i, null
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i) #8
+  br i1 %cmp29.not.i.i, label %while.end.loopexit, label %if.end32.i.i
+
+if.end32.i.i:                                     ; preds = %if.then24.i.i, %lor.lhs.false.i.i, %cond.end17.i.i, %if.then10.i.i
+  %gradient.addr.0.i.i = phi ptr [ %cond11.i, %cond.end17.i.i ], [ %call28.i.i, %if.then24.i.i ], [ %cond11.i, %lor.lhs.false.i.i ], [ %cond11.i, %if.then10.i.i ]
+  %call33.i.i = call fastcc i32 @make_ready(ptr noundef nonnull %pass, ptr noundef %call.i32.i, ptr noundef %gradient.addr.0.i.i)
+  br label %hand_on.exit.i
+
+if.end35.i.i:                                     ; preds = %if.end.i.i
+  call void @Py_IncRef(ptr noundef nonnull %call3.i.i) #8
+  %24 = load ptr, ptr %none.i.i, align 8
+  %cmp37.i.i = icmp eq ptr %24, %cond11.i
+  br i1 %cmp37.i.i, label %cond.end41.thread.i.i, label %cond.false39.i.i
+
+cond.false39.i.i:                                 ; preds = %if.end35.i.i
+  %25 = load ptr, ptr %pass, align 8
+  %call.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #8
+  %call3.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2) #8
+  %own.i.i.i = getelementptr inbounds i8, ptr %25, i64 40
+  %26 = load ptr, ptr %own.i.i.i, align 8
+  %cmp.i.i.i = icmp eq ptr %call3.i.i.i, %26
+  br i1 %cmp.i.i.i, label %land.lhs.true.i.i.i, label %if.end.i.i.i
+
+land.lhs.true.i.i.i:                              ; preds = %cond.false39.i.i
+  %ob_type.i.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 8
+  %27 = load ptr, ptr %ob_type.i.i.i.i.i, align 8
+  %28 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i.i.i.i = getelementptr inbounds i8, ptr %28, i64 16
+  %29 = load ptr, ptr %arrayidx.i.i.i.i, align 8
+  %cmp.i.not.i.i.i = icmp eq ptr %27, %29
+  br i1 %cmp.i.not.i.i.i, label %if.then.i.i.i, label %if.end.i.i.i
+
+if.then.i.i.i:                                    ; preds = %land.lhs.true.i.i.i
+  %ob_type.i.i.i.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i, i64 8
+  %30 = load ptr, ptr %ob_type.i.i.i.i.i.i, align 8
+  %cmp.i.not.i.i.i.i = icmp eq ptr %30, %27
+  br i1 %cmp.i.not.i.i.i.i, label %land.lhs.true.i.i.i.i, label %if.end18.i.i.i.i
+
+land.lhs.true.i.i.i.i:                            ; preds = %if.then.i.i.i
+  %descr.i.i.i.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i, i64 56
+  %31 = load ptr, ptr %descr.i.i.i.i.i.i, align 8
+  %nd.i.i.i.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i, i64 24
+  %32 = load i32, ptr %nd.i.i.i.i.i.i, align 8
+  %nd.i50.i.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 24
+  %33 = load i32, ptr %nd.i50.i.i.i.i.i, align 8
+  %cmp.i59.i.i.i.i = icmp eq i32 %32, %33
+  br i1 %cmp.i59.i.i.i.i, label %land.lhs.true.i.i.i.i.i, label %if.end18.i.i.i.i
+
+land.lhs.true.i.i.i.i.i:                          ; preds = %land.lhs.true.i.i.i.i
+  %type_num.i.i.i.i.i = getelementptr inbounds i8, ptr %31, i64 28
+  %34 = load i32, ptr %type_num.i.i.i.i.i, align 4
+  %descr.i51.i.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 56
+  %35 = load ptr, ptr %descr.i51.i.i.i.i.i, align 8
+  %type_num4.i.i.i.i.i = getelementptr inbounds i8, ptr %35, i64 28
+  %36 = load i32, ptr %type_num4.i.i.i.i.i, align 4
+  %cmp5.i.i.i.i.i = icmp eq i32 %34, %36
+  %37 = add i32 %34, -11
+  %or.cond.i.i.i.i.i = icmp ult i32 %37, 2
+  %or.cond49.i.i.i.i.i = and i1 %or.cond.i.i.i.i.i, %cmp5.i.i.i.i.i
+  br i1 %or.cond49.i.i.i.i.i, label %land.lhs.true9.i.i.i.i.i, label %if.end18.i.i.i.i
+
+land.lhs.true9.i.i.i.i.i:                         ; preds = %land.lhs.true.i.i.i.i.i
+  %byteorder.i.i.i.i.i = getelementptr inbounds i8, ptr %31, i64 26
+  %38 = load i8, ptr %byteorder.i.i.i.i.i, align 2
+  %cmp11.not.i.i.i.i.i = icmp eq i8 %38, 62
+  br i1 %cmp11.not.i.i.i.i.i, label %if.end18.i.i.i.i, label %land.lhs.true13.i.i.i.i.i
+
+land.lhs.true13.i.i.i.i.i:                        ; preds = %land.lhs.true9.i.i.i.i.i
+  %byteorder15.i.i.i.i.i = getelementptr inbounds i8, ptr %35, i64 26
+  %39 = load i8, ptr %byteorder15.i.i.i.i.i, align 2
+  %cmp17.not.i.i.i.i.i = icmp eq i8 %39, 62
+  br i1 %cmp17.not.i.i.i.i.i, label %if.end18.i.i.i.i, label %land.lhs.true19.i.i.i.i.i
+
+land.lhs.true19.i.i.i.i.i:                        ; preds = %land.lhs.true13.i.i.i.i.i
+  %flags.i.i.i.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i, i64 64
+  %40 = load i32, ptr %flags.i.i.i.i.i.i, align 8
+  %flags.i54.i.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 64
+  %41 = load i32, ptr %flags.i54.i.i.i.i.i, align 8
+  %and.i.i.i.i.i = and i32 %40, 257
+  %and22.i.i.i.i.i = and i32 %and.i.i.i.i.i, %41
+  %cmp23.i.i.i.i.i = icmp eq i32 %and22.i.i.i.i.i, 257
+  br i1 %cmp23.i.i.i.i.i, label %land.lhs.true25.i.i.i.i.i, label %if.end18.i.i.i.i
+
+land.lhs.true25.i.i.i.i.i:                        ; preds = %land.lhs.true19.i.i.i.i.i
+  %dimensions.i.i.i.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i, i64 32
+  %42 = load ptr, ptr %dimensions.i.i.i.i.i.i, align 8
+  %dimensions.i55.i.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 32
+  %43 = load ptr, ptr %dimensions.i55.i.i.i.i.i, align 8
+  %conv29.i.i.i.i.i = sext i32 %32 to i64
+  %mul.i.i.i.i.i = shl nsw i64 %conv29.i.i.i.i.i, 3
+  %bcmp.i.i.i.i.i = call i32 @bcmp(ptr %42, ptr %43, i64 %mul.i.i.i.i.i)
+  %cmp31.i.i.i.i.i = icmp eq i32 %bcmp.i.i.i.i.i, 0
+  br i1 %cmp31.i.i.i.i.i, label %land.rhs.i.i.i.i.i, label %if.end18.i.i.i.i
+
+land.rhs.i.i.i.i.i:                               ; preds = %land.lhs.true25.i.i.i.i.i
+  %cmp6.i.i.i.i.i.i = icmp sgt i32 %32, 0
+  br i1 %cmp6.i.i.i.i.i.i, label %for.body.lr.ph.i.i.i.i.i.i, label %land.lhs.true3.thread.i.i.i.i
+
+for.body.lr.ph.i.i.i.i.i.i:                       ; preds = %land.rhs.i.i.i.i.i
+  %wide.trip.count.i.i.i.i.i.i = zext nneg i32 %32 to i64
+  br label %for.body.i.i.i.i.i.i
+
+for.body.i.i.i.i.i.i:                             ; preds = %for.body.i.i.i.i.i.i, %for.body.lr.ph.i.i.i.i.i.i
+  %indvars.iv.i.i.i.i.i.i = phi i64 [ 0, %for.body.lr.ph.i.i.i.i.i.i ], [ %indvars.iv.next.i.i.i.i.i.i, %for.body.i.i.i.i.i.i ]
+  %size.07.i.i.i.i.i.i = phi i64 [ 1, %for.body.lr.ph.i.i.i.i.i.i ], [ %mul.i.i.i.i.i.i, %for.body.i.i.i.i.i.i ]
+  %arrayidx.i.i.i.i.i.i = getelementptr inbounds i64, ptr %42, i64 %indvars.iv.i.i.i.i.i.i
+  %44 = load i64, ptr %arrayidx.i.i.i.i.i.i, align 8
+  %mul.i.i.i.i.i.i = mul nsw i64 %44, %size.07.i.i.i.i.i.i
+  %indvars.iv.next.i.i.i.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i.i.i.i, 1
+  %exitcond.not.i.i.i.i.i.i = icmp eq i64 %indvars.iv.next.i.i.i.i.i.i, %wide.trip.count.i.i.i.i.i.i
+  br i1 %exitcond.not.i.i.i.i.i.i, label %are_alike.exit.i.i.i.i, label %for.body.i.i.i.i.i.i
+
+are_alike.exit.i.i.i.i:                           ; preds = %for.body.i.i.i.i.i.i
+  %45 = icmp sgt i64 %mul.i.i.i.i.i.i, 512
+  %and.i.i.i.i = and i32 %40, 1024
+  %tobool5.not.i.i.i.i = icmp eq i32 %and.i.i.i.i, 0
+  %or.cond93.i.i.i.i = or i1 %tobool5.not.i.i.i.i, %45
+  br i1 %or.cond93.i.i.i.i, label %if.end18.i.i.i.i, label %for.body.lr.ph.i.i.i.i.i
+
+land.lhs.true3.thread.i.i.i.i:                    ; preds = %land.rhs.i.i.i.i.i
+  %and88.i.i.i.i = and i32 %40, 1024
+  %tobool5.not89.i.i.i.i = icmp eq i32 %and88.i.i.i.i, 0
+  br i1 %tobool5.not89.i.i.i.i, label %if.end18.i.i.i.i, label %size_of.exit.i.thread.i.i.i
+
+for.body.lr.ph.i.i.i.i.i:                         ; preds = %are_alike.exit.i.i.i.i
+  %data.i.i.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i, i64 16
+  %46 = load ptr, ptr %data.i.i.i.i.i, align 8
+  %data.i60.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 16
+  %47 = load ptr, ptr %data.i60.i.i.i.i, align 8
+  br label %for.body.i.i.i.i.i
+
+for.body.i.i.i.i.i:                               ; preds = %for.body.i.i.i.i.i, %for.body.lr.ph.i.i.i.i.i
+  %indvars.iv.i.i.i.i.i = phi i64 [ 0, %for.body.lr.ph.i.i.i.i.i ], [ %indvars.iv.next.i.i.i.i.i, %for.body.i.i.i.i.i ]
+  %size.07.i.i.i.i.i = phi i64 [ 1, %for.body.lr.ph.i.i.i.i.i ], [ %mul.i64.i.i.i.i, %for.body.i.i.i.i.i ]
+  %arrayidx.i63.i.i.i.i = getelementptr inbounds i64, ptr %42, i64 %indvars.iv.i.i.i.i.i
+  %48 = load i64, ptr %arrayidx.i63.i.i.i.i, align 8
+  %mul.i64.i.i.i.i = mul nsw i64 %48, %size.07.i.i.i.i.i
+  %indvars.iv.next.i.i.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i.i.i, 1
+  %exitcond.not.i.i.i.i.i = icmp eq i64 %indvars.iv.next.i.i.i.i.i, %wide.trip.count.i.i.i.i.i.i
+  br i1 %exitcond.not.i.i.i.i.i, label %size_of.exit.i.i.i.i, label %for.body.i.i.i.i.i
+
+size_of.exit.i.i.i.i:                             ; preds = %for.body.i.i.i.i.i
+  %cmp.i75.i.i.i = icmp eq i32 %34, 12
+  %49 = select i1 %cmp.i75.i.i.i, i64 3, i64 2
+  %mul.i.i.i.i = shl i64 %mul.i64.i.i.i.i, %49
+  %add.ptr.i.i.i.i = getelementptr inbounds i8, ptr %46, i64 %mul.i.i.i.i
+  %cmp10.not.i.i.i.i = icmp ugt ptr %add.ptr.i.i.i.i, %47
+  %add.ptr12.i.i.i.i = getelementptr inbounds i8, ptr %47, i64 %mul.i.i.i.i
+  %cmp13.not.i.i.i.i = icmp ugt ptr %add.ptr12.i.i.i.i, %46
+  %or.cond.i.i.i.i = select i1 %cmp10.not.i.i.i.i, i1 %cmp13.not.i.i.i.i, i1 false
+  br i1 %or.cond.i.i.i.i, label %if.end18.i.i.i.i, label %for.body.i.i74.i.i.i.i
+
+size_of.exit.i.thread.i.i.i:                      ; preds = %land.lhs.true3.thread.i.i.i.i
+  %data.i90.i.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i, i64 16
+  %50 = load ptr, ptr %data.i90.i.i.i.i, align 8
+  %data.i6091.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 16
+  %51 = load ptr, ptr %data.i6091.i.i.i.i, align 8
+  %cmp.i75141.i.i.i = icmp eq i32 %34, 12
+  %mul.i142.i.i.i = select i1 %cmp.i75141.i.i.i, i64 8, i64 4
+  %add.ptr.i143.i.i.i = getelementptr inbounds i8, ptr %50, i64 %mul.i142.i.i.i
+  %cmp10.not.i144.i.i.i = icmp ugt ptr %add.ptr.i143.i.i.i, %51
+  %add.ptr12.i145.i.i.i = getelementptr inbounds i8, ptr %51, i64 %mul.i142.i.i.i
+  %cmp13.not.i146.i.i.i = icmp ugt ptr %add.ptr12.i145.i.i.i, %50
+  %or.cond.i147.i.i.i = select i1 %cmp10.not.i144.i.i.i, i1 %cmp13.not.i146.i.i.i, i1 false
+  br i1 %or.cond.i147.i.i.i, label %if.end18.i.i.i.i, label %if.then15.i.thread.i.i.i
+
+if.then15.i.thread.i.i.i:                         ; preds = %size_of.exit.i.thread.i.i.i
+  br i1 %cmp.i75141.i.i.i, label %for.body.i70.i.preheader.i.i.i, label %for.body18.i.i.preheader.i.i.i
+
+for.body.i.i74.i.i.i.i:                           ; preds = %size_of.exit.i.i.i.i, %for.body.i.i74.i.i.i.i
+  %indvars.iv.i.i75.i.i.i.i = phi i64 [ %indvars.iv.next.i.i79.i.i.i.i, %for.body.i.i74.i.i.i.i ], [ 0, %size_of.exit.i.i.i.i ]
+  %size.07.i.i76.i.i.i.i = phi i64 [ %mul.i.i78.i.i.i.i, %for.body.i.i74.i.i.i.i ], [ 1, %size_of.exit.i.i.i.i ]
+  %arrayidx.i.i77.i.i.i.i = getelementptr inbounds i64, ptr %42, i64 %indvars.iv.i.i75.i.i.i.i
+  %52 = load i64, ptr %arrayidx.i.i77.i.i.i.i, align 8
+  %mul.i.i78.i.i.i.i = mul nsw i64 %52, %size.07.i.i76.i.i.i.i
+  %indvars.iv.next.i.i79.i.i.i.i = add nuw nsw i64 %indvars.iv.i.i75.i.i.i.i, 1
+  %exitcond.not.i.i80.i.i.i.i = icmp eq i64 %indvars.iv.next.i.i79.i.i.i.i, %wide.trip.count.i.i.i.i.i.i
+  br i1 %exitcond.not.i.i80.i.i.i.i, label %size_of.exit.i.i.i.i.i, label %for.body.i.i74.i.i.i.i
+
+size_of.exit.i.i.i.i.i:                           ; preds = %for.body.i.i74.i.i.i.i
+  %cmp548.i.i.i.i.i = icmp sgt i64 %mul.i.i78.i.i.i.i, 0
+  br i1 %cmp.i75.i.i.i, label %if.then.i.i.i.i.i, label %if.else.i.i.i.i.i
+
+if.then.i.i.i.i.i:                                ; preds = %size_of.exit.i.i.i.i.i
+  br i1 %cmp548.i.i.i.i.i, label %for.body.i70.i.preheader.i.i.i, label %cond.end41.thread.i.i
+
+for.body.i70.i.preheader.i.i.i:                   ; preds = %if.then.i.i.i.i.i, %if.then15.i.thread.i.i.i
+  %53 = phi ptr [ %47, %if.then.i.i.i.i.i ], [ %51, %if.then15.i.thread.i.i.i ]
+  %54 = phi ptr [ %46, %if.then.i.i.i.i.i ], [ %50, %if.then15.i.thread.i.i.i ]
+  %size.0.lcssa.i.i.i152164.i.i.i = phi i64 [ %mul.i.i78.i.i.i.i, %if.then.i.i.i.i.i ], [ 1, %if.then15.i.thread.i.i.i ]
+  br label %for.body.i70.i.i.i.i
+
+for.body.i70.i.i.i.i:                             ; preds = %for.body.i70.i.i.i.i, %for.body.i70.i.preheader.i.i.i
+  %k.049.i.i.i.i.i = phi i64 [ %inc.i.i.i.i.i, %for.body.i70.i.i.i.i ], [ 0, %for.body.i70.i.preheader.i.i.i ]
+  %arrayidx.i71.i.i.i.i = getelementptr inbounds double, ptr %54, i64 %k.049.i.i.i.i.i
+  %55 = load double, ptr %arrayidx.i71.i.i.i.i, align 8
+  %arrayidx6.i.i.i.i.i = getelementptr inbounds double, ptr %53, i64 %k.049.i.i.i.i.i
+  %56 = load double, ptr %arrayidx6.i.i.i.i.i, align 8
+  %add.i.i.i.i.i = fadd double %55, %56
+  store double %add.i.i.i.i.i, ptr %arrayidx.i71.i.i.i.i, align 8
+  %inc.i.i.i.i.i = add nuw nsw i64 %k.049.i.i.i.i.i, 1
+  %exitcond51.not.i.i.i.i.i = icmp eq i64 %inc.i.i.i.i.i, %size.0.lcssa.i.i.i152164.i.i.i
+  br i1 %exitcond51.not.i.i.i.i.i, label %cond.end41.thread.i.i, label %for.body.i70.i.i.i.i
+
+if.else.i.i.i.i.i:                                ; preds = %size_of.exit.i.i.i.i.i
+  br i1 %cmp548.i.i.i.i.i, label %for.body18.i.i.preheader.i.i.i, label %cond.end41.thread.i.i
+
+for.body18.i.i.preheader.i.i.i:                   ; preds = %if.else.i.i.i.i.i, %if.then15.i.thread.i.i.i
+  %57 = phi ptr [ %47, %if.else.i.i.i.i.i ], [ %51, %if.then15.i.thread.i.i.i ]
+  %58 = phi ptr [ %46, %if.else.i.i.i.i.i ], [ %50, %if.then15.i.thread.i.i.i ]
+  %size.0.lcssa.i.i.i151167.i.i.i = phi i64 [ %mul.i.i78.i.i.i.i, %if.else.i.i.i.i.i ], [ 1, %if.then15.i.thread.i.i.i ]
+  br label %for.body18.i.i.i.i.i
+
+for.body18.i.i.i.i.i:                             ; preds = %for.body18.i.i.i.i.i, %for.body18.i.i.preheader.i.i.i
+  %k14.047.i.i.i.i.i = phi i64 [ %inc24.i.i.i.i.i, %for.body18.i.i.i.i.i ], [ 0, %for.body18.i.i.preheader.i.i.i ]
+  %arrayidx19.i.i.i.i.i = getelementptr inbounds float, ptr %58, i64 %k14.047.i.i.i.i.i
+  %59 = load float, ptr %arrayidx19.i.i.i.i.i, align 4
+  %arrayidx20.i.i.i.i.i = getelementptr inbounds float, ptr %57, i64 %k14.047.i.i.i.i.i
+  %60 = load float, ptr %arrayidx20.i.i.i.i.i, align 4
+  %add21.i.i.i.i.i = fadd float %59, %60
+  store float %add21.i.i.i.i.i, ptr %arrayidx19.i.i.i.i.i, align 4
+  %inc24.i.i.i.i.i = add nuw nsw i64 %k14.047.i.i.i.i.i, 1
+  %exitcond.not.i69.i.i.i.i = icmp eq i64 %inc24.i.i.i.i.i, %size.0.lcssa.i.i.i151167.i.i.i
+  br i1 %exitcond.not.i69.i.i.i.i, label %cond.end41.thread.i.i, label %for.body18.i.i.i.i.i
+
+if.end18.i.i.i.i:                                 ; preds = %size_of.exit.i.thread.i.i.i, %size_of.exit.i.i.i.i, %land.lhs.true3.thread.i.i.i.i, %are_alike.exit.i.i.i.i, %land.lhs.true25.i.i.i.i.i, %land.lhs.true19.i.i.i.i.i, %land.lhs.true13.i.i.i.i.i, %land.lhs.true9.i.i.i.i.i, %land.lhs.true.i.i.i.i.i, %land.lhs.true.i.i.i.i, %if.then.i.i.i
+  %sums.i.i.i.i = getelementptr inbounds i8, ptr %25, i64 88
+  %61 = load ptr, ptr %sums.i.i.i.i, align 8
+  %add19.i.i.i.i = getelementptr inbounds i8, ptr %25, i64 80
+  %62 = load ptr, ptr %add19.i.i.i.i, align 8
+  %call20.i.i.i.i = call ptr @PyObject_GetAttr(ptr noundef %61, ptr noundef %62) #8
+  %cmp21.i.i.i.i = icmp eq ptr %call20.i.i.i.i, null
+  br i1 %cmp21.i.i.i.i, label %cond.end41.thread120.i.i, label %if.end24.i.i.i.i
+
+if.end24.i.i.i.i:                                 ; preds = %if.end18.i.i.i.i
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i.i) #8
+  store ptr %call.i.i.i, ptr %given.i.i.i.i, align 8
+  store ptr %cond11.i, ptr %arrayinit.element.i.i.i.i, align 8
+  store ptr %call.i.i.i, ptr %arrayinit.element25.i.i.i.i, align 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i.i.i.i, i8 0, i64 16, i1 false)
+  call void @Py_IncRef(ptr noundef %call.i.i.i) #8
+  %call28.i.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef nonnull %call20.i.i.i.i, ptr noundef nonnull %given.i.i.i.i, i64 noundef 3, ptr noundef null) #8
+  call void @Py_DecRef(ptr noundef %call.i.i.i) #8
+  call void @Py_DecRef(ptr noundef nonnull %call20.i.i.i.i) #8
+  call void @Py_DecRef(ptr noundef %call28.i.i.i.i) #8
+  %cmp29.i.i.i.i = icmp eq ptr %call28.i.i.i.i, null
+  %cond31.i.i.i.i = sext i1 %cmp29.i.i.i.i to i32
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i.i) #8
+  br label %cond.end41.i.i
+
+if.end.i.i.i:                                     ; preds = %land.lhs.true.i.i.i, %cond.false39.i.i
+  %none.i.i.i = getelementptr inbounds i8, ptr %25, i64 8
+  %63 = load ptr, ptr %none.i.i.i, align 8
+  %cmp6.i.i.i = icmp eq ptr %call.i.i.i, %63
+  br i1 %cmp6.i.i.i, label %land.lhs.true7.i.i.i, label %if.end12.i.i.i
+
+land.lhs.true7.i.i.i:                             ; preds = %if.end.i.i.i
+  %one.i.i.i = getelementptr inbounds i8, ptr %25, i64 32
+  %64 = load ptr, ptr %one.i.i.i, align 8
+  %cmp8.i.i.i = icmp eq ptr %call3.i.i.i, %64
+  br i1 %cmp8.i.i.i, label %if.then9.i.i.i, label %if.end12.i.i.i
+
+if.then9.i.i.i:                                   ; preds = %land.lhs.true7.i.i.i
+  call void @Py_IncRef(ptr noundef %cond11.i) #8
+  %call11.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %cond11.i) #8
+  br label %cond.end41.i.i
+
+if.end12.i.i.i:                                   ; preds = %land.lhs.true7.i.i.i, %if.end.i.i.i
+  %list.i.i.i = getelementptr inbounds i8, ptr %25, i64 48
+  %65 = load ptr, ptr %list.i.i.i, align 8
+  %cmp13.not.i.i.i = icmp eq ptr %call3.i.i.i, %65
+  br i1 %cmp13.not.i.i.i, label %if.end20.i.i.i, label %if.then14.i.i.i
+
+if.then14.i.i.i:                                  ; preds = %if.end12.i.i.i
+  %call.i.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #8
+  %ob_type.i.i.i76.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 8
+  %66 = load ptr, ptr %ob_type.i.i.i76.i.i.i, align 8
+  %67 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i.i77.i.i.i = getelementptr inbounds i8, ptr %67, i64 16
+  %68 = load ptr, ptr %arrayidx.i.i77.i.i.i, align 8
+  %cmp.i.not.i78.i.i.i = icmp eq ptr %66, %68
+  br i1 %cmp.i.not.i78.i.i.i, label %lor.lhs.false.i.i.i.i, label %if.end20.i.i.i
+
+lor.lhs.false.i.i.i.i:                            ; preds = %if.then14.i.i.i
+  %ob_type.i.i33.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 8
+  %69 = load ptr, ptr %ob_type.i.i33.i.i.i.i, align 8
+  %cmp.i35.not.i.i.i.i = icmp eq ptr %69, %66
+  br i1 %cmp.i35.not.i.i.i.i, label %lor.lhs.false5.i.i.i.i, label %if.end20.i.i.i
+
+lor.lhs.false5.i.i.i.i:                           ; preds = %lor.lhs.false.i.i.i.i
+  %descr.i.i.i79.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 56
+  %70 = load ptr, ptr %descr.i.i.i79.i.i.i, align 8
+  %nd.i.i.i80.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 24
+  %71 = load i32, ptr %nd.i.i.i80.i.i.i, align 8
+  %nd.i50.i.i81.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 24
+  %72 = load i32, ptr %nd.i50.i.i81.i.i.i, align 8
+  %cmp.i37.i.i.i.i = icmp eq i32 %71, %72
+  br i1 %cmp.i37.i.i.i.i, label %land.lhs.true.i.i82.i.i.i, label %if.end20.i.i.i
+
+land.lhs.true.i.i82.i.i.i:                        ; preds = %lor.lhs.false5.i.i.i.i
+  %type_num.i.i83.i.i.i = getelementptr inbounds i8, ptr %70, i64 28
+  %73 = load i32, ptr %type_num.i.i83.i.i.i, align 4
+  %descr.i51.i.i84.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 56
+  %74 = load ptr, ptr %descr.i51.i.i84.i.i.i, align 8
+  %type_num4.i.i85.i.i.i = getelementptr inbounds i8, ptr %74, i64 28
+  %75 = load i32, ptr %type_num4.i.i85.i.i.i, align 4
+  %cmp5.i.i86.i.i.i = icmp eq i32 %73, %75
+  %76 = add i32 %73, -11
+  %or.cond.i.i87.i.i.i = icmp ult i32 %76, 2
+  %or.cond49.i.i88.i.i.i = and i1 %or.cond.i.i87.i.i.i, %cmp5.i.i86.i.i.i
+  br i1 %or.cond49.i.i88.i.i.i, label %land.lhs.true9.i.i89.i.i.i, label %if.end20.i.i.i
+
+land.lhs.true9.i.i89.i.i.i:                       ; preds = %land.lhs.true.i.i82.i.i.i
+  %byteorder.i.i90.i.i.i = getelementptr inbounds i8, ptr %70, i64 26
+  %77 = load i8, ptr %byteorder.i.i90.i.i.i, align 2
+  %cmp11.not.i.i91.i.i.i = icmp eq i8 %77, 62
+  br i1 %cmp11.not.i.i91.i.i.i, label %if.end20.i.i.i, label %land.lhs.true13.i.i92.i.i.i
+
+land.lhs.true13.i.i92.i.i.i:                      ; preds = %land.lhs.true9.i.i89.i.i.i
+  %byteorder15.i.i93.i.i.i = getelementptr inbounds i8, ptr %74, i64 26
+  %78 = load i8, ptr %byteorder15.i.i93.i.i.i, align 2
+  %cmp17.not.i.i94.i.i.i = icmp eq i8 %78, 62
+  br i1 %cmp17.not.i.i94.i.i.i, label %if.end20.i.i.i, label %land.lhs.true19.i.i95.i.i.i
+
+land.lhs.true19.i.i95.i.i.i:                      ; preds = %land.lhs.true13.i.i92.i.i.i
+  %flags.i.i.i96.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 64
+  %79 = load i32, ptr %flags.i.i.i96.i.i.i, align 8
+  %flags.i54.i.i97.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 64
+  %80 = load i32, ptr %flags.i54.i.i97.i.i.i, align 8
+  %and.i.i98.i.i.i = and i32 %79, 257
+  %and22.i.i99.i.i.i = and i32 %and.i.i98.i.i.i, %80
+  %cmp23.i.i100.i.i.i = icmp eq i32 %and22.i.i99.i.i.i, 257
+  br i1 %cmp23.i.i100.i.i.i, label %land.lhs.true25.i.i101.i.i.i, label %if.end20.i.i.i
+
+land.lhs.true25.i.i101.i.i.i:                     ; preds = %land.lhs.true19.i.i95.i.i.i
+  %dimensions.i.i.i102.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 32
+  %81 = load ptr, ptr %dimensions.i.i.i102.i.i.i, align 8
+  %dimensions.i55.i.i103.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 32
+  %82 = load ptr, ptr %dimensions.i55.i.i103.i.i.i, align 8
+  %conv29.i.i104.i.i.i = sext i32 %71 to i64
+  %mul.i.i105.i.i.i = shl nsw i64 %conv29.i.i104.i.i.i, 3
+  %bcmp.i.i106.i.i.i = call i32 @bcmp(ptr %81, ptr %82, i64 %mul.i.i105.i.i.i)
+  %cmp31.i.i107.i.i.i = icmp eq i32 %bcmp.i.i106.i.i.i, 0
+  br i1 %cmp31.i.i107.i.i.i, label %land.rhs.i.i108.i.i.i, label %if.end20.i.i.i
+
+land.rhs.i.i108.i.i.i:                            ; preds = %land.lhs.true25.i.i101.i.i.i
+  %cmp6.i.i.i109.i.i.i = icmp sgt i32 %71, 0
+  br i1 %cmp6.i.i.i109.i.i.i, label %for.body.lr.ph.i.i.i130.i.i.i, label %if.end.i.i.i.i
+
+for.body.lr.ph.i.i.i130.i.i.i:                    ; preds = %land.rhs.i.i108.i.i.i
+  %wide.trip.count.i.i.i131.i.i.i = zext nneg i32 %71 to i64
+  br label %for.body.i.i.i132.i.i.i
+
+for.body.i.i.i132.i.i.i:                          ; preds = %for.body.i.i.i132.i.i.i, %for.body.lr.ph.i.i.i130.i.i.i
+  %indvars.iv.i.i.i133.i.i.i = phi i64 [ 0, %for.body.lr.ph.i.i.i130.i.i.i ], [ %indvars.iv.next.i.i.i137.i.i.i, %for.body.i.i.i132.i.i.i ]
+  %size.07.i.i.i134.i.i.i = phi i64 [ 1, %for.body.lr.ph.i.i.i130.i.i.i ], [ %mul.i.i.i136.i.i.i, %for.body.i.i.i132.i.i.i ]
+  %arrayidx.i.i.i135.i.i.i = getelementptr inbounds i64, ptr %81, i64 %indvars.iv.i.i.i133.i.i.i
+  %83 = load i64, ptr %arrayidx.i.i.i135.i.i.i, align 8
+  %mul.i.i.i136.i.i.i = mul nsw i64 %83, %size.07.i.i.i134.i.i.i
+  %indvars.iv.next.i.i.i137.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i133.i.i.i, 1
+  %exitcond.not.i.i.i138.i.i.i = icmp eq i64 %indvars.iv.next.i.i.i137.i.i.i, %wide.trip.count.i.i.i131.i.i.i
+  br i1 %exitcond.not.i.i.i138.i.i.i, label %are_alike.exit.i139.i.i.i, label %for.body.i.i.i132.i.i.i
+
+are_alike.exit.i139.i.i.i:                        ; preds = %for.body.i.i.i132.i.i.i
+  %84 = icmp sgt i64 %mul.i.i.i136.i.i.i, 512
+  br i1 %84, label %if.end20.i.i.i, label %if.end.i.i.i.i
+
+if.end.i.i.i.i:                                   ; preds = %are_alike.exit.i139.i.i.i, %land.rhs.i.i108.i.i.i
+  call void @Py_IncRef(ptr noundef %70) #8
+  %85 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i110.i.i.i = getelementptr inbounds i8, ptr %85, i64 752
+  %86 = load ptr, ptr %arrayidx.i110.i.i.i, align 8
+  %arrayidx9.i.i.i.i = getelementptr inbounds i8, ptr %85, i64 16
+  %87 = load ptr, ptr %arrayidx9.i.i.i.i, align 8
+  %88 = load ptr, ptr %descr.i.i.i79.i.i.i, align 8
+  %89 = load i32, ptr %nd.i.i.i80.i.i.i, align 8
+  %90 = load ptr, ptr %dimensions.i.i.i102.i.i.i, align 8
+  %call13.i.i.i.i = call ptr %86(ptr noundef %87, ptr noundef %88, i32 noundef %89, ptr noundef %90, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #8
+  %cmp.i111.i.i.i = icmp eq ptr %call13.i.i.i.i, null
+  br i1 %cmp.i111.i.i.i, label %cond.end41.thread120.i.i, label %if.end15.i.i.i.i
+
+if.end15.i.i.i.i:                                 ; preds = %if.end.i.i.i.i
+  %91 = load i32, ptr %nd.i.i.i80.i.i.i, align 8
+  %cmp6.i.i39.i.i.i.i = icmp sgt i32 %91, 0
+  br i1 %cmp6.i.i39.i.i.i.i, label %for.body.lr.ph.i.i44.i.i.i.i, label %size_of.exit.i.i112.i.i.i
+
+for.body.lr.ph.i.i44.i.i.i.i:                     ; preds = %if.end15.i.i.i.i
+  %92 = load ptr, ptr %dimensions.i.i.i102.i.i.i, align 8
+  %wide.trip.count.i.i45.i.i.i.i = zext nneg i32 %91 to i64
+  br label %for.body.i.i46.i.i.i.i
+
+for.body.i.i46.i.i.i.i:                           ; preds = %for.body.i.i46.i.i.i.i, %for.body.lr.ph.i.i44.i.i.i.i
+  %indvars.iv.i.i47.i.i.i.i = phi i64 [ 0, %for.body.lr.ph.i.i44.i.i.i.i ], [ %indvars.iv.next.i.i51.i.i.i.i, %for.body.i.i46.i.i.i.i ]
+  %size.07.i.i48.i.i.i.i = phi i64 [ 1, %for.body.lr.ph.i.i44.i.i.i.i ], [ %mul.i.i50.i.i.i.i, %for.body.i.i46.i.i.i.i ]
+  %arrayidx.i.i49.i.i.i.i = getelementptr inbounds i64, ptr %92, i64 %indvars.iv.i.i47.i.i.i.i
+  %93 = load i64, ptr %arrayidx.i.i49.i.i.i.i, align 8
+  %mul.i.i50.i.i.i.i = mul nsw i64 %93, %size.07.i.i48.i.i.i.i
+  %indvars.iv.next.i.i51.i.i.i.i = add nuw nsw i64 %indvars.iv.i.i47.i.i.i.i, 1
+  %exitcond.not.i.i52.i.i.i.i = icmp eq i64 %indvars.iv.next.i.i51.i.i.i.i, %wide.trip.count.i.i45.i.i.i.i
+  br i1 %exitcond.not.i.i52.i.i.i.i, label %size_of.exit.i.i112.i.i.i, label %for.body.i.i46.i.i.i.i
+
+size_of.exit.i.i112.i.i.i:                        ; preds = %for.body.i.i46.i.i.i.i, %if.end15.i.i.i.i
+  %size.0.lcssa.i.i.i113.i.i.i = phi i64 [ 1, %if.end15.i.i.i.i ], [ %mul.i.i50.i.i.i.i, %for.body.i.i46.i.i.i.i ]
+  %94 = load ptr, ptr %descr.i.i.i79.i.i.i, align 8
+  %type_num.i41.i.i.i.i = getelementptr inbounds i8, ptr %94, i64 28
+  %95 = load i32, ptr %type_num.i41.i.i.i.i, align 4
+  %cmp.i42.i.i.i.i = icmp eq i32 %95, 12
+  %data.i.i.i.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 16
+  %96 = load ptr, ptr %data.i.i.i.i.i.i, align 8
+  %data.i40.i.i.i.i.i = getelementptr inbounds i8, ptr %cond11.i, i64 16
+  %97 = load ptr, ptr %data.i40.i.i.i.i.i, align 8
+  %data.i41.i.i.i.i.i = getelementptr inbounds i8, ptr %call13.i.i.i.i, i64 16
+  %98 = load ptr, ptr %data.i41.i.i.i.i.i, align 8
+  %cmp548.i.i114.i.i.i = icmp sgt i64 %size.0.lcssa.i.i.i113.i.i.i, 0
+  br i1 %cmp.i42.i.i.i.i, label %if.then.i.i123.i.i.i, label %if.else.i.i115.i.i.i
+
+if.then.i.i123.i.i.i:                             ; preds = %size_of.exit.i.i112.i.i.i
+  br i1 %cmp548.i.i114.i.i.i, label %for.body.i.i124.i.i.i, label %add_elements.exit.i.i.i.i
+
+for.body.i.i124.i.i.i:                            ; preds = %if.then.i.i123.i.i.i, %for.body.i.i124.i.i.i
+  %k.049.i.i125.i.i.i = phi i64 [ %inc.i.i128.i.i.i, %for.body.i.i124.i.i.i ], [ 0, %if.then.i.i123.i.i.i ]
+  %arrayidx.i43.i.i.i.i = getelementptr inbounds double, ptr %96, i64 %k.049.i.i125.i.i.i
+  %99 = load double, ptr %arrayidx.i43.i.i.i.i, align 8
+  %arrayidx6.i.i126.i.i.i = getelementptr inbounds double, ptr %97, i64 %k.049.i.i125.i.i.i
+  %100 = load double, ptr %arrayidx6.i.i126.i.i.i, align 8
+  %add.i.i127.i.i.i = fadd double %99, %100
+  %arrayidx7.i.i.i.i.i = getelementptr inbounds double, ptr %98, i64 %k.049.i.i125.i.i.i
+  store double %add.i.i127.i.i.i, ptr %arrayidx7.i.i.i.i.i, align 8
+  %inc.i.i128.i.i.i = add nuw nsw i64 %k.049.i.i125.i.i.i, 1
+  %exitcond51.not.i.i129.i.i.i = icmp eq i64 %inc.i.i128.i.i.i, %size.0.lcssa.i.i.i113.i.i.i
+  br i1 %exitcond51.not.i.i129.i.i.i, label %add_elements.exit.i.i.i.i, label %for.body.i.i124.i.i.i
+
+if.else.i.i115.i.i.i:                             ; preds = %size_of.exit.i.i112.i.i.i
+  br i1 %cmp548.i.i114.i.i.i, label %for.body18.i.i116.i.i.i, label %add_elements.exit.i.i.i.i
+
+for.body18.i.i116.i.i.i:                          ; preds = %if.else.i.i115.i.i.i, %for.body18.i.i116.i.i.i
+  %k14.047.i.i117.i.i.i = phi i64 [ %inc24.i.i121.i.i.i, %for.body18.i.i116.i.i.i ], [ 0, %if.else.i.i115.i.i.i ]
+  %arrayidx19.i.i118.i.i.i = getelementptr inbounds float, ptr %96, i64 %k14.047.i.i117.i.i.i
+  %101 = load float, ptr %arrayidx19.i.i118.i.i.i, align 4
+  %arrayidx20.i.i119.i.i.i = getelementptr inbounds float, ptr %97, i64 %k14.047.i.i117.i.i.i
+  %102 = load float, ptr %arrayidx20.i.i119.i.i.i, align 4
+  %add21.i.i120.i.i.i = fadd float %101, %102
+  %arrayidx22.i.i.i.i.i = getelementptr inbounds float, ptr %98, i64 %k14.047.i.i117.i.i.i
+  store float %add21.i.i120.i.i.i, ptr %arrayidx22.i.i.i.i.i, align 4
+  %inc24.i.i121.i.i.i = add nuw nsw i64 %k14.047.i.i117.i.i.i, 1
+  %exitcond.not.i.i122.i.i.i = icmp eq i64 %inc24.i.i121.i.i.i, %size.0.lcssa.i.i.i113.i.i.i
+  br i1 %exitcond.not.i.i122.i.i.i, label %add_elements.exit.i.i.i.i, label %for.body18.i.i116.i.i.i
+
+add_elements.exit.i.i.i.i:                        ; preds = %for.body18.i.i116.i.i.i, %for.body.i.i124.i.i.i, %if.else.i.i115.i.i.i, %if.then.i.i123.i.i.i
+  %call16.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef nonnull %call13.i.i.i.i) #8
+  %103 = load ptr, ptr %own.i.i.i, align 8
+  call void @Py_IncRef(ptr noundef %103) #8
+  %call18.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2, ptr noundef %103) #8
+  br label %cond.end41.thread.i.i
+
+if.end20.i.i.i:                                   ; preds = %are_alike.exit.i139.i.i.i, %land.lhs.true25.i.i101.i.i.i, %land.lhs.true19.i.i95.i.i.i, %land.lhs.true13.i.i92.i.i.i, %land.lhs.true9.i.i89.i.i.i, %land.lhs.true.i.i82.i.i.i, %lor.lhs.false5.i.i.i.i, %lor.lhs.false.i.i.i.i, %if.then14.i.i.i, %if.end12.i.i.i
+  %104 = load ptr, ptr %numbers, align 8
+  %105 = load ptr, ptr %none.i.i.i, align 8
+  %cmp22.i.i.i = icmp eq ptr %104, %105
+  br i1 %cmp22.i.i.i, label %cond.true.i.i.i, label %cond.false.i.i.i
+
+cond.true.i.i.i:                                  ; preds = %if.end20.i.i.i
+  %call23.i.i.i = call ptr @PyLong_FromLong(i64 noundef 0) #8
+  br label %cond.end.i.i.i
+
+cond.false.i.i.i:                                 ; preds = %if.end20.i.i.i
+  %call25.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %104, i64 noundef %k.041.i) #8
+  call void @Py_IncRef(ptr noundef %call25.i.i.i) #8
+  br label %cond.end.i.i.i
+
+cond.end.i.i.i:                                   ; preds = %cond.false.i.i.i, %cond.true.i.i.i
+  %cond27.i.i.i = phi ptr [ %call23.i.i.i, %cond.true.i.i.i ], [ %call25.i.i.i, %cond.false.i.i.i ]
+  %call28.i.i.i = call ptr @PyBool_FromLong(i64 noundef 0) #8
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i) #8
+  store ptr %call3.i.i, ptr %given.i.i.i, align 8
+  store ptr %call.i32.i, ptr %arrayinit.element.i.i.i, align 8
+  store ptr %cond27.i.i.i, ptr %arrayinit.element29.i.i.i, align 8
+  store ptr %cond11.i, ptr %arrayinit.element30.i.i.i, align 8
+  store ptr %call28.i.i.i, ptr %arrayinit.element31.i.i.i, align 8
+  %cmp33.i.i.i = icmp eq ptr %cond27.i.i.i, null
+  br i1 %cmp33.i.i.i, label %cond.end38.i.i.i, label %cond.false35.i.i.i
+
+cond.false35.i.i.i:                               ; preds = %cond.end.i.i.i
+  %add_new.i.i.i = getelementptr inbounds i8, ptr %25, i64 96
+  %106 = load ptr, ptr %add_new.i.i.i, align 8
+  %call37.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef %106, ptr noundef nonnull %given.i.i.i, i64 noundef 5, ptr noundef null) #8
+  br label %cond.end38.i.i.i
+
+cond.end38.i.i.i:                                 ; preds = %cond.false35.i.i.i, %cond.end.i.i.i
+  %cond39.i.i.i = phi ptr [ %call37.i.i.i, %cond.false35.i.i.i ], [ null, %cond.end.i.i.i ]
+  call void @Py_DecRef(ptr noundef %cond27.i.i.i) #8
+  call void @Py_DecRef(ptr noundef %call28.i.i.i) #8
+  call void @Py_DecRef(ptr noundef %cond39.i.i.i) #8
+  %cmp40.i.i.i = icmp eq ptr %cond39.i.i.i, null
+  %cond41.i.i.i = sext i1 %cmp40.i.i.i to i32
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i) #8
+  br label %cond.end41.i.i
+
+cond.end41.thread.i.i:                            ; preds = %for.body18.i.i.i.i.i, %for.body.i70.i.i.i.i, %add_elements.exit.i.i.i.i, %if.else.i.i.i.i.i, %if.then.i.i.i.i.i, %if.end35.i.i
+  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  br label %if.then44.i.i
+
+cond.end41.thread120.i.i:                         ; preds = %if.end.i.i.i.i, %if.end18.i.i.i.i
+  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  br label %if.end64.i.i
+
+cond.end41.i.i:                                   ; preds = %cond.end38.i.i.i, %if.then9.i.i.i, %if.end24.i.i.i.i
+  %cond42.i.i = phi i32 [ %call11.i.i.i, %if.then9.i.i.i ], [ %cond41.i.i.i, %cond.end38.i.i.i ], [ %cond31.i.i.i.i, %if.end24.i.i.i.i ]
+  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  %cmp43.i.i = icmp eq i32 %cond42.i.i, 0
+  br i1 %cmp43.i.i, label %if.then44.i.i, label %if.end64.i.i
+
+if.then44.i.i:                                    ; preds = %cond.end41.i.i, %cond.end41.thread.i.i
+  %call45.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0) #8
+  %call46.i.i = call i64 @PyLong_AsLong(ptr noundef %call45.i.i) #8
+  %sub.i.i = add nsw i64 %call46.i.i, -1
+  %cmp47.not.i.i = icmp eq i64 %sub.i.i, 0
+  br i1 %cmp47.not.i.i, label %if.else.i.i, label %if.then48.i.i
+
+if.then48.i.i:                                    ; preds = %if.then44.i.i
+  %call50.i.i = call ptr @PyLong_FromLong(i64 noundef %sub.i.i) #8
+  %cmp51.i.i = icmp eq ptr %call50.i.i, null
+  br i1 %cmp51.i.i, label %if.end64.i.i, label %cond.false53.i.i
+
+cond.false53.i.i:                                 ; preds = %if.then48.i.i
+  %call54.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0, ptr noundef nonnull %call50.i.i) #8
+  br label %if.end64.i.i
+
+if.else.i.i:                                      ; preds = %if.then44.i.i
+  %call57.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #8
+  call void @Py_IncRef(ptr noundef %call57.i.i) #8
+  %107 = load ptr, ptr %none.i.i, align 8
+  call void @Py_IncRef(ptr noundef %107) #8
+  %call61.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %107) #8
+  %call62.i.i = call fastcc i32 @make_ready(ptr noundef nonnull %pass, ptr noundef %call.i32.i, ptr noundef %call57.i.i)
+  br label %if.end64.i.i
+
+if.end64.i.i:                                     ; preds = %if.else.i.i, %cond.false53.i.i, %if.then48.i.i, %cond.end41.i.i, %cond.end41.thread120.i.i
+  %wrong.1.i.i = phi i32 [ %cond42.i.i, %cond.end41.i.i ], [ %call62.i.i, %if.else.i.i ], [ %call54.i.i, %cond.false53.i.i ], [ -1, %if.then48.i.i ], [ -1, %cond.end41.thread120.i.i ]
+  call void @Py_DecRef(ptr noundef nonnull %call3.i.i) #8
+  br label %hand_on.exit.i
+
+hand_on.exit.i:                                   ; preds = %if.end64.i.i, %if.end32.i.i, %land.rhs.i.i
+  %retval.2.i.i = phi i32 [ %wrong.1.i.i, %if.end64.i.i ], [ %18, %land.rhs.i.i ], [ %call33.i.i, %if.end32.i.i ]
+  %cmp14.i = icmp slt i32 %retval.2.i.i, 0
+  br i1 %cmp14.i, label %while.end.loopexit, label %for.inc.i
+
+for.inc.i:                                        ; preds = %hand_on.exit.i, %if.then.i.i
+  %inc.i = add nuw nsw i64 %k.041.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i, %cond.i
+  br i1 %exitcond.not.i, label %lor.lhs.false, label %for.body.i
+
+lor.lhs.false:                                    ; preds = %for.inc.i, %cond.end.i
+  store ptr null, ptr %arrived, align 8
+  call void @Py_DecRef(ptr noundef %10) #8
+  %108 = load ptr, ptr %leaves, align 8
+  %call.i = call i64 @PyList_Size(ptr noundef %108) #8
+  %cmp.i = icmp eq i64 %call.i, 0
+  br i1 %cmp.i, label %cond.false, label %if.end.i
+
+if.end.i:                                         ; preds = %lor.lhs.false
+  %call2.i = call ptr @PyList_New(i64 noundef 0) #8
+  store ptr %call2.i, ptr %leaves, align 8
+  %cmp5.i = icmp eq ptr %call2.i, null
+  br i1 %cmp5.i, label %visit_leaves.exit.thread, label %visit_leaves.exit
+
+visit_leaves.exit.thread:                         ; preds = %if.end.i
+  store ptr %108, ptr %leaves, align 8
+  br label %while.end.loopexit
+
+visit_leaves.exit:                                ; preds = %if.end.i
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i) #8
+  %109 = load ptr, ptr %task, align 8
+  store ptr %109, ptr %given.i, align 8
+  store ptr %108, ptr %arrayinit.element.i, align 8
+  %110 = load ptr, ptr %pass, align 8
+  %true_.i = getelementptr inbounds i8, ptr %110, i64 16
+  %111 = load ptr, ptr %true_.i, align 8
+  store ptr %111, ptr %arrayinit.element9.i, align 8
+  %112 = load ptr, ptr %general, align 8
+  store ptr %112, ptr %arrayinit.element10.i, align 8
+  store ptr null, ptr %arrayinit.cur.ptr.i, align 8
+  %visit_leaves.i = getelementptr inbounds i8, ptr %110, i64 112
+  %113 = load ptr, ptr %visit_leaves.i, align 8
+  %call14.i = call ptr @PyObject_Vectorcall(ptr noundef %113, ptr noundef nonnull %given.i, i64 noundef 4, ptr noundef null) #8
+  call void @Py_DecRef(ptr noundef %108) #8
+  call void @Py_DecRef(ptr noundef %call14.i) #8
+  %cmp15.i = icmp eq ptr %call14.i, null
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i) #8
+  br i1 %cmp15.i, label %while.end.loopexit, label %cond.false
+
+cond.false:                                       ; preds = %lor.lhs.false, %visit_leaves.exit
+  %114 = load i64, ptr %count13, align 8
+  %cmp.i61 = icmp sgt i64 %114, 0
+  br i1 %cmp.i61, label %if.then.i, label %cond.end
+
+if.then.i:                                        ; preds = %cond.false
+  %115 = load ptr, ptr %node.i, align 8
+  %cmp1.i = icmp eq ptr %115, null
+  %116 = load ptr, ptr %ready, align 8
+  br i1 %cmp1.i, label %if.then2.i, label %if.else.i
+
+if.then2.i:                                       ; preds = %if.then.i
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %at_hand, ptr noundef nonnull align 8 dereferenceable(32) %116, i64 32, i1 false)
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %last.sroa.6.i.i)
+  %dec.i.i = add nsw i64 %114, -1
+  store i64 %dec.i.i, ptr %count13, align 8
+  %arrayidx2.i.i = getelementptr inbounds %struct.waiting, ptr %116, i64 %dec.i.i
+  %last.sroa.0.0.copyload.i.i = load i64, ptr %arrayidx2.i.i, align 8
+  %last.sroa.5.0.arrayidx2.sroa_idx.i.i = getelementptr inbounds i8, ptr %arrayidx2.i.i, i64 8
+  %last.sroa.5.0.copyload.i.i = load i64, ptr %last.sroa.5.0.arrayidx2.sroa_idx.i.i, align 8
+  %last.sroa.6.0.arrayidx2.sroa_idx.i.i = getelementptr inbounds i8, ptr %arrayidx2.i.i, i64 16
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %last.sroa.6.i.i, ptr noundef nonnull align 8 dereferenceable(16) %last.sroa.6.0.arrayidx2.sroa_idx.i.i, i64 16, i1 false)
+  %cmp59.i.i = icmp ugt i64 %114, 2
+  br i1 %cmp59.i.i, label %while.body.i.i, label %while.end.i.i
+
+while.body.i.i:                                   ; preds = %if.then2.i, %if.end17.i.i
+  %117 = phi i64 [ %124, %if.end17.i.i ], [ %dec.i.i, %if.then2.i ]
+  %add62.i.i = phi i64 [ %add.i.i, %if.end17.i.i ], [ 1, %if.then2.i ]
+  %mul61.i.i = phi i64 [ %mul.i.i, %if.end17.i.i ], [ 0, %if.then2.i ]
+  %place.060.i.i = phi i64 [ %below.0.i.i, %if.end17.i.i ], [ 0, %if.then2.i ]
+  %add4.i.i = add nsw i64 %mul61.i.i, 2
+  %cmp6.i.i = icmp slt i64 %add4.i.i, %117
+  %.pre.i.i = load ptr, ptr %ready, align 8
+  br i1 %cmp6.i.i, label %land.lhs.true.i.i72, label %if.end.i.i70
+
+land.lhs.true.i.i72:                              ; preds = %while.body.i.i
+  %arrayidx9.i.i = getelementptr inbounds %struct.waiting, ptr %.pre.i.i, i64 %add4.i.i
+  %arrayidx11.i.i = getelementptr inbounds %struct.waiting, ptr %.pre.i.i, i64 %add62.i.i
+  %118 = load i64, ptr %arrayidx9.i.i, align 8
+  %119 = load i64, ptr %arrayidx11.i.i, align 8
+  %cmp.not.i.i.i = icmp eq i64 %118, %119
+  br i1 %cmp.not.i.i.i, label %cond.false.i.i.i74, label %cond.true.i.i.i73
+
+cond.true.i.i.i73:                                ; preds = %land.lhs.true.i.i72
+  %cmp4.i.i.i = icmp ugt i64 %118, %119
+  br label %is_before.exit.i.i
+
+cond.false.i.i.i74:                               ; preds = %land.lhs.true.i.i72
+  %stamp.i.i.i = getelementptr inbounds i8, ptr %arrayidx9.i.i, i64 8
+  %120 = load i64, ptr %stamp.i.i.i, align 8
+  %stamp5.i.i.i = getelementptr inbounds i8, ptr %arrayidx11.i.i, i64 8
+  %121 = load i64, ptr %stamp5.i.i.i, align 8
+  %cmp6.i.i.i75 = icmp ult i64 %120, %121
+  br label %is_before.exit.i.i
+
+is_before.exit.i.i:                               ; preds = %cond.false.i.i.i74, %cond.true.i.i.i73
+  %cond.in.i.i.i = phi i1 [ %cmp4.i.i.i, %cond.true.i.i.i73 ], [ %cmp6.i.i.i75, %cond.false.i.i.i74 ]
+  %spec.select.i.i = select i1 %cond.in.i.i.i, i64 %add4.i.i, i64 %add62.i.i
+  br label %if.end.i.i70
+
+if.end.i.i70:                                     ; preds = %is_before.exit.i.i, %while.body.i.i
+  %below.0.i.i = phi i64 [ %add62.i.i, %while.body.i.i ], [ %spec.select.i.i, %is_before.exit.i.i ]
+  %arrayidx13.i.i = getelementptr inbounds %struct.waiting, ptr %.pre.i.i, i64 %below.0.i.i
+  %122 = load i64, ptr %arrayidx13.i.i, align 8
+  %cmp.not.i47.i.i = icmp eq i64 %122, %last.sroa.0.0.copyload.i.i
+  br i1 %cmp.not.i47.i.i, label %is_before.exit56.i.i, label %cond.true.i48.i.i
+
+cond.true.i48.i.i:                                ; preds = %if.end.i.i70
+  %cmp4.i49.i.i = icmp ugt i64 %122, %last.sroa.0.0.copyload.i.i
+  br i1 %cmp4.i49.i.i, label %if.end17.i.i, label %while.end.i.i
+
+is_before.exit56.i.i:                             ; preds = %if.end.i.i70
+  %stamp.i53.i.i = getelementptr inbounds i8, ptr %arrayidx13.i.i, i64 8
+  %123 = load i64, ptr %stamp.i53.i.i, align 8
+  %cmp6.i55.i.i = icmp ult i64 %123, %last.sroa.5.0.copyload.i.i
+  br i1 %cmp6.i55.i.i, label %if.end17.i.i, label %while.end.i.i
+
+if.end17.i.i:                                     ; preds = %is_before.exit56.i.i, %cond.true.i48.i.i
+  %arrayidx19.i.i = getelementptr inbounds %struct.waiting, ptr %.pre.i.i, i64 %place.060.i.i
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %arrayidx19.i.i, ptr noundef nonnull align 8 dereferenceable(32) %arrayidx13.i.i, i64 32, i1 false)
+  %mul.i.i = shl nsw i64 %below.0.i.i, 1
+  %add.i.i = or disjoint i64 %mul.i.i, 1
+  %124 = load i64, ptr %count13, align 8
+  %cmp.i.i71 = icmp slt i64 %add.i.i, %124
+  br i1 %cmp.i.i71, label %while.body.i.i, label %while.end.i.i
+
+while.end.i.i:                                    ; preds = %if.end17.i.i, %is_before.exit56.i.i, %cond.true.i48.i.i, %if.then2.i
+  %place.0.lcssa.i.i = phi i64 [ 0, %if.then2.i ], [ %place.060.i.i, %cond.true.i48.i.i ], [ %place.060.i.i, %is_before.exit56.i.i ], [ %below.0.i.i, %if.end17.i.i ]
+  %.lcssa.i.i = phi i64 [ %dec.i.i, %if.then2.i ], [ %117, %cond.true.i48.i.i ], [ %117, %is_before.exit56.i.i ], [ %124, %if.end17.i.i ]
+  %cmp23.i.i = icmp sgt i64 %.lcssa.i.i, 0
+  br i1 %cmp23.i.i, label %if.then24.i.i69, label %pop.exit.i
+
+if.then24.i.i69:                                  ; preds = %while.end.i.i
+  %125 = load ptr, ptr %ready, align 8
+  %arrayidx26.i.i = getelementptr inbounds %struct.waiting, ptr %125, i64 %place.0.lcssa.i.i
+  store i64 %last.sroa.0.0.copyload.i.i, ptr %arrayidx26.i.i, align 8
+  %last.sroa.5.0.arrayidx26.sroa_idx.i.i = getelementptr inbounds i8, ptr %arrayidx26.i.i, i64 8
+  store i64 %last.sroa.5.0.copyload.i.i, ptr %last.sroa.5.0.arrayidx26.sroa_idx.i.i, align 8
+  %last.sroa.6.0.arrayidx26.sroa_idx.i.i = getelementptr inbounds i8, ptr %arrayidx26.i.i, i64 16
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %last.sroa.6.0.arrayidx26.sroa_idx.i.i, ptr noundef nonnull align 8 dereferenceable(16) %last.sroa.6.i.i, i64 16, i1 false)
+  br label %pop.exit.i
+
+pop.exit.i:                                       ; preds = %if.then24.i.i69, %while.end.i.i
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %last.sroa.6.i.i)
+  br label %cond.end
+
+if.else.i:                                        ; preds = %if.then.i
+  %126 = load i64, ptr %116, align 8
+  %127 = load i64, ptr %at_hand, align 8
+  %cmp6.i = icmp ugt i64 %126, %127
+  br i1 %cmp6.i, label %if.then7.i, label %cond.end
+
+if.then7.i:                                       ; preds = %if.else.i
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %later.sroa.7.i)
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %later.sroa.7.i, ptr noundef nonnull align 8 dereferenceable(16) %node.i, i64 16, i1 false)
+  %128 = load i64, ptr %stamps, align 8
+  %inc.i63 = add i64 %128, 1
+  store i64 %inc.i63, ptr %stamps, align 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %at_hand, ptr noundef nonnull align 8 dereferenceable(32) %116, i64 32, i1 false)
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %last.sroa.6.i26.i)
+  %dec.i29.i = add nsw i64 %114, -1
+  store i64 %dec.i29.i, ptr %count13, align 8
+  %arrayidx2.i30.i = getelementptr inbounds %struct.waiting, ptr %116, i64 %dec.i29.i
+  %last.sroa.0.0.copyload.i31.i = load i64, ptr %arrayidx2.i30.i, align 8
+  %last.sroa.5.0.arrayidx2.sroa_idx.i32.i = getelementptr inbounds i8, ptr %arrayidx2.i30.i, i64 8
+  %last.sroa.5.0.copyload.i33.i = load i64, ptr %last.sroa.5.0.arrayidx2.sroa_idx.i32.i, align 8
+  %last.sroa.6.0.arrayidx2.sroa_idx.i34.i = getelementptr inbounds i8, ptr %arrayidx2.i30.i, i64 16
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %last.sroa.6.i26.i, ptr noundef nonnull align 8 dereferenceable(16) %last.sroa.6.0.arrayidx2.sroa_idx.i34.i, i64 16, i1 false)
+  %cmp59.i35.i = icmp ugt i64 %114, 2
+  br i1 %cmp59.i35.i, label %while.body.i44.i, label %while.end.i36.i
+
+while.body.i44.i:                                 ; preds = %if.then7.i, %if.end17.i57.i
+  %129 = phi i64 [ %136, %if.end17.i57.i ], [ %dec.i29.i, %if.then7.i ]
+  %add62.i45.i = phi i64 [ %add.i60.i, %if.end17.i57.i ], [ 1, %if.then7.i ]
+  %mul61.i46.i = phi i64 [ %mul.i59.i, %if.end17.i57.i ], [ 0, %if.then7.i ]
+  %place.060.i47.i = phi i64 [ %below.0.i52.i, %if.end17.i57.i ], [ 0, %if.then7.i ]
+  %add4.i48.i = add nsw i64 %mul61.i46.i, 2
+  %cmp6.i49.i = icmp slt i64 %add4.i48.i, %129
+  %.pre.i50.i = load ptr, ptr %ready, align 8
+  br i1 %cmp6.i49.i, label %land.lhs.true.i65.i, label %if.end.i51.i
+
+land.lhs.true.i65.i:                              ; preds = %while.body.i44.i
+  %arrayidx9.i66.i = getelementptr inbounds %struct.waiting, ptr %.pre.i50.i, i64 %add4.i48.i
+  %arrayidx11.i67.i = getelementptr inbounds %struct.waiting, ptr %.pre.i50.i, i64 %add62.i45.i
+  %130 = load i64, ptr %arrayidx9.i66.i, align 8
+  %131 = load i64, ptr %arrayidx11.i67.i, align 8
+  %cmp.not.i.i68.i = icmp eq i64 %130, %131
+  br i1 %cmp.not.i.i68.i, label %cond.false.i.i74.i, label %cond.true.i.i69.i
+
+cond.true.i.i69.i:                                ; preds = %land.lhs.true.i65.i
+  %cmp4.i.i70.i = icmp ugt i64 %130, %131
+  br label %is_before.exit.i71.i
+
+cond.false.i.i74.i:                               ; preds = %land.lhs.true.i65.i
+  %stamp.i.i75.i = getelementptr inbounds i8, ptr %arrayidx9.i66.i, i64 8
+  %132 = load i64, ptr %stamp.i.i75.i, align 8
+  %stamp5.i.i76.i = getelementptr inbounds i8, ptr %arrayidx11.i67.i, i64 8
+  %133 = load i64, ptr %stamp5.i.i76.i, align 8
+  %cmp6.i.i77.i = icmp ult i64 %132, %133
+  br label %is_before.exit.i71.i
+
+is_before.exit.i71.i:                             ; preds = %cond.false.i.i74.i, %cond.true.i.i69.i
+  %cond.in.i.i72.i = phi i1 [ %cmp4.i.i70.i, %cond.true.i.i69.i ], [ %cmp6.i.i77.i, %cond.false.i.i74.i ]
+  %spec.select.i73.i = select i1 %cond.in.i.i72.i, i64 %add4.i48.i, i64 %add62.i45.i
+  br label %if.end.i51.i
+
+if.end.i51.i:                                     ; preds = %is_before.exit.i71.i, %while.body.i44.i
+  %below.0.i52.i = phi i64 [ %add62.i45.i, %while.body.i44.i ], [ %spec.select.i73.i, %is_before.exit.i71.i ]
+  %arrayidx13.i53.i = getelementptr inbounds %struct.waiting, ptr %.pre.i50.i, i64 %below.0.i52.i
+  %134 = load i64, ptr %arrayidx13.i53.i, align 8
+  %cmp.not.i47.i54.i = icmp eq i64 %134, %last.sroa.0.0.copyload.i31.i
+  br i1 %cmp.not.i47.i54.i, label %is_before.exit56.i62.i, label %cond.true.i48.i55.i
+
+cond.true.i48.i55.i:                              ; preds = %if.end.i51.i
+  %cmp4.i49.i56.i = icmp ugt i64 %134, %last.sroa.0.0.copyload.i31.i
+  br i1 %cmp4.i49.i56.i, label %if.end17.i57.i, label %while.end.i36.i
+
+is_before.exit56.i62.i:                           ; preds = %if.end.i51.i
+  %stamp.i53.i63.i = getelementptr inbounds i8, ptr %arrayidx13.i53.i, i64 8
+  %135 = load i64, ptr %stamp.i53.i63.i, align 8
+  %cmp6.i55.i64.i = icmp ult i64 %135, %last.sroa.5.0.copyload.i33.i
+  br i1 %cmp6.i55.i64.i, label %if.end17.i57.i, label %while.end.i36.i
+
+if.end17.i57.i:                                   ; preds = %is_before.exit56.i62.i, %cond.true.i48.i55.i
+  %arrayidx19.i58.i = getelementptr inbounds %struct.waiting, ptr %.pre.i50.i, i64 %place.060.i47.i
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %arrayidx19.i58.i, ptr noundef nonnull align 8 dereferenceable(32) %arrayidx13.i53.i, i64 32, i1 false)
+  %mul.i59.i = shl nsw i64 %below.0.i52.i, 1
+  %add.i60.i = or disjoint i64 %mul.i59.i, 1
+  %136 = load i64, ptr %count13, align 8
+  %cmp.i61.i = icmp slt i64 %add.i60.i, %136
+  br i1 %cmp.i61.i, label %while.body.i44.i, label %while.end.i36.i
+
+while.end.i36.i:                                  ; preds = %if.end17.i57.i, %is_before.exit56.i62.i, %cond.true.i48.i55.i, %if.then7.i
+  %place.0.lcssa.i37.i = phi i64 [ 0, %if.then7.i ], [ %place.060.i47.i, %cond.true.i48.i55.i ], [ %place.060.i47.i, %is_before.exit56.i62.i ], [ %below.0.i52.i, %if.end17.i57.i ]
+  %.lcssa.i38.i = phi i64 [ %dec.i29.i, %if.then7.i ], [ %129, %cond.true.i48.i55.i ], [ %129, %is_before.exit56.i62.i ], [ %136, %if.end17.i57.i ]
+  %cmp23.i39.i = icmp sgt i64 %.lcssa.i38.i, 0
+  br i1 %cmp23.i39.i, label %if.then24.i40.i, label %pop.exit78.i
+
+if.then24.i40.i:                                  ; preds = %while.end.i36.i
+  %137 = load ptr, ptr %ready, align 8
+  %arrayidx26.i41.i = getelementptr inbounds %struct.waiting, ptr %137, i64 %place.0.lcssa.i37.i
+  store i64 %last.sroa.0.0.copyload.i31.i, ptr %arrayidx26.i41.i, align 8
+  %last.sroa.5.0.arrayidx26.sroa_idx.i42.i = getelementptr inbounds i8, ptr %arrayidx26.i41.i, i64 8
+  store i64 %last.sroa.5.0.copyload.i33.i, ptr %last.sroa.5.0.arrayidx26.sroa_idx.i42.i, align 8
+  %last.sroa.6.0.arrayidx26.sroa_idx.i43.i = getelementptr inbounds i8, ptr %arrayidx26.i41.i, i64 16
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %last.sroa.6.0.arrayidx26.sroa_idx.i43.i, ptr noundef nonnull align 8 dereferenceable(16) %last.sroa.6.i26.i, i64 16, i1 false)
+  %.pre.i = load i64, ptr %count13, align 8
+  br label %pop.exit78.i
+
+pop.exit78.i:                                     ; preds = %if.then24.i40.i, %while.end.i36.i
+  %138 = phi i64 [ %.lcssa.i38.i, %while.end.i36.i ], [ %.pre.i, %if.then24.i40.i ]
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %last.sroa.6.i26.i)
+  %139 = load i64, ptr %room, align 8
+  %cmp.i80.i = icmp eq i64 %138, %139
+  br i1 %cmp.i80.i, label %if.then.i.i66, label %if.end11.i.i
+
+if.then.i.i66:                                    ; preds = %pop.exit78.i
+  %tobool.not.i.i = icmp eq i64 %138, 0
+  %mul.i90.i = shl nsw i64 %138, 1
+  %spec.select.i91.i = select i1 %tobool.not.i.i, i64 16, i64 %mul.i90.i
+  %140 = load ptr, ptr %ready, align 8
+  %mul4.i.i = shl i64 %spec.select.i91.i, 5
+  %call.i.i67 = call ptr @realloc(ptr noundef %140, i64 noundef %mul4.i.i) #9
+  %cmp5.i.i = icmp eq ptr %call.i.i67, null
+  br i1 %cmp5.i.i, label %cleanup.i.i, label %cleanup.thread.i.i
+
+cleanup.thread.i.i:                               ; preds = %if.then.i.i66
+  store ptr %call.i.i67, ptr %ready, align 8
+  store i64 %spec.select.i91.i, ptr %room, align 8
+  %.pre.i93.i = load i64, ptr %count13, align 8
+  br label %if.end11.i.i
+
+cleanup.i.i:                                      ; preds = %if.then.i.i66
+  %call7.i.i68 = call ptr @PyErr_NoMemory() #8
+  br label %push.exit.i
+
+if.end11.i.i:                                     ; preds = %cleanup.thread.i.i, %pop.exit78.i
+  %141 = phi i64 [ %.pre.i93.i, %cleanup.thread.i.i ], [ %138, %pop.exit78.i ]
+  %inc.i.i = add nsw i64 %141, 1
+  store i64 %inc.i.i, ptr %count13, align 8
+  %cmp1349.i.i = icmp sgt i64 %141, 0
+  br i1 %cmp1349.i.i, label %land.rhs.i.i64, label %for.end.i.i
+
+land.rhs.i.i64:                                   ; preds = %if.end11.i.i, %for.body.i.i
+  %place.050.i.i = phi i64 [ %div47.i.i, %for.body.i.i ], [ %141, %if.end11.i.i ]
+  %142 = load ptr, ptr %ready, align 8
+  %sub.i.i65 = add nsw i64 %place.050.i.i, -1
+  %div47.i.i = lshr i64 %sub.i.i65, 1
+  %arrayidx.i.i = getelementptr inbounds %struct.waiting, ptr %142, i64 %div47.i.i
+  %143 = load i64, ptr %arrayidx.i.i, align 8
+  %cmp.not.i.i84.i = icmp eq i64 %127, %143
+  br i1 %cmp.not.i.i84.i, label %is_before.exit.i87.i, label %cond.true.i.i85.i
+
+cond.true.i.i85.i:                                ; preds = %land.rhs.i.i64
+  %cmp4.i.i86.i = icmp ugt i64 %127, %143
+  br i1 %cmp4.i.i86.i, label %for.body.i.i, label %for.end.i.i
+
+is_before.exit.i87.i:                             ; preds = %land.rhs.i.i64
+  %stamp5.i.i88.i = getelementptr inbounds i8, ptr %arrayidx.i.i, i64 8
+  %144 = load i64, ptr %stamp5.i.i88.i, align 8
+  %cmp6.i.i89.i = icmp ult i64 %128, %144
+  br i1 %cmp6.i.i89.i, label %for.body.i.i, label %for.end.i.i
+
+for.body.i.i:                                     ; preds = %is_before.exit.i87.i, %cond.true.i.i85.i
+  %arrayidx18.i.i = getelementptr inbounds %struct.waiting, ptr %142, i64 %place.050.i.i
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %arrayidx18.i.i, ptr noundef nonnull align 8 dereferenceable(32) %arrayidx.i.i, i64 32, i1 false)
+  %cmp13.not.i.i = icmp ult i64 %sub.i.i65, 2
+  br i1 %cmp13.not.i.i, label %for.end.i.i, label %land.rhs.i.i64
+
+for.end.i.i:                                      ; preds = %for.body.i.i, %is_before.exit.i87.i, %cond.true.i.i85.i, %if.end11.i.i
+  %place.0.lcssa.i81.i = phi i64 [ %141, %if.end11.i.i ], [ %place.050.i.i, %cond.true.i.i85.i ], [ %div47.i.i, %for.body.i.i ], [ %place.050.i.i, %is_before.exit.i87.i ]
+  %145 = load ptr, ptr %ready, align 8
+  %arrayidx26.i82.i = getelementptr inbounds %struct.waiting, ptr %145, i64 %place.0.lcssa.i81.i
+  store i64 %127, ptr %arrayidx26.i82.i, align 8
+  %later.sroa.5.0.arrayidx26.i82.sroa_idx.i = getelementptr inbounds i8, ptr %arrayidx26.i82.i, i64 8
+  store i64 %128, ptr %later.sroa.5.0.arrayidx26.i82.sroa_idx.i, align 8
+  %later.sroa.7.0.arrayidx26.i82.sroa_idx.i = getelementptr inbounds i8, ptr %arrayidx26.i82.i, i64 16
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %later.sroa.7.0.arrayidx26.i82.sroa_idx.i, ptr noundef nonnull align 8 dereferenceable(16) %later.sroa.7.i, i64 16, i1 false)
+  br label %push.exit.i
+
+push.exit.i:                                      ; preds = %for.end.i.i, %cleanup.i.i
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %later.sroa.7.i)
+  br label %cond.end
+
+cond.end:                                         ; preds = %push.exit.i, %if.else.i, %pop.exit.i, %cond.false
+  %146 = load ptr, ptr %node.i, align 8
+  %cmp14.i62.not = icmp eq ptr %146, null
+  br i1 %cmp14.i62.not, label %while.end.loopexit, label %land.lhs.true
+
+land.lhs.true:                                    ; preds = %cond.end
+  %147 = load ptr, ptr %pass, align 8
+  %148 = load ptr, ptr %gradient4.i, align 8
+  %next_of_node.i = getelementptr inbounds i8, ptr %147, i64 128
+  %149 = load i64, ptr %next_of_node.i, align 8
+  %add.ptr.i = getelementptr inbounds i8, ptr %146, i64 %149
+  %150 = load ptr, ptr %add.ptr.i, align 8
+  call void @Py_IncRef(ptr noundef %150) #8
+  %151 = load ptr, ptr %successors, align 8
+  store ptr %150, ptr %successors, align 8
+  call void @Py_DecRef(ptr noundef %151) #8
+  %152 = load ptr, ptr %node.i, align 8
+  %153 = load ptr, ptr %pass, align 8
+  %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 136
+  %154 = load i64, ptr %rare_of_node.i.i, align 8
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %152, i64 %154
+  %155 = load ptr, ptr %add.ptr.i.i, align 8
+  %none.i.i77 = getelementptr inbounds i8, ptr %153, i64 8
+  %156 = load ptr, ptr %none.i.i77, align 8
+  %cmp.not.i.i = icmp eq ptr %155, %156
+  br i1 %cmp.not.i.i, label %lor.lhs.false.i.i82, label %if.else.i78
+
+lor.lhs.false.i.i82:                              ; preds = %land.lhs.true
+  %157 = load ptr, ptr %gradient4.i, align 8
+  %ob_type.i.i.i.i = getelementptr inbounds i8, ptr %157, i64 8
+  %158 = load ptr, ptr %ob_type.i.i.i.i, align 8
+  %159 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i.i.i = getelementptr inbounds i8, ptr %159, i64 16
+  %160 = load ptr, ptr %arrayidx.i.i.i, align 8
+  %cmp.i.not.i.i = icmp eq ptr %158, %160
+  br i1 %cmp.i.not.i.i, label %if.end.i.i83, label %if.else.i78
+
+if.end.i.i83:                                     ; preds = %lor.lhs.false.i.i82
+  %is_fast5.i.i = getelementptr inbounds i8, ptr %153, i64 56
+  %161 = load ptr, ptr %is_fast5.i.i, align 8
+  %call6.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %152, ptr noundef %161) #8
+  %cmp7.i.i = icmp eq ptr %call6.i.i, null
+  br i1 %cmp7.i.i, label %while.end.loopexit, label %if.end9.i.i
+
+if.end9.i.i:                                      ; preds = %if.end.i.i83
+  call void @Py_DecRef(ptr noundef nonnull %call6.i.i) #8
+  %162 = load ptr, ptr %pass, align 8
+  %true_.i.i = getelementptr inbounds i8, ptr %162, i64 16
+  %163 = load ptr, ptr %true_.i.i, align 8
+  %cmp11.i.i = icmp eq ptr %call6.i.i, %163
+  br i1 %cmp11.i.i, label %cond.true.i.i, label %if.else.i78
+
+cond.true.i.i:                                    ; preds = %if.end9.i.i
+  %164 = load ptr, ptr %visit, align 8
+  %none.i.i.i84 = getelementptr inbounds i8, ptr %162, i64 8
+  %165 = load ptr, ptr %none.i.i.i84, align 8
+  %cmp.i24.i.i = icmp eq ptr %164, %165
+  br i1 %cmp.i24.i.i, label %if.then6.i88, label %if.end.i.i.i85
+
+if.end.i.i.i85:                                   ; preds = %cond.true.i.i
+  %166 = load ptr, ptr %targets, align 8
+  %call.i.i.i86 = call i32 @PyDict_Contains(ptr noundef %166, ptr noundef nonnull %152) #8
+  %cmp1.not.i.i.i = icmp eq i32 %call.i.i.i86, 0
+  br i1 %cmp1.not.i.i.i, label %if.end4.i.i.i, label %if.then2.i.i.i
+
+if.then2.i.i.i:                                   ; preds = %if.end.i.i.i85
+  %call.lobit.i.i.i = ashr i32 %call.i.i.i86, 31
+  br label %is_plain.exit.i
+
+if.end4.i.i.i:                                    ; preds = %if.end.i.i.i85
+  %167 = load ptr, ptr %successors, align 8
+  %call5.i.i.i = call i64 @PyTuple_Size(ptr noundef %167) #8
+  %cmp6.not41.i.i.i = icmp sgt i64 %call5.i.i.i, 0
+  br i1 %cmp6.not41.i.i.i, label %for.body.i.i.i, label %if.then6.i88
+
+for.body.i.i.i:                                   ; preds = %if.end4.i.i.i, %for.inc.i.i.i
+  %k.042.i.i.i = phi i64 [ %inc.i.i.i, %for.inc.i.i.i ], [ 0, %if.end4.i.i.i ]
+  %168 = load ptr, ptr %successors, align 8
+  %call8.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %168, i64 noundef %k.042.i.i.i) #8
+  %169 = load ptr, ptr %pass, align 8
+  %none10.i.i.i = getelementptr inbounds i8, ptr %169, i64 8
+  %170 = load ptr, ptr %none10.i.i.i, align 8
+  %cmp11.i.i.i = icmp eq ptr %call8.i.i.i, %170
+  br i1 %cmp11.i.i.i, label %for.inc.i.i.i, label %cond.end.i.i.i90
+
+cond.end.i.i.i90:                                 ; preds = %for.body.i.i.i
+  %171 = load ptr, ptr %visit, align 8
+  %call13.i.i.i = call i32 @PySet_Contains(ptr noundef %171, ptr noundef %call8.i.i.i) #8
+  %cmp15.i.i.i = icmp sgt i32 %call13.i.i.i, 0
+  br i1 %cmp15.i.i.i, label %for.inc.i.i.i, label %is_plain.exit.i
+
+for.inc.i.i.i:                                    ; preds = %cond.end.i.i.i90, %for.body.i.i.i
+  %inc.i.i.i = add nuw nsw i64 %k.042.i.i.i, 1
+  %exitcond.not.i.i.i = icmp eq i64 %inc.i.i.i, %call5.i.i.i
+  br i1 %exitcond.not.i.i.i, label %if.then6.i88, label %for.body.i.i.i
+
+is_plain.exit.i:                                  ; preds = %cond.end.i.i.i90, %if.then2.i.i.i
+  %retval.1.i.i = phi i32 [ %call.lobit.i.i.i, %if.then2.i.i.i ], [ %call13.i.i.i, %cond.end.i.i.i90 ]
+  %cmp.i87 = icmp slt i32 %retval.1.i.i, 0
+  br i1 %cmp.i87, label %while.end.loopexit, label %if.else.i78
+
+if.then6.i88:                                     ; preds = %for.inc.i.i.i, %if.end4.i.i.i, %cond.true.i.i
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i76) #8
+  store ptr %146, ptr %given.i76, align 8
+  store ptr %148, ptr %arrayinit.element.i89, align 8
+  %172 = load ptr, ptr %keep, align 8
+  store ptr %172, ptr %arrayinit.element7.i, align 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i, i8 0, i64 16, i1 false)
+  %pull.i = getelementptr inbounds i8, ptr %147, i64 64
+  %173 = load ptr, ptr %pull.i, align 8
+  %call10.i = call ptr @PyObject_VectorcallMethod(ptr noundef %173, ptr noundef nonnull %given.i76, i64 noundef 3, ptr noundef null) #8
+  store ptr %call10.i, ptr %arrived, align 8
+  %none.i = getelementptr inbounds i8, ptr %147, i64 8
+  %174 = load ptr, ptr %none.i, align 8
+  call void @Py_IncRef(ptr noundef %174) #8
+  %175 = load ptr, ptr %numbers, align 8
+  store ptr %174, ptr %numbers, align 8
+  call void @Py_DecRef(ptr noundef %175) #8
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i76) #8
+  br label %visit.exit
+
+if.else.i78:                                      ; preds = %is_plain.exit.i, %if.end9.i.i, %lor.lhs.false.i.i82, %land.lhs.true
+  %call12.i = call ptr @PyList_New(i64 noundef 1) #8
+  %cmp13.i = icmp eq ptr %call12.i, null
+  br i1 %cmp13.i, label %while.end.loopexit, label %if.end15.i
+
+if.end15.i:                                       ; preds = %if.else.i78
+  %call16.i = call i32 @PyList_SetItem(ptr noundef nonnull %call12.i, i64 noundef 0, ptr noundef %148) #8
+  store ptr null, ptr %gradient4.i, align 8
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given19.i) #8
+  %176 = load ptr, ptr %task, align 8
+  store ptr %176, ptr %given19.i, align 8
+  %177 = load ptr, ptr %entries, align 8
+  store ptr %177, ptr %arrayinit.element21.i, align 8
+  store ptr %146, ptr %arrayinit.element22.i, align 8
+  store ptr %call12.i, ptr %arrayinit.element23.i, align 8
+  %178 = load ptr, ptr %general, align 8
+  store ptr %178, ptr %arrayinit.element24.i, align 8
+  %visit_one.i = getelementptr inbounds i8, ptr %147, i64 120
+  %179 = load ptr, ptr %visit_one.i, align 8
+  %call27.i = call ptr @PyObject_Vectorcall(ptr noundef %179, ptr noundef nonnull %given19.i, i64 noundef 5, ptr noundef null) #8
+  call void @Py_DecRef(ptr noundef nonnull %call12.i) #8
+  %cmp28.not.i = icmp eq ptr %call27.i, null
+  br i1 %cmp28.not.i, label %cleanup49.critedge.i, label %if.end30.i
+
+if.end30.i:                                       ; preds = %if.end15.i
+  %call31.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call27.i, i64 noundef 0) #8
+  call void @Py_IncRef(ptr noundef %call31.i) #8
+  store ptr %call31.i, ptr %arrived, align 8
+  %call35.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call27.i, i64 noundef 1) #8
+  call void @Py_IncRef(ptr noundef %call35.i) #8
+  %180 = load ptr, ptr %successors, align 8
+  store ptr %call35.i, ptr %successors, align 8
+  call void @Py_DecRef(ptr noundef %180) #8
+  %call38.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call27.i, i64 noundef 2) #8
+  call void @Py_IncRef(ptr noundef %call38.i) #8
+  %181 = load ptr, ptr %numbers, align 8
+  store ptr %call38.i, ptr %numbers, align 8
+  call void @Py_DecRef(ptr noundef %181) #8
+  call void @Py_DecRef(ptr noundef nonnull %call27.i) #8
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given19.i) #8
+  br label %visit.exit
+
+cleanup49.critedge.i:                             ; preds = %if.end15.i
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given19.i) #8
+  br label %while.end.loopexit
+
+visit.exit:                                       ; preds = %if.then6.i88, %if.end30.i
+  %182 = load ptr, ptr %gradient4.i, align 8
+  store ptr null, ptr %gradient4.i, align 8
+  call void @Py_DecRef(ptr noundef %182) #8
+  %183 = load ptr, ptr %node.i, align 8
+  store ptr null, ptr %node.i, align 8
+  call void @Py_DecRef(ptr noundef %183) #8
+  %184 = load ptr, ptr %arrived, align 8
+  %.fr = freeze ptr %184
+  %cmp48.i = icmp eq ptr %.fr, null
+  br i1 %cmp48.i, label %while.end.loopexit, label %while.body
+
+while.end.loopexit:                               ; preds = %visit.exit, %is_plain.exit.i, %if.else.i78, %if.end.i.i83, %cond.end, %visit_leaves.exit, %hand_on.exit.i, %if.then24.i.i, %cleanup49.critedge.i, %visit_leaves.exit.thread
+  %.ph = phi i1 [ true, %visit_leaves.exit.thread ], [ true, %cleanup49.critedge.i ], [ true, %if.then24.i.i ], [ true, %hand_on.exit.i ], [ true, %visit.exit ], [ true, %is_plain.exit.i ], [ true, %if.else.i78 ], [ true, %if.end.i.i83 ], [ false, %cond.end ], [ true, %visit_leaves.exit ]
+  %.pre = load ptr, ptr %arrived, align 8
+  br label %while.end
+
+while.end:                                        ; preds = %while.end.loopexit, %entry
+  %185 = phi ptr [ %7, %entry ], [ %.pre, %while.end.loopexit ]
+  %more.0.lcssa = phi i1 [ true, %entry ], [ %.ph, %while.end.loopexit ]
+  call void @Py_DecRef(ptr noundef %185) #8
+  %186 = load ptr, ptr %successors, align 8
+  call void @Py_DecRef(ptr noundef %186) #8
+  %187 = load ptr, ptr %numbers, align 8
+  call void @Py_DecRef(ptr noundef %187) #8
+  %188 = load ptr, ptr %leaves, align 8
+  call void @Py_DecRef(ptr noundef %188) #8
+  %node = getelementptr inbounds i8, ptr %pass, i64 112
+  %189 = load ptr, ptr %node, align 8
+  call void @Py_DecRef(ptr noundef %189) #8
+  %gradient = getelementptr inbounds i8, ptr %pass, i64 120
+  %190 = load ptr, ptr %gradient, align 8
+  call void @Py_DecRef(ptr noundef %190) #8
+  %191 = load i64, ptr %count13, align 8
+  %cmp32106 = icmp sgt i64 %191, 0
+  br i1 %cmp32106, label %for.body, label %for.cond.cleanup
+
+for.cond.cleanup:                                 ; preds = %for.body, %while.end
+  %192 = load ptr, ptr %ready, align 8
+  call void @free(ptr noundef %192) #8
+  br i1 %more.0.lcssa, label %cond.end45, label %cond.false42
+
+for.body:                                         ; preds = %while.end, %for.body
+  %k.0107 = phi i64 [ %inc, %for.body ], [ 0, %while.end ]
+  %193 = load ptr, ptr %ready, align 8
+  %node35 = getelementptr inbounds %struct.waiting, ptr %193, i64 %k.0107, i32 2
+  %194 = load ptr, ptr %node35, align 8
+  call void @Py_DecRef(ptr noundef %194) #8
+  %195 = load ptr, ptr %ready, align 8
+  %gradient38 = getelementptr inbounds %struct.waiting, ptr %195, i64 %k.0107, i32 3
+  %196 = load ptr, ptr %gradient38, align 8
+  call void @Py_DecRef(ptr noundef %196) #8
+  %inc = add nuw nsw i64 %k.0107, 1
+  %197 = load i64, ptr %count13, align 8
+  %cmp32 = icmp slt i64 %inc, %197
+  br i1 %cmp32, label %for.body, label %for.cond.cleanup
+
+cond.false42:                                     ; preds = %for.cond.cleanup
+  %198 = load ptr, ptr %pass, align 8
+  %none = getelementptr inbounds i8, ptr %198, i64 8
+  %199 = load ptr, ptr %none, align 8
+  call void @Py_IncRef(ptr noundef %199) #8
+  br label %cond.end45
+
+cond.end45:                                       ; preds = %for.cond.cleanup, %cond.false42
+  %cond46 = phi ptr [ %199, %cond.false42 ], [ null, %for.cond.cleanup ]
+  call void @llvm.lifetime.end.p0(i64 152, ptr nonnull %pass) #8
+  ret ptr %cond46
+}
+
+declare void @llvm.memset.p0.i64(ptr nocapture writeonly, i8, i64, i1 immarg) #3
+
+declare void @free(ptr allocptr nocapture noundef) local_unnamed_addr #4
+
+declare ptr @PyDict_GetItemWithError(ptr noundef, ptr noundef) local_unnamed_addr #2
+
+declare ptr @PyErr_Occurred() local_unnamed_addr #2
+
+declare i32 @PyDict_SetItem(ptr noundef, ptr noundef, ptr noundef) local_unnamed_addr #2
+
+declare i64 @PyLong_AsLong(ptr noundef) local_unnamed_addr #2
+
+declare ptr @PyLong_FromLong(i64 noundef) local_unnamed_addr #2
+
+declare i32 @PyList_SetItem(ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #2
+
+declare ptr @PyObject_GetAttr(ptr noundef, ptr noundef) local_unnamed_addr #2
+
+declare void @Py_IncRef(ptr noundef) local_unnamed_addr #2
+
+declare i64 @PyType_GetFlags(ptr noundef) local_unnamed_addr #2
+
+declare ptr @PyObject_Vectorcall(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #2
+
+define internal fastcc i32 @make_ready(ptr nocapture noundef %pass, ptr noundef %node, ptr noundef %gradient) unnamed_addr #0 {
+entry:
+  %0 = load ptr, ptr %pass, align 8
+  %ob_type.i = getelementptr inbounds i8, ptr %node, i64 8
+  %1 = load ptr, ptr %ob_type.i, align 8
+  %2 = load ptr, ptr %0, align 8
+  %cmp = icmp eq ptr %1, %2
+  br i1 %cmp, label %if.then, label %if.end9
+
+if.then:                                          ; preds = %entry
+  %call2 = tail call ptr @PyTuple_New(i64 noundef 2) #8
+  %cmp3 = icmp eq ptr %call2, null
+  br i1 %cmp3, label %if.then4, label %if.end
+
+if.then4:                                         ; preds = %if.then
+  tail call void @Py_DecRef(ptr noundef %gradient) #8
+  br label %cleanup30
+
+if.end:                                           ; preds = %if.then
+  tail call void @Py_IncRef(ptr noundef nonnull %node) #8
+  %call6 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 0, ptr noundef nonnull %node) #8
+  %call7 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 1, ptr noundef %gradient) #8
+  %leaves = getelementptr inbounds i8, ptr %pass, i64 80
+  %3 = load ptr, ptr %leaves, align 8
+  %call8 = tail call i32 @PyList_Append(ptr noundef %3, ptr noundef nonnull %call2) #8
+  tail call void @Py_DecRef(ptr noundef nonnull %call2) #8
+  br label %cleanup30
+
+if.end9:                                          ; preds = %entry
+  %seq_of_node = getelementptr inbounds i8, ptr %0, i64 144
+  %4 = load i64, ptr %seq_of_node, align 8
+  %add.ptr = getelementptr inbounds i8, ptr %node, i64 %4
+  %5 = load ptr, ptr %add.ptr, align 8
+  %call10 = tail call i64 @PyLong_AsUnsignedLongLong(ptr noundef %5) #8
+  %cmp11 = icmp eq i64 %call10, -1
+  br i1 %cmp11, label %land.lhs.true, label %if.end14
+
+land.lhs.true:                                    ; preds = %if.end9
+  %call12 = tail call ptr @PyErr_Occurred() #8
+  %tobool.not = icmp eq ptr %call12, null
+  br i1 %tobool.not, label %if.end14, label %if.then13
+
+if.then13:                                        ; preds = %land.lhs.true
+  tail call void @Py_DecRef(ptr noundef %gradient) #8
+  br label %cleanup30
+
+if.end14:                                         ; preds = %land.lhs.true, %if.end9
+  %stamps = getelementptr inbounds i8, ptr %pass, i64 144
+  %6 = load i64, ptr %stamps, align 8
+  %inc = add i64 %6, 1
+  store i64 %inc, ptr %stamps, align 8
+  tail call void @Py_IncRef(ptr noundef nonnull %node) #8
+  %node19 = getelementptr inbounds i8, ptr %pass, i64 112
+  %7 = load ptr, ptr %node19, align 8
+  %cmp20 = icmp eq ptr %7, null
+  br i1 %cmp20, label %if.then21, label %if.end23
+
+if.then21:                                        ; preds = %if.end14
+  %at_hand = getelementptr inbounds i8, ptr %pass, i64 96
+  store i64 %call10, ptr %at_hand, align 8
+  %new.sroa.6.0.at_hand.sroa_idx = getelementptr inbounds i8, ptr %pass, i64 104
+  store i64 %6, ptr %new.sroa.6.0.at_hand.sroa_idx, align 8
+  store ptr %node, ptr %node19, align 8
+  %new.sroa.9.0.at_hand.sroa_idx = getelementptr inbounds i8, ptr %pass, i64 120
+  store ptr %gradient, ptr %new.sroa.9.0.at_hand.sroa_idx, align 8
+  br label %cleanup30
+
+if.end23:                                         ; preds = %if.end14
+  %count.i = getelementptr inbounds i8, ptr %pass, i64 128
+  %8 = load i64, ptr %count.i, align 8
+  %room.i = getelementptr inbounds i8, ptr %pass, i64 136
+  %9 = load i64, ptr %room.i, align 8
+  %cmp.i = icmp eq i64 %8, %9
+  br i1 %cmp.i, label %if.then.i, label %if.end11.i
+
+if.then.i:                                        ; preds = %if.end23
+  %tobool.not.i = icmp eq i64 %8, 0
+  %mul.i = shl nsw i64 %8, 1
+  %spec.select.i = select i1 %tobool.not.i, i64 16, i64 %mul.i
+  %ready.i = getelementptr inbounds i8, ptr %pass, i64 88
+  %10 = load ptr, ptr %ready.i, align 8
+  %mul4.i = shl i64 %spec.select.i, 5
+  %call.i = tail call ptr @realloc(ptr noundef %10, i64 noundef %mul4.i) #9
+  %cmp5.i = icmp eq ptr %call.i, null
+  br i1 %cmp5.i, label %if.end27, label %cleanup.thread.i
+
+cleanup.thread.i:                                 ; preds = %if.then.i
+  store ptr %call.i, ptr %ready.i, align 8
+  store i64 %spec.select.i, ptr %room.i, align 8
+  %.pre.i = load i64, ptr %count.i, align 8
+  br label %if.end11.i
+
+if.end11.i:                                       ; preds = %cleanup.thread.i, %if.end23
+  %11 = phi i64 [ %.pre.i, %cleanup.thread.i ], [ %8, %if.end23 ]
+  %inc.i = add nsw i64 %11, 1
+  store i64 %inc.i, ptr %count.i, align 8
+  %cmp1349.i = icmp sgt i64 %11, 0
+  br i1 %cmp1349.i, label %land.rhs.lr.ph.i, label %push.exit.thread
+
+land.rhs.lr.ph.i:                                 ; preds = %if.end11.i
+  %ready14.i = getelementptr inbounds i8, ptr %pass, i64 88
+  br label %land.rhs.i
+
+land.rhs.i:                                       ; preds = %for.body.i, %land.rhs.lr.ph.i
+  %place.050.i = phi i64 [ %11, %land.rhs.lr.ph.i ], [ %div47.i, %for.body.i ]
+  %12 = load ptr, ptr %ready14.i, align 8
+  %sub.i = add nsw i64 %place.050.i, -1
+  %div47.i = lshr i64 %sub.i, 1
+  %arrayidx.i = getelementptr inbounds %struct.waiting, ptr %12, i64 %div47.i
+  %13 = load i64, ptr %arrayidx.i, align 8
+  %cmp.not.i.i = icmp eq i64 %call10, %13
+  br i1 %cmp.not.i.i, label %is_before.exit.i, label %cond.true.i.i
+
+cond.true.i.i:                                    ; preds = %land.rhs.i
+  %cmp4.i.i = icmp ugt i64 %call10, %13
+  br i1 %cmp4.i.i, label %for.body.i, label %push.exit.thread
+
+is_before.exit.i:                                 ; preds = %land.rhs.i
+  %stamp5.i.i = getelementptr inbounds i8, ptr %arrayidx.i, i64 8
+  %14 = load i64, ptr %stamp5.i.i, align 8
+  %cmp6.i.i = icmp ult i64 %6, %14
+  br i1 %cmp6.i.i, label %for.body.i, label %push.exit.thread
+
+for.body.i:                                       ; preds = %is_before.exit.i, %cond.true.i.i
+  %arrayidx18.i = getelementptr inbounds %struct.waiting, ptr %12, i64 %place.050.i
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %arrayidx18.i, ptr noundef nonnull align 8 dereferenceable(32) %arrayidx.i, i64 32, i1 false)
+  %cmp13.not.i = icmp ult i64 %sub.i, 2
+  br i1 %cmp13.not.i, label %push.exit.thread, label %land.rhs.i
+
+push.exit.thread:                                 ; preds = %cond.true.i.i, %is_before.exit.i, %for.body.i, %if.end11.i
+  %place.0.lcssa.i = phi i64 [ %11, %if.end11.i ], [ %place.050.i, %is_before.exit.i ], [ %div47.i, %for.body.i ], [ %place.050.i, %cond.true.i.i ]
+  %ready25.i = getelementptr inbounds i8, ptr %pass, i64 88
+  %15 = load ptr, ptr %ready25.i, align 8
+  %arrayidx26.i = getelementptr inbounds %struct.waiting, ptr %15, i64 %place.0.lcssa.i
+  store i64 %call10, ptr %arrayidx26.i, align 8
+  %new.sroa.6.0.arrayidx26.i.sroa_idx = getelementptr inbounds i8, ptr %arrayidx26.i, i64 8
+  store i64 %6, ptr %new.sroa.6.0.arrayidx26.i.sroa_idx, align 8
+  %new.sroa.8.0.arrayidx26.i.sroa_idx = getelementptr inbounds i8, ptr %arrayidx26.i, i64 16
+  store ptr %node, ptr %new.sroa.8.0.arrayidx26.i.sroa_idx, align 8
+  %new.sroa.9.0.arrayidx26.i.sroa_idx = getelementptr inbounds i8, ptr %arrayidx26.i, i64 24
+  store ptr %gradient, ptr %new.sroa.9.0.arrayidx26.i.sroa_idx, align 8
+  br label %cleanup30
+
+if.end27:                                         ; preds = %if.then.i
+  %call7.i = tail call ptr @PyErr_NoMemory() #8
+  tail call void @Py_DecRef(ptr noundef nonnull %node) #8
+  tail call void @Py_DecRef(ptr noundef %gradient) #8
+  br label %cleanup30
+
+cleanup30:                                        ; preds = %if.then21, %if.end27, %push.exit.thread, %if.then13, %if.then4, %if.end
+  %retval.3 = phi i32 [ -1, %if.then4 ], [ %call8, %if.end ], [ -1, %if.then13 ], [ 0, %if.then21 ], [ -1, %if.end27 ], [ 0, %push.exit.thread ]
+  ret i32 %retval.3
+}
+
+declare ptr @PyTuple_New(i64 noundef) local_unnamed_addr #2
+
+declare i32 @PyTuple_SetItem(ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #2
+
+declare i64 @PyLong_AsUnsignedLongLong(ptr noundef) local_unnamed_addr #2
+
+declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias nocapture readonly, i64, i1 immarg) #5
+
+declare noalias noundef ptr @realloc(ptr allocptr nocapture noundef, i64 noundef) local_unnamed_addr #6
+
+declare ptr @PyErr_NoMemory() local_unnamed_addr #2
+
+declare ptr @PyBool_FromLong(i64 noundef) local_unnamed_addr #2
+
+declare ptr @PyObject_VectorcallMethod(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #2
+
+declare i32 @PyDict_Contains(ptr noundef, ptr noundef) local_unnamed_addr #2
+
+declare i32 @PySet_Contains(ptr noundef, ptr noundef) local_unnamed_addr #2
+
+declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #7
+
+attributes #0 = { nounwind }
+attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
+attributes #2 = { nounwind }
+attributes #3 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
+attributes #4 = { mustprogress nounwind willreturn allockind("free") memory(argmem: readwrite, inaccessiblemem: readwrite) }
+attributes #5 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
+attributes #6 = { mustprogress nounwind willreturn allockind("realloc") allocsize(1) memory(argmem: readwrite, inaccessiblemem: readwrite) }
+attributes #7 = { nofree nounwind willreturn memory(argmem: read) }
+attributes #8 = { nounwind }
+attributes #9 = { nounwind allocsize(1) }

@@ -1,0 +1,34 @@
+"""Backward passes in native code (`c/passes.c`): the two functions that the engine has in Python as well.
+
+What nodes and entries are is the caller's business, who gives the classes, the constants and the functions that see to
+what is unusual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pullback.compiler.machine import jit, structs
+from pullback.compiler.machine.structs import builtin_function, offset_of
+from pullback.errors import InternalError
+
+OBJECTS = (
+    "sink", "none", "true_", "sole", "one", "own", "list", "is_fast", "pull", "num_outputs", "add", "sums", "add_new",
+    "at_output", "visit_leaves", "visit_one",
+)  # fmt: skip
+FIELDS = (*OBJECTS, "next_of_node", "rare_of_node", "seq_of_node")
+"""`struct passes`."""
+
+
+def pass_functions(node: type, objects: Mapping[str, Any]) -> tuple[Callable[..., Any], ...]:
+    """`prepare` and `loop`, for nodes of subclasses of `node`. It is an error if CPython is not as expected."""
+    if not structs.are_as_expected():
+        raise InternalError("arrays are not as native code expects them")
+    names = {name: name for name in ("is_fast", "pull", "num_outputs", "add")}
+    held = {"none": None, "true_": True, **names, **objects}
+    fields = {**{name: id(held[name]) for name in OBJECTS},
+              **{f"{name}_of_node": offset_of(node, name) for name in ("next", "rare", "seq")}}  # fmt: skip
+    table = [fields[name] for name in FIELDS]
+    addresses = jit.load_c("passes", ("prepare", "loop"))
+    return tuple(builtin_function(address, table, tuple(held.values()), "pass") for address in addresses)
