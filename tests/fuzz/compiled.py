@@ -282,7 +282,7 @@ def compared(program: Program, wanted: list[Seen], found: list[Seen]) -> Disagre
             return Disagreement(place, "error", eager.error or "no error", other.error or "no error")
         for name in {**eager.facts, **other.facts}:
             a, b = eager.facts.get(name), other.facts.get(name)
-            if "derivative" in name or name.startswith("gradient"):
+            if (a is None or b is None) and ("derivative" in name or name.startswith("gradient")):
                 a, b = (None if x is not None and not np.any(x) else x for x in (a, b))  # zeros may be absent
             what = difference(a, b, loose)
             if what is not None:

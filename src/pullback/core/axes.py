@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from pullback._sites import told
 
 __all__ = [
+    "axis_letters",
     "inverse_permutation",
     "merge_spellings",
     "no_fit",
@@ -44,6 +45,11 @@ def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
     for position, axis in enumerate(axes):
         inverse[axis] = position
     return tuple(inverse)
+
+
+def axis_letters(ndim: int, whole: Iterable[int] = ()) -> str:
+    """A letter for every axis, `*` for those that are needed `whole`, as a declaration's `letters` has them."""
+    return "".join(["*" if axis in whole else chr(ord("a") + axis) for axis in range(ndim)])
 
 
 def normalize_shape(shape: Any) -> tuple[int, ...]:

@@ -64,6 +64,10 @@ nothing is asked for its flow (`compiler/passes/complex.py`), and is otherwise c
 as a function, most often the kernel before it is cut into pieces; others by the decorator `@op.expand(...)`, which also
 says when (`Expansion`). Native code runs the function on stand-ins (`compiler/passes/stand_ins.py`).
 
+`letters` names the axes of operands and results as `einsum` does, with `*` for axes that are needed whole: a function
+of what its parameters name. Along a letter that remains, parts are computed apart; along one that does not, results of
+parts add up if the operator is linear there. Blocks of arrays on several ranks follow it.
+
 `ascending` names the operands whose elements must be in ascending order, as offsets of rows are.
 
 `reads_memory` says that the kernel looks at how its operands lie in memory (strides, another dtype on the same bytes,
@@ -108,6 +112,7 @@ class Expansion(Record, frozen=True):
     of: Literal["real", "mixed", "everything"] = "real"  # floating numbers of one dtype; integers beside them
     in_rows: bool = False  # results lie in row-major order
     takes_numbers: bool = False  # among the operands, in the place of arrays
+    asks_memory: bool = False  # how operands lie in it, which only stand-ins tell
 
 
 if TYPE_CHECKING:
@@ -130,6 +135,7 @@ if TYPE_CHECKING:
         complex: Complex
         group: str
         expand: Callable[..., Any]
+        letters: Callable[..., str]
         ascending: tuple[str, ...]
         reads_memory: bool
 
@@ -246,6 +252,6 @@ _DERIVED: dict[str, Callable[[Op], Any]] = {
     "commutes": _commutes, "exact": lambda op: None, "folds": lambda op: None,
     "fresh": lambda op: False, "layout": _layout, "dynamic": lambda op: None, "counted": lambda op: None,
     "complex": _complex, "expand": lambda op: None, "group": lambda op: None,
-    "ascending": lambda op: (), "reads_memory": lambda op: False,
+    "letters": lambda op: None, "ascending": lambda op: (), "reads_memory": lambda op: False,
 }  # fmt: skip
 FACTS = frozenset(_DERIVED)

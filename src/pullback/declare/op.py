@@ -373,6 +373,7 @@ class Op:
     complex = Fact[Complex | None]()
     group = Fact[str | None]()
     flops = Fact[Callable[..., float] | None]()
+    letters = Fact[Callable[..., str] | None]()
     ascending = Fact[tuple[str, ...]]()
     reads_memory = Fact[bool]()
 

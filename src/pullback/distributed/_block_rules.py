@@ -32,7 +32,7 @@ from pullback.distributed._placements import (
     shards,
 )
 from pullback.distributed._wires import MPI_NAMES, REDUCTIONS
-from pullback.eager.record import is_in_a_rule
+from pullback.eager.record import is_called_by, is_in_a_rule
 from pullback.payloads.wrapped.rules import Call
 from pullback.tape.modes import no_grad
 from pullback.tape.task import current_task
@@ -54,7 +54,7 @@ def evaluate(call: Call, *operands: Any, **params: Any) -> Any:
 
 def _taken(call: Call, place: int, x: Any, mesh: Any) -> Any:
     """An operand, if it may stand beside distributed ones: numbers may, and positions, and what a formula of a
-    derivative makes by itself, which is the same on all ranks."""
+    derivative or an expansion makes by itself, which is the same on all ranks."""
     if isinstance(x, DArray):
         if x.mesh != mesh:
             raise PlacementError(f"{call.name}: operands on different meshes, {mesh} and {x.mesh}")
@@ -62,7 +62,7 @@ def _taken(call: Call, place: int, x: Any, mesh: Any) -> Any:
         is_index = x.dtype.kind in "iu" and rows.is_index(call, place)
         if is_index and "axis" not in call.params:
             return x
-        if is_index or _is_in_a_derivative():
+        if is_index or _is_in_a_derivative() or is_called_by(_OF_EXPANSIONS):
             return DArray(x, mesh, (Replicate(),) * len(mesh.axis_names), tuple(x.shape))
         raise PlacementError(
             f"{call.name}: a plain array of shape {list(x.shape)} beside a distributed one\n"
@@ -308,19 +308,32 @@ def _flat_place(x: Any, place: Any) -> Any:
 def _expanded(call: Call, operands: list[Any], arrays: list[Any]) -> Any:
     """What the declaration says that the operator is made of, on blocks. Its derivatives stay those of the operator."""
     expansion = call.op.expansion
-    if expansion is None or any(x.dtype.kind != "f" for x in arrays) or not _is_met(call, operands, expansion.when):
+    is_known = expansion is not None and not expansion.asks_memory and _has_dtypes(expansion.of, arrays)
+    if expansion is None or not is_known or not _is_met(call, operands, expansion.when):
         raise refused(call, arrays, "it needs all elements along an axis of which every rank has a block")
     with no_grad():
         out = expansion.function(*[wrap(x) if isinstance(x, DArray) else x for x in operands], **call.params)
     return tuple([part._data for part in out]) if isinstance(out, tuple) else out._data
 
 
+def _has_dtypes(of: str, arrays: list[Any]) -> bool:
+    return of == "everything" or {x.dtype.kind for x in arrays} <= set("f" if of == "real" else "fiu")
+
+
+_OF_EXPANSIONS = frozenset({_expanded.__code__})
+
+
 def _is_met(call: Call, operands: list[Any], when: Callable[..., bool] | None) -> bool:
     if when is None:
         return True
+    return bool(_asked(call, operands, when))
+
+
+def _asked(call: Call, operands: list[Any], fact: Callable[..., Any]) -> Any:
+    """What a function of the declaration says of a call, which takes what its parameters name."""
     wholes = _specs(call, operands)
     known = dict(zip(call.op.operands, operands, strict=False)) | dict(zip(call.op.outputs, wholes, strict=False))
-    return when(**{name: (known | call.params).get(name) for name in inspect.signature(when).parameters})
+    return fact(**{name: (known | call.params).get(name) for name in inspect.signature(fact).parameters})
 
 
 def _specs(call: Call, operands: list[Any]) -> tuple[Any, ...]:
@@ -388,24 +401,35 @@ def _scanned(call: Call, x: Any, axis: int, mesh: Any) -> Any:
 # Products that sum, by letters.
 
 
-def _letters(call: Call, arrays: list[Any]) -> tuple[list[str], str]:
+def _letters(call: Call, operands: list[Any]) -> tuple[list[str], list[str]]:
+    """The axes of operands and of results."""
     subscripts = call.params.get("subscripts")
+    if call.op.letters is not None:
+        subscripts = _asked(call, operands, call.op.letters)
     if subscripts is not None:
-        inputs, output = subscripts.split("->")
-        return inputs.split(","), output
-    a, b = (len(x.lengths) for x in arrays)
+        inputs, outputs = subscripts.split("->")
+        return inputs.split(","), outputs.split(",")
+    a, b = (len(x.lengths) for x in operands)
     batch = "efghijklmnop"[: max(a, b, 2) - 2]
     first = "c" if a == 1 else f"{batch[len(batch) - (a - 2):]}rc"
     second = "c" if b == 1 else f"{batch[len(batch) - (b - 2):]}cs"
-    return [first, second], batch + ("r" if a > 1 else "") + ("s" if b > 1 else "")
+    return [first, second], [batch + ("r" if a > 1 else "") + ("s" if b > 1 else "")]
 
 
-def _contraction(call: Call, operands: list[Any], arrays: list[Any], mesh: Any) -> Any:
-    if len(arrays) != len(operands):
+def _by_letters(call: Call, operands: list[Any], arrays: list[Any], mesh: Any) -> Any:
+    """Along a letter that remains blocks stay blocks; along one that does not their results are summands."""
+    if len(arrays) != sum(x is not None for x in operands):
         raise refused(call, arrays, "every operand of a product is distributed, or none is")
-    inputs, output = _letters(call, arrays)
+    inputs, outputs = _letters(call, operands)
+    adds_up = call.op.letters is None or "multilinear" in groups_of(call.op)
+    if not adds_up:
+        operands = [_without_sums(call, x) for x in operands]
+    pairs = [(x, names) for x, names in zip(operands, inputs, strict=True) if x is not None]
+    arrays, inputs = [x for x, _ in pairs], [names for _, names in pairs]
+    if any(isinstance(p, Shard) and names[p.dim] == "*" for x, names in pairs for p in x.placements):
+        return _expanded(call, operands, arrays)
     targets = [list(x.placements) for x in arrays]
-    result: list[Any] = []
+    results: list[list[Any]] = [[] for _ in outputs]
     for axis in range(len(mesh.axis_names)):
         own = [x.placements[axis] for x in arrays]
         cut = [names[p.dim] if isinstance(p, Shard) else None for names, p in zip(inputs, own, strict=True)]
@@ -413,22 +437,30 @@ def _contraction(call: Call, operands: list[Any], arrays: list[Any], mesh: Any) 
         weights = [math.prod(x.lengths) if c else -1 for x, c in zip(arrays, cut, strict=True)]
         letter = cut[int(np.argmax(weights))]
         if letter is None and own.count(Partial()) == 1:
-            result.append(Partial())
+            for result in results:
+                result.append(Partial())
             continue
         for k, names in enumerate(inputs):
             place = -1 if letter is None or names.count(letter) != 1 else names.index(letter)
             is_cut = place >= 0 and arrays[k].lengths[place] > 1
             targets[k][axis] = Shard(place) if is_cut else Replicate()
-        if letter is None or not any(isinstance(target[axis], Shard) for target in targets):
-            result.append(Replicate())
-        else:
-            result.append(Shard(output.index(letter)) if letter in output else Partial())
-    local = call(*[moved_to(x, tuple(target), call.name).local for x, target in zip(arrays, targets, strict=True)])
-    known: dict[str, int] = {}
-    for names, x in zip(inputs, arrays, strict=True):
-        for letter, n in zip(names, x.lengths, strict=True):
-            known[letter] = n if known.get(letter, 1) == 1 else known[letter]
-    return DArray(local, mesh, tuple(result), tuple([known[letter] for letter in output]))
+        is_apart = any(isinstance(target[axis], Shard) for target in targets)
+        for result, names in zip(results, outputs, strict=True):
+            if letter is None or not is_apart:
+                result.append(Replicate())
+            elif letter in names:
+                result.append(Shard(names.index(letter)))
+            else:
+                result.append(Partial() if adds_up else Replicate())
+    moved = iter([moved_to(x, tuple(to), call.name).local for x, to in zip(arrays, targets, strict=True)])
+    local = call(*[None if x is None else next(moved) for x in operands])
+    made = [
+        DArray(part, mesh, tuple(placements), tuple(whole.shape))
+        for part, placements, whole in zip(
+            local if isinstance(local, tuple) else (local,), results, _specs(call, operands), strict=True
+        )
+    ]
+    return tuple(made) if isinstance(local, tuple) else made[0]
 
 
 # Matrices.
@@ -458,8 +490,8 @@ def _core_axes(call: Call, operands: list[Any], arrays: list[Any], mesh: Any) ->
     return _wrapped(call(*parts), mesh, tuple(chosen), lambda part: (*lead, *part.shape[len(lead) :]))
 
 
-def _is_by_letters(call: Call) -> bool:
-    return call.op.flow in ("multiplies", "contracts")
+def _has_letters(call: Call) -> bool:
+    return call.op.flow in ("multiplies", "contracts") or call.op.letters is not None
 
 
 def _is(group: str) -> Callable[[Call], bool]:
@@ -481,7 +513,7 @@ _RULES: list[tuple[Callable[[Call], bool], Callable[..., Any]]] = [
     (_has_flow("puts"), rows.put),
     (_is_along_shape, _elementwise),
     (_is("reduction"), _reduction),
-    (_is_by_letters, _contraction),
+    (_has_letters, _by_letters),
     (_has_flow("affine"), lambda call, operands, arrays, mesh: _expanded(call, operands, arrays)),
     (_is("gufunc"), _core_axes),
     (_has_flow("joins"), rows.join),

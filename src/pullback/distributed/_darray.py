@@ -160,6 +160,27 @@ class DArray(Payload, parts=("local",), meta=("mesh", "placements", "lengths")):
     def __with_block__(self, array: Any) -> Any:
         return DArray(array, self.mesh, self.placements, self.lengths)
 
+    def rows_to_write(self, index: Any) -> tuple[Any, int, Any, bool] | None:
+        """If a basic index takes a part of one sharded axis: the rest of it, where the axis is behind that, which rows
+        of it they are, and whether a single one is meant. A part of it is no view, since rows have moved."""
+        taken = sum(entry is not None and entry is not Ellipsis for entry in index)
+        spelled: list[Any] = []
+        for entry in index:
+            spelled += [slice(None)] * (len(self.lengths) - taken) if entry is Ellipsis else [entry]
+        places = [k for k, entry in enumerate(spelled) if entry is not None]
+        cut = {p.dim for p in self.placements if isinstance(p, Shard)}
+        found = [(dim, places[dim]) for dim in sorted(cut) if spelled[places[dim]] != slice(None)]
+        if len(found) != 1:
+            return None
+        ((dim, place),) = found
+        entry, length = spelled[place], self.lengths[dim]
+        is_one = not isinstance(entry, slice)
+        if is_one and not -length <= entry < length:
+            return None
+        rows = np.arange(length)[slice(entry % length, entry % length + 1) if is_one else entry]
+        axis = sum(isinstance(each, slice) or each is None for each in spelled[:place])
+        return (*spelled[:place], slice(None), *spelled[place + 1 :], ...), axis, rows, is_one
+
     is_copied_part: bool = False  # where plain arrays would have a view
 
     def assign_payload(self, value: Any) -> None:
@@ -167,7 +188,7 @@ class DArray(Payload, parts=("local",), meta=("mesh", "placements", "lengths")):
         if self.is_copied_part:
             raise PlacementError(
                 "a part of a sharded axis is written in place: it was moved between ranks, and is a copy\n"
-                "  fix  write to x[...].clone(), or to x at an index with arrays: x[np.arange(2, 5)] = value"
+                "  fix  x[2:5] = x[2:5] + 1 writes to x; to change the copy alone, clone it first"
             )
         if isinstance(value, DArray):
             if value.placements != self.placements and Partial() in self.placements:

@@ -132,9 +132,14 @@ def check_kinds(op: Op, operands: tuple[Any, ...]) -> None:
 
 def is_in_a_rule() -> bool:
     """Does a derivative rule of ours make this call, and not the user? Rules make constants with NumPy."""
+    return is_called_by(_OF_RULES)
+
+
+def is_called_by(codes: frozenset[Any]) -> bool:
+    """Is a function with one of these codes on the stack, with nothing of the user's between?"""
     frame: Any = sys._getframe(2)
     while frame is not None and is_own(frame.f_code.co_filename):
-        if frame.f_code in _OF_RULES:
+        if frame.f_code in codes:
             return True
         frame = frame.f_back
     return False

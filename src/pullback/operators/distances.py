@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.axes import axis_letters
 from pullback.core.spec import Spec, spec_for
 from pullback.declare.families import primitive
 from pullback.declare.samples import Maker, Sample, layouts
@@ -15,7 +16,7 @@ from pullback.operators.arrays.movement import matrix_transpose
 from pullback.operators.elementwise.comparison import where
 
 
-@primitive(name="_row_distances")
+@primitive(name="_row_distances", letters=lambda x: "{0}L*,{0}M*->{0}LM".format(axis_letters(x.ndim - 2)))
 def row_distances(x, y, *, squared):
     """The Euclidean distances of rows, or their squares, as SciPy computes them; 0 has slope 0."""
     if x.dtype.kind == "c" or y.dtype.kind == "c":

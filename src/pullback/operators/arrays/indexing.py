@@ -314,6 +314,11 @@ def setitem(x: Any, index: Any, value: Any) -> None:
                 return
         value = as_operand(value)
         if basic is not None:
+            if hasattr(x._data, "rows_to_write"):
+                part = x._data.rows_to_write(basic)
+                if part is not None:  # there is no view of it
+                    _write_rows(x, value, *part)
+                    return
             target = basic_view(x, index=basic)
             write(assign, target, (without_leading_ones(value, target.ndim),), {})
             return
@@ -335,6 +340,15 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     except Exception as error:
         failed(error, assign, (x, value))
         raise
+
+
+def _write_rows(x: Tensor, value: Any, view: Any, axis: int, rows: Any, is_one: bool) -> None:
+    """`x[view]` at `rows` along an axis; of a single row, the value has not that axis."""
+    target = basic_view(x, index=view)
+    behind = target.ndim - axis - 1
+    if is_one and getattr(value, "ndim", 0) > behind:
+        value = expand_dims(value, value.ndim - behind)
+    setitem(target, (*(slice(None),) * axis, rows), value)
 
 
 def _pick_of(x: Tensor, arrays: tuple[Any, ...], value: Any) -> Any:

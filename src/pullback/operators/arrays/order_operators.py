@@ -295,7 +295,7 @@ def middle_samples(make: Maker) -> Iterator[Sample]:
     yield Sample((make.distinct((3, 4)),), {"omit_nan": True}, "without NaN")
 
 
-@primitive(name="_leading_positions", torch="topk", batch="shifted")
+@primitive(name="_leading_positions", torch="topk", flow="sorts", batch="shifted")
 def leading_positions(x, *, k, axis, largest):
     """The positions of the `k` largest or smallest elements along `axis`, in stably sorted order."""
     if 0 < k <= x.shape[axis] // 4 and axis == x.ndim - 1 and x.dtype.char in "fd" and x.flags.c_contiguous:
@@ -395,7 +395,7 @@ def insertion_points_samples(make: Maker) -> Iterator[Sample]:
         yield Sample(operands, {"side": "left"}, label, prepare=lambda x, v: (np.sort(x), v))
 
 
-@primitive(name="_argpartition", torch="argpartition", batch="shifted")
+@primitive(name="_argpartition", torch="argpartition", flow="sorts", batch="shifted")
 def partitioning_order(x, *, kth, axis):
     """Positions along `axis` that put those elements at `kth` which sorting puts there."""
     return np.argpartition(x, kth, axis)

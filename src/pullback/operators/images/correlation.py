@@ -229,7 +229,7 @@ def collected_samples(make: Maker) -> Iterator[Sample]:
         yield Sample((make(x.shape, x.dtype), x), {**params, "shape": w.shape[w.ndim - core :]}, label)
 
 
-@primitive(name="_image_mean", spec="same", batch="shifted", recompute="bearable")
+@primitive(name="_image_mean", flow="mixes", spec="same", batch="shifted", recompute="bearable")
 def window_mean(x, *, axis, size, mode, origin):
     """The mean of the `size` elements around each along an axis, as a running sum."""
     return _filters().uniform_filter1d(x, size, axis, mode=mode, origin=origin) if x.size else x.copy()

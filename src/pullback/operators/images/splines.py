@@ -38,7 +38,7 @@ def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
 # Coefficients.
 
 
-@primitive(name="_spline_coefficients", batch="shifted", recompute="bearable")
+@primitive(name="_spline_coefficients", flow="mixes", batch="shifted", recompute="bearable")
 def spline_coefficients(x, *, axis, order, mode, adjoint):
     """The coefficients of the spline through the values along an axis, or the adjoint of that map."""
     dtype = _wide(x.dtype)

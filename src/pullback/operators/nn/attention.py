@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.axes import axis_letters
 from pullback.core.spec import spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
@@ -39,7 +40,20 @@ def _operations(query: Any, key: Any, value: Any) -> int:
     return int(2 * scores * (query.shape[-1] + value.shape[-1]) + 5 * scores)
 
 
-@primitive(name="_attention", outputs=("out", "total"), torch="scaled_dot_product_attention", flops=_operations)
+def _letters(query: Any, key: Any, value: Any, mask: Any, causal: bool) -> str:
+    """Stacks are apart, and so are rows of the query, unless their number says what they see."""
+    row = "*" if causal else "L"
+    operands = [(query, f"{row}*"), (key, "**"), (value, "**"), (mask, f"{row}*")]
+    stack = axis_letters(max(x.ndim for x, _ in operands if x is not None) - 2)
+    terms = ["" if x is None else f"{stack}{last}"[-x.ndim :] for x, last in operands]
+    scores = max(terms[0][:-2], terms[1][:-2], terms[3][:-2], key=len)
+    return f"{','.join(terms)}->{stack}{row}*,{scores}{row}"
+
+
+@primitive(
+    name="_attention", outputs=("out", "total"), torch="scaled_dot_product_attention", flops=_operations,
+    letters=_letters,
+)  # fmt: skip
 def attention(query, key, value, mask, *, scale, causal):
     """`softmax(scale * query @ key.T + mask) @ value`, and the logarithms of the sums that softmax divides by."""
     scores = np.matmul(query * query.dtype.type(scale), key.swapaxes(-1, -2))

@@ -79,7 +79,16 @@ def _window(w: Any) -> int:
     return int(w.size // max(w.shape[0], 1))
 
 
-@primitive(name="_convolution", torch="convolution", flops=lambda w, out: 2 * out.size * _window(w))
+def _letters(text: str, x: Any, groups: int) -> str:
+    """How examples, channels and outputs meet; each of several groups has channels and outputs of its own."""
+    text = text if groups == 1 else text.replace("c", "*").replace("o", "*")
+    return text.replace(".", "*" * (x.ndim - 2))
+
+
+@primitive(
+    name="_convolution", torch="convolution", flops=lambda w, out: 2 * out.size * _window(w),
+    letters=lambda x, groups: _letters("nc.,oc.->no.", x, groups),
+)  # fmt: skip
 def convolution(x, w, *, stride, padding, dilation, groups):
     """`out[n, o, q]`, the sum over c and k of `x[n, c, stride*q + dilation*k - padding] * w[o, c, k]`."""
     count, channels = x.shape[:2]
@@ -122,7 +131,7 @@ def _is_weight_by_channel(x: Any, y: Any, window: Ints, groups: int) -> bool:
 
 
 @convolution.expand(
-    in_rows=True,
+    in_rows=True, asks_memory=True,
     when=lambda x, w, out, groups: (
         out.size > 0 and (_is_by_channel(x, w, groups) or _are_few(x, w.shape[2:], out.shape[2:]))
     ),
@@ -204,7 +213,10 @@ def _product(matrix: Any, columns: Any) -> Any:
     return matmul(broadcast_to(matrix, shape=(columns.shape[0], *matrix.shape)), columns)
 
 
-@primitive(name="_convolution_input", torch="convolution_transpose", flops=lambda y, w: 2 * y.size * _window(w))
+@primitive(
+    name="_convolution_input", torch="convolution_transpose", flops=lambda y, w: 2 * y.size * _window(w),
+    letters=lambda y, groups: _letters("no.,oc.->nc.", y, groups),
+)  # fmt: skip
 def convolution_input(y, w, *, lengths, stride, padding, dilation, groups):
     """The transpose of `convolution` in `x`, whose axes have these `lengths`."""
     count, outputs = y.shape[:2]
@@ -228,7 +240,7 @@ def convolution_input(y, w, *, lengths, stride, padding, dilation, groups):
 
 
 @convolution_input.expand(
-    in_rows=True,
+    in_rows=True, asks_memory=True,
     when=lambda y, w, out, lengths, stride, groups: (
         out.size > 0
         and (_is_by_channel(y, w, groups) or (set(stride) == {1} and _are_few(y, w.shape[2:], lengths)))
@@ -255,7 +267,10 @@ def convolution_input_parts(y, w, *, lengths, stride, padding, dilation, groups)
     return _product(matrix, columns).reshape((y.shape[0], inputs * groups, *lengths))
 
 
-@primitive(name="_convolution_weight", torch="convolution_weight", flops=lambda y, out: 2 * y.size * _window(out))
+@primitive(
+    name="_convolution_weight", torch="convolution_weight", flops=lambda y, out: 2 * y.size * _window(out),
+    letters=lambda x, groups: _letters("nc.,no.->oc.", x, groups),
+)  # fmt: skip
 def convolution_weight(x, y, *, window, stride, padding, dilation, groups):
     """The transpose of `convolution` in `w`, whose last axes are `window`."""
     count, channels = x.shape[:2]
@@ -271,7 +286,7 @@ def convolution_weight(x, y, *, window, stride, padding, dilation, groups):
 
 
 @convolution_weight.expand(
-    in_rows=True,
+    in_rows=True, asks_memory=True,
     when=lambda x, y, window, groups, out: (
         out.size > 0 and (_is_weight_by_channel(x, y, window, groups) or _are_few(x, window, y.shape[2:]))
     ),

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.axes import axis_letters
 from pullback.core.spec import spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.eager.build import as_operand
-from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros, index_arrays
+from pullback.operators.arrays.index_operators import ARRAY, index_arrays
 from pullback.operators.arrays.joining import concat
-from pullback.operators.arrays.scatter import gather_elements, take
+from pullback.operators.arrays.scatter import add_elements, gather_elements, take
 from pullback.operators.elementwise.arithmetic import exp, log, logaddexp
 from pullback.operators.elementwise.comparison import isinf, where
 from pullback.operators.pieces import empty_rows, in_pieces, scratch_like
@@ -55,7 +56,16 @@ def _expanded(x: Any, axis: int) -> Any:
     return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
 
 
-@primitive(name="_softmax_nll", outputs=("out", "total"), torch="cross_entropy", recompute="free", batch="shifted")
+def _letters(x: Any, axis: int) -> str:
+    own = axis_letters(x.ndim, (axis,))
+    rest = own.replace("*", "")
+    return f"{own},{rest}->{rest},{rest}"
+
+
+@primitive(
+    name="_softmax_nll", outputs=("out", "total"), torch="cross_entropy", recompute="free", batch="shifted",
+    letters=_letters,
+)  # fmt: skip
 def softmax_nll(x, target, *, axis):
     """`total - x[target]` over `axis`, and `total`, the logarithm of the sum of the exponentials of `x`."""
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
@@ -170,7 +180,8 @@ def softmax_nll_spec(x, target, *, axis):
 
 
 def _picked(x: Any, target: Any, axis: int) -> Any:
-    return index_arrays(x, *_places(target, axis), template=(ARRAY,) * x.ndim, distinct=True)
+    chosen = gather_elements(x, _expanded(target, axis), axis=axis, distinct=True)
+    return chosen.reshape(target.shape)
 
 
 @softmax_nll.vjp
@@ -181,9 +192,8 @@ def softmax_nll_vjp(g_out, g_total, x, target, total, axis):
         return found, None
     spread = exp(x - _expanded(total, axis)) * _expanded(both, axis)
     if g_out is not None:
-        places = _places(target, axis)
-        hit = index_add_to_zeros(g_out, *places, template=(ARRAY,) * x.ndim, shape=x.shape, distinct=True)
-        spread = spread - hit
+        places = _expanded(target, axis)
+        spread = spread - add_elements(_expanded(g_out, axis), places, axis=axis, shape=x.shape, distinct=True)
     return spread, None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.axes import normalize_axes, normalize_axis_index, normalize_shape
+from pullback.core.axes import axis_letters, normalize_axes, normalize_axis_index, normalize_shape
 from pullback.core.spec import spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive, reduced_shape
@@ -50,7 +50,16 @@ def _scaled(x: Any, weight: Any) -> Any:
 # Mean and variance
 
 
-@primitive(name="_normalize", outputs=("out", "center", "scale"), torch="native_layer_norm", recompute="free")
+def _letters(axis: tuple[int, ...], outputs: int, x: Any, *factors: Any) -> str:
+    own = axis_letters(x.ndim, axis)
+    terms = [own, *["" if each is None else own[x.ndim - each.ndim :] for each in factors]]
+    return f"{','.join(terms)}->{','.join([own] * outputs)}"
+
+
+@primitive(
+    name="_normalize", outputs=("out", "center", "scale"), torch="native_layer_norm", recompute="free",
+    letters=lambda x, weight, bias, axis: _letters(axis, 3, x, weight, bias),
+)  # fmt: skip
 def standardize(x, weight, bias, *, axis, eps):
     """`(x - mean) / sqrt(var + eps) * weight + bias` over `axis`, the mean, and the inverse of the root."""
     layout = _layout(axis, x, weight, bias)
@@ -346,7 +355,10 @@ def standardize_samples(make: Maker) -> Iterator[Sample]:
 # Root mean square
 
 
-@primitive(name="_normalize_rms", outputs=("out", "scale"), torch="fused_rms_norm", recompute="free")
+@primitive(
+    name="_normalize_rms", outputs=("out", "scale"), torch="fused_rms_norm", recompute="free",
+    letters=lambda x, weight, axis: _letters(axis, 2, x, weight),
+)  # fmt: skip
 def divide_by_rms(x, weight, *, axis, eps):
     """`x / sqrt(mean(x * x) + eps) * weight` over `axis`, and the inverse of the root."""
     x = x if x.dtype.kind == "f" else x.astype(np.float64)

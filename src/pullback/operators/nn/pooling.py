@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.axes import axis_letters
 from pullback.core.spec import spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
 from pullback.declare.samples import Maker, Sample
-from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros, index_arrays, index_put_arrays
+from pullback.operators.arrays.index_operators import ARRAY, index_arrays, index_put_arrays
 from pullback.operators.arrays.movement import broadcast_to, moveaxis
-from pullback.operators.arrays.scatter import take
+from pullback.operators.arrays.scatter import add_elements, gather_elements, take
 from pullback.operators.contraction import tensordot
 from pullback.operators.elementwise.casting import copy
 from pullback.operators.elementwise.comparison import isnan, logical_and, logical_or, relu, where
@@ -41,8 +42,9 @@ def _extent(positions: Ints, window: Ints, stride: Ints, dilation: Ints) -> Ints
 
 
 @primitive(
-    name="_max_pool", outputs=("out", "index"), torch="max_pool_with_indices", recompute="bearable", batch="shifted"
-)
+    name="_max_pool", outputs=("out", "index"), torch="max_pool_with_indices", recompute="bearable", batch="shifted",
+    letters=lambda x, window: "{0}->{0},{0}".format(axis_letters(x.ndim, range(x.ndim - len(window), x.ndim))),
+)  # fmt: skip
 def max_pool(x, *, lengths, window, stride, padding, dilation, positions):
     """The largest element of each window over the last axes, and its place in these axes counted in row-major order."""
     how = _how(lengths, window, stride, padding, dilation, positions)
@@ -71,7 +73,7 @@ def _is_small(
     return is_small and _is_inside(lengths, window, stride, padding, dilation, positions)
 
 
-@max_pool.expand(when=_is_small, in_rows=True)
+@max_pool.expand(when=_is_small, in_rows=True, asks_memory=True)
 def max_pool_parts(x, **how):
     starts, offsets = _starts_and_offsets(**how)
     starts = x.beside(starts)
@@ -266,20 +268,24 @@ def max_pool_vjp(g_out, index, lengths, window, stride, dilation):
     distinct = _is_disjoint(window, stride) and all(d == 1 for d in dilation)
     if type(g_out) is type(index) is np.ndarray and index.size:
         return _add_to_planes(g_out, index, lengths, len(window), distinct)
-    rows, places = _rows(index, len(window))
-    total = index_add_to_zeros(
-        g_out.reshape(places.shape), rows, places, template=(ARRAY, ARRAY), shape=(rows.shape[0], math.prod(lengths)),
-        distinct=distinct,
+    axis = index.ndim - len(window)
+    lead, places = index.shape[:axis], _joined(index, axis)
+    total = add_elements(
+        g_out.reshape(places.shape), places, axis=axis, shape=(*lead, math.prod(lengths)), distinct=distinct
     )  # fmt: skip
-    return total.reshape((*index.shape[: index.ndim - len(window)], *lengths))
+    return total.reshape((*lead, *lengths))
 
 
 @max_pool.jvp
 def max_pool_jvp(t_x, index, lengths, window):
-    rows, places = _rows(index, len(window))
-    flat = t_x.reshape((rows.shape[0], math.prod(lengths)))
-    picked = index_arrays(flat, rows, places, template=(ARRAY, ARRAY), distinct=False)
+    axis = index.ndim - len(window)
+    picked = gather_elements(_joined(t_x, axis), _joined(index, axis), axis=axis, distinct=False)
     return picked.reshape(index.shape), None
+
+
+def _joined(x: Any, axis: int) -> Any:
+    """With the axes from this one on as one."""
+    return x.reshape((*x.shape[:axis], math.prod(x.shape[axis:])))
 
 
 def _how(lengths: Ints, window: Ints, stride: Ints, padding: Ints, dilation: Ints, positions: Ints) -> dict[str, Any]:

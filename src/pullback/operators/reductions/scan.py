@@ -241,7 +241,7 @@ def _recurrence(a, b, *, axis, reverse):
 _MOST_STEPS = 32  # that are written out
 
 
-@_recurrence.expand(when=lambda out, axis: out.shape[axis] <= _MOST_STEPS, in_rows=True)
+@_recurrence.expand(when=lambda out, axis: 0 < out.shape[axis] <= _MOST_STEPS, in_rows=True)
 def recurrence_parts(a, b, *, axis, reverse):
     made, last = {}, None
     for k in range(b.shape[axis])[:: -1 if reverse else 1]:

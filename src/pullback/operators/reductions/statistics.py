@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.core.axes import merge_spellings, normalize_axes, normalize_axis_index
+from pullback.core.axes import axis_letters, merge_spellings, normalize_axes, normalize_axis_index
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive, reduced_shape
 from pullback.declare.op import Op
@@ -339,7 +339,13 @@ def _with_mean(name: str, spread: Op) -> Op:
         return value, mean.kernel(x, axis=axis, keepdims=keepdims)
 
     kernel.__doc__ = f"The {'variance' if is_var else 'standard deviation'} and the mean over `axis`."
-    op: Op = primitive(kernel, name=name, outputs=("spread", "center"))
+
+    def letters(x: Any, axis: tuple[int, ...], keepdims: bool) -> str:
+        own = axis_letters(x.ndim, axis)
+        rest = own if keepdims else own.replace("*", "")
+        return f"{own}->{rest},{rest}"
+
+    op: Op = primitive(kernel, name=name, outputs=("spread", "center"), letters=letters)
     accept_spellings_of_correction(op, spread.door_rule)
 
     def kept(value: Any, x: Any, axis: tuple[int, ...]) -> Any:
