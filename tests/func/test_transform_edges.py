@@ -211,3 +211,13 @@ def test_value_and_grad_is_grad_and_value_in_the_other_order():
     assert value.item() == 10.0 and gradient.tolist() == [2.0, 6.0]
     (value, aux), gradient = pb.func.value_and_grad(lambda x, y: ((x * y).sum(), "aux"), argnums=1, has_aux=True)(x, x)
     assert value.item() == 10.0 and aux == "aux" and gradient.tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("positions", [pb.where, np.where, pb.argwhere, pb.flatnonzero, pb.argmax, pb.argsort, np.sign])
+def test_what_gives_positions_has_no_tangent(positions):
+    x = pb.tensor([1.5, 0.0, 2.0])
+    value, tangent = jvp(lambda x: positions(x), (x,), (pb.ones(3),))
+    for found in pb.tree.leaves(tangent):
+        assert not found.any()
+    assert_close(jacfwd(lambda x: x[pb.where(x)] ** 2)(x), [[3.0, 0, 0], [0, 0, 4.0]])
+    assert str(value) == str(positions(x))

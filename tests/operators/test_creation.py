@@ -99,6 +99,9 @@ def test_from_numpy_shares_and_respects_read_only_memory():
     memory.flags.writeable = False
     with pytest.raises(ValueError):
         pb.from_numpy(memory).add_(1)
+    x = pb.from_numpy(memory)
+    with pytest.raises(ValueError):
+        x[0] = x[0]
     with pytest.raises(TypeError):
         pb.from_numpy([1.0])
 

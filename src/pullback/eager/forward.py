@@ -44,6 +44,8 @@ def push_tangents(
     has_none = op.not_differentiable_because is not None and op.jvp_rule is None
     if has_none or (op.is_view and all(map(follows_its_base, outputs))):
         return
+    if not any(out.dtype.kind in "fc" for out in outputs):
+        return  # positions, as `where` of a condition alone gives them
     for index, level in enumerate(levels):
         older = levels[:index]
         tangents = tuple(tangent_of(x, level) if isinstance(x, Tensor) else None for x in operands)

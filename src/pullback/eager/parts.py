@@ -115,6 +115,7 @@ class Reader:
             or type(base._data) is not ndarray
             or type(value._data) is not ndarray
             or (value._data.base is not base._data and value._data.base is not base._data.base)
+            or not value._data.flags.writeable  # what is not written is an error all the same
         ):
             return False
         if value._node is None and base._node is None:
