@@ -24,6 +24,10 @@ def case_103_logistic():
     runpy.run_path(str(EXAMPLES / "distributed_logistic.py"))["main"]()
 
 
+def case_103_fit():
+    runpy.run_path(str(EXAMPLES / "distributed_fit.py"))["main"]()
+
+
 def case_103_heat_as_distributed_tensors():
     """The state, the gradient and a dot test of the example, with distributed tensors and a stencil."""
     example = runpy.run_path(str(EXAMPLES / "distributed_heat.py"))

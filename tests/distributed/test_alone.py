@@ -2,9 +2,11 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,3 +196,16 @@ def test_timeout_names_the_rank_and_its_last_collective():
         assert "collective 1 all_reduce" in found.value.peers[1] and isinstance(found.value, TimeoutError)
 
     dist.simulate(f, 2, timeout=0.2)
+
+
+def test_103_a_fit_that_was_killed_goes_on(tmp_path):
+    file = Path(__file__).parents[2] / "examples" / "distributed_fit.py"
+
+    def run(name, *more):
+        command = [sys.executable, str(file), "--state", str(tmp_path / name), *more]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    assert run("state", "--kill-at", "37").returncode == -signal.SIGKILL
+    found, whole = run("state").stdout, run("other").stdout
+    assert "from step 30" in found and "from step 0" in whole
+    assert found.split()[-1] == whole.split()[-1]
