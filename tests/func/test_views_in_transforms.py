@@ -1,11 +1,14 @@
 """Views that are taken before their base is written, in every transform, against the plain tape."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import pullback as pb
 from pullback.autograd import functional
 from pullback.func import grad, grad_and_value, hessian, hvp, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from pullback.testing import assert_close
 from pullback.utils.checkpoint import checkpoint
 
 POINT = pb.tensor([[0.3, 0.7, -0.4], [1.1, 0.2, 0.5]])
@@ -245,3 +248,42 @@ def test_a_derivative_of_writes_to_a_part_is_a_constant_for_everybody_outside(wr
     x = pb.tensor([1.1, 0.7, 0.9])
     assert not derivative(x).requires_grad
     np.testing.assert_allclose(derivative(x), twin(x))
+
+
+def _product(v):
+    return (pb.sin(v) * v).sum()
+
+
+def _checkpointed(v):
+    return checkpoint(lambda v: pb.sin(v) * v, v, use_reentrant=False).sum()
+
+
+def _mapped(out):
+    def written(x):
+        v = vmap(lambda row: row * x)(pb.tensor([[0.4, 0.5, 0.6]]))
+        v.mul_(v[::2])
+        return out(v)
+
+    return written, lambda x: _product((pb.tensor([[0.4, 0.5, 0.6]]) * x) ** 2)
+
+
+def _part(out):
+    def written(x):
+        v = x.clone()
+        part = v[1:]
+        part.mul_(v[0])
+        return out(v)
+
+    return written, lambda x: _product(pb.concat([x[:1], x[1:] * x[0]]))
+
+
+@pytest.mark.parametrize("orders", list(itertools.product((jacfwd, jacrev), repeat=3)))
+@pytest.mark.parametrize("out", [_product, _checkpointed])
+@pytest.mark.parametrize("case", [_mapped, _part])
+def test_third_derivatives_of_what_is_computed_from_a_written_view(case, out, orders):
+    """What is saved of a value has its tangents beside it, and those have the history that the write gave them."""
+    found, expected = case(out)
+    for order in orders:
+        found, expected = order(found), order(expected)
+    x = pb.tensor([0.1, 0.2, 0.3])
+    assert_close(found(x), expected(x), rtol=1e-10, atol=1e-12)

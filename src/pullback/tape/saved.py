@@ -32,7 +32,7 @@ from pullback.payloads.kinds import hollow
 from pullback.payloads.wrappers import is_array, is_wrapper, leaves_of, rebuilt
 from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.forward.levels import handle, live_levels, store_tangent, tangent_of
-from pullback.tape.history import CopySlices, history_of_view, requires_grad
+from pullback.tape.history import CopySlices, edge_of, history_of_view, requires_grad
 from pullback.tape.node import Node, released_error
 from pullback.tape.transform.tokens import deps_of
 from pullback.tensors.overwrites import UNWRITTEN, Lost, epoch_of, get_policy, is_disturbed, kept_value
@@ -345,6 +345,8 @@ class SavedVariable:
 
 def _kept_tangent(tangent: Tensor) -> SavedVariable:
     """A tangent of what is saved, which is written with it. Hooks do not see it."""
+    if requires_grad(tangent):
+        edge_of(tangent)  # a view of a base that was written gets its present history before it is saved
     kept = SavedVariable(None)
     kept._keep(tangent)
     return kept
