@@ -44,3 +44,15 @@ def test_a_parameter_is_found(name):
     found = [grad(function)(p), leaf.grad, jvp(function, (p,), (pb.tensor(1.0),))[1]]
     found.append(vmap(grad(function))(pb.tensor([8.0, 8.0]))[1])
     np.testing.assert_allclose([x.item() for x in found], 1 / 12, rtol=1e-7)
+
+
+@pytest.mark.parametrize("low", [1.0, 3.0])
+def test_a_tensor_that_is_limit_and_parameter_at_once(low):
+    """Found by identity, it was replaced in both places where only the parameter moves: `grad(grad)` gave 12."""
+    quad = pb.scipy.integrate.quad
+    area = lambda a: quad(lambda t: t * a, low, a)[0]
+    a = pb.tensor(3.0)
+    orders = (lambda f: grad(grad(f)), lambda f: pb.func.jacfwd(grad(f)), lambda f: pb.func.jacrev(pb.func.jacfwd(f)))
+    assert [order(area)(a).item() for order in orders] == pytest.approx([9.0] * 3)
+    tripled = lambda a: quad(lambda t: t**2 * a**2, low, a)[0]  # a^2 (a^3 - low^3) / 3, thrice
+    assert grad(grad(grad(tripled)))(a).item() == pytest.approx(20 * 9.0)

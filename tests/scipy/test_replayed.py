@@ -5,6 +5,8 @@ A table has an entry for every function that is declared so: what no entry has s
 
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.fftpack
 import scipy.signal
 import scipy.stats
 
@@ -22,12 +24,13 @@ ALONE = (
     "skew skewtest tmax tmean tmin tsem tstd tvar variation zscore expectile chisquare"
 )
 PAIRS = (
-    "bartlett energy_distance epps_singleton_2samp linregress pearsonr theilslopes ttest_ind ttest_rel "
+    "bartlett energy_distance epps_singleton_2samp f_oneway levene linregress pearsonr theilslopes ttest_ind ttest_rel "
     "wasserstein_distance zmap"
 )
 STATS = {
     **{name: (lambda m, x, name=name: getattr(m, name)(x), X) for name in ALONE.split()},
     **{name: (lambda m, x, name=name: getattr(m, name)(x, Y), X) for name in PAIRS.split()},
+    "bayes_mvs": (lambda m, x: [each.statistic for each in m.bayes_mvs(x)], X),
     "binned_statistic": (lambda m, x: m.binned_statistic(Y, x, "mean", bins=3)[0], X),
     "boxcox": (lambda m, x: m.boxcox(x, lmbda=0.3), X),
     "boxcox_llf": (lambda m, x: m.boxcox_llf(0.3, x), X),
@@ -206,7 +209,27 @@ SIGNAL = {
     **{name: (lambda m, g, name=name: getattr(m, name)(sections(g), 8), 1.5) for name in ("freqz_sos", "sosfreqz")},
     "group_delay": (lambda m, a: m.group_delay(([1.0, 0.3], a), 8), [1.0, 0.5]),
     "lsim": (lambda m, u: m.lsim(([1.0], [1.0, 2.0, 3.0]), u, T), X),
+    "lsim, matrix": (lambda m, a: m.lsim((a, *STATE[1:]), X, T), STATE[0]),
+    "lsim, inputs": (lambda m, b: m.lsim((STATE[0], b, STATE[2], [[0.1, 0.2]]), Z[:, :2], T[:4]), Z[:2, :2]),
+    "lsim, steps": (lambda m, c: m.lsim((*STATE[:2], c, STATE[3]), X, T, interp=False), STATE[2]),
+    "lsim, state": (lambda m, x: m.lsim(STATE, None, T + 0.5, x), [1.0, 2.0]),
+    "lsim, poles": (lambda m, p: m.lsim(([], p, 2.0), X, T), [-1.0, -2.0]),
+    "lsim, object": (lambda m, u: m.lsim(scipy.signal.lti(*STATE), u, T), X),
+    "step": (lambda m, a: m.step((a, *STATE[1:]), T=T), STATE[0]),
+    "step, coefficients": (lambda m, d: m.step(([1.0], d), T=T), [1.0, 3.0, 2.0]),
+    "step, chosen times": (lambda m, b: m.step((STATE[0], b, *STATE[2:]), N=9), STATE[1]),
+    "impulse": (lambda m, a: m.impulse((a, *STATE[1:]), T=T), STATE[0]),
+    "freqresp": (lambda m, a: m.freqresp((a, *STATE[1:]), [0.5, 2.0]), STATE[0]),
+    "freqresp, coefficients": (lambda m, d: m.freqresp(([1.0], d), [0.5, 2.0]), [1.0, 3.0, 2.0]),
+    "freqresp, poles": (lambda m, p: m.freqresp(([0.5], p, 2.0), [0.5, 2.0]), [-1.0, -2.0]),
+    "freqresp, frequencies": (lambda m, w: m.freqresp(STATE, w), [0.5, 2.0]),
+    "bode": (lambda m, d: m.bode(([1.0], d), [0.5, 2.0]), [1.0, 3.0, 2.0]),
     "dlsim": (lambda m, u: m.dlsim(([1.0], [1.0, 0.2, 0.3], 0.1), u), X),
+    "dlsim, matrix": (lambda m, a: m.dlsim((a, *STATE[1:], 0.1), X, t=T), STATE[0] * 0.2),
+    "dstep": (lambda m, a: m.dstep((a, *STATE[1:], 0.1), n=5), STATE[0] * 0.2),
+    "dimpulse": (lambda m, a: m.dimpulse((a, *STATE[1:], 0.1), n=5), STATE[0] * 0.2),
+    "dfreqresp": (lambda m, a: m.dfreqresp((a, *STATE[1:], 0.1), [0.5, 2.0]), STATE[0] * 0.2),
+    "dbode": (lambda m, d: m.dbode(([1.0], d, 0.1), [0.5, 2.0]), [1.0, 0.3, 0.2]),
     "czt": by("czt", X),
     "zoom_fft": by("zoom_fft", X, after=([0.1, 0.4], 5)),
     "lombscargle": by("lombscargle", X, T, after=([1.0, 2.0],)),
@@ -342,3 +365,62 @@ def test_a_parameter_that_is_searched_for_is_refused(name):
     x = pb.tensor(X, requires_grad=True)
     with pytest.raises(pb.AutogradError, match="SCIPY_NO_RULE"):
         getattr(pb.scipy.stats, name)(x)
+
+
+# Fourier transforms.
+
+FFTPACK = {
+    **{
+        f"{name}, {len(x)}": by(name, x)
+        for name in ("rfft", "irfft", "diff", "hilbert", "ihilbert", "fftshift", "ifftshift", "fft", "ifft", "dct",
+                     "idct", "dst", "idst")
+        for x in (X, X[:7])
+    },
+    **{name: by(name, X, after=(0.3,)) for name in ("tilbert", "itilbert", "shift")},
+    **{name: by(name, X, after=(0.3, 0.4)) for name in ("cs_diff", "sc_diff", "ss_diff", "cc_diff")},
+    **{
+        f"{name}, {kind}, {norm}": by(name, Z, after=(kind,), norm=norm)
+        for name in ("dctn", "idctn", "dstn", "idstn")
+        for kind in (1, 2, 3)
+        for norm in (None, "ortho")
+    },
+    **{f"{name}, {n}": by(name, X, after=(n,)) for name in ("rfft", "irfft") for n in (5, 15, 16)},
+    "rfft, axis": by("rfft", Z, axis=0),
+    "irfft, axis": by("irfft", Z, axis=0),
+    "dctn, shape": by("dctn", Z, shape=(4, 3)),
+    "diff, twice": by("diff", X, after=(2, 3.0)),
+}  # fmt: skip
+HANKEL = {
+    f"{name}, {n}, {what}": (lambda m, v, name=name, call=call, n=n: call(getattr(m, name), v, X[:n]), value)
+    for name in ("fht", "ifht")
+    for n in (12, 7)
+    for what, call, value in (
+        ("samples", lambda f, v, x: f(x * v, 0.1, 0.5, 0.2, 0.1), 1.3),
+        ("order, offset, bias", lambda f, v, x: f(x, 0.1, *(v[k] for k in range(3))), [0.5, 0.1, 0.05]),
+        ("spacing", lambda f, v, x: f(x, v, 0.5, 0.2, 0.3), 0.1),
+    )
+}
+
+
+@pytest.mark.parametrize("name", FFTPACK)
+def test_transforms_of_fftpack(name):
+    check(FFTPACK[name][0], pb.scipy.fftpack, scipy.fftpack, FFTPACK[name][1])
+
+
+@pytest.mark.parametrize("name", HANKEL)
+def test_fast_hankel_transforms_by_all_their_numbers(name):
+    check(HANKEL[name][0], pb.scipy.fft, scipy.fft, HANKEL[name][1])
+
+
+def test_inverse_cosine_transforms_of_fftpack_in_adapted_programs():
+    found = pb.func.adapt(lambda x: scipy.fftpack.idct(x) + scipy.fftpack.idst(x))(pb.tensor(X, requires_grad=True))
+    np.testing.assert_allclose(found.detach().numpy(), scipy.fftpack.idct(X) + scipy.fftpack.idst(X))
+
+
+def test_systems_in_every_mode():
+    step = lambda a: pb.scipy.signal.step((a, *STATE[1:]), T=T[:4])[1]
+    a = pb.tensor(STATE[0], requires_grad=True)
+    assert pb.autograd.gradgradcheck(step, [a])
+    both = pb.func.vmap(step)(pb.stack([a, 2 * a]))
+    np.testing.assert_allclose(both.detach().numpy(), [step(a).detach().numpy(), step(2 * a).detach().numpy()])
+    np.testing.assert_allclose(pb.compile(step)(a).detach().numpy(), step(a).detach().numpy())

@@ -37,24 +37,34 @@ def _idstn(x: _Any, type: _Any, s: _Any, axes: _Any, norm: _Any, orthogonalize: 
     return x
 
 
-def _transformed(name: str, a: _Any, **options: _Any) -> _Any:
-    """A linear map along the last axis, as a product with its matrix: what it makes of the unit vectors."""
-    plain = _surface.scipy_value(f"fft.{name}")
-    return a @ pb.asarray(plain(np.eye(a.shape[-1]), **options))
+def _weights(n: int, dln: _Any, mu: _Any, offset: _Any, bias: _Any) -> _Any:
+    """What the fast Hankel transform multiplies the Fourier coefficients with: quotients of gamma functions."""
+    y = np.pi * np.arange(n // 2 + 1) / (n * dln)
+    plus, minus = (pb.special.loggamma((mu + 1 + sign * bias) / 2 + 1j * y) for sign in (1, -1))
+    whole = pb.exp((plus - pb.conj(minus)) + np.log(2.0) * bias + 2j * y * (np.log(2.0) - offset))
+    return whole if n % 2 else pb.concat([whole[:-1], whole[-1:].real + 0j])  # the last frequency is its own mirror
 
 
-@_composed.composed("fft.fht", by="a")
+def _hankel(a: _Any, dln: _Any, mu: _Any, offset: _Any, bias: _Any, is_inverse: bool) -> _Any:
+    n = a.shape[-1]
+    steps = (np.arange(n) - (n - 1) / 2) * dln
+    weights = _weights(n, dln, mu, offset, bias)
+    if not np.isfinite(_surface.numbers(weights.detach())).all():
+        raise _composed.refused("fft.fht", "a gamma function has a pole at these numbers; use fhtoffset, another bias")
+    a = a * pb.exp(bias * (steps + offset) if is_inverse else -bias * steps)
+    found = pb.fft.rfft(a)
+    out = pb.flip(pb.fft.irfft(found / pb.conj(weights) if is_inverse else found * weights, n), (-1,))
+    return out * pb.exp(bias * steps if is_inverse else -bias * (steps + offset))
+
+
+@_composed.composed("fft.fht", by="a, dln, mu, offset, bias")
 def _fht(a: _Any, dln: _Any, mu: _Any, offset: _Any, bias: _Any) -> _Any:
-    if _composed.watches((dln, mu, offset, bias)):
-        return NotImplemented
-    return _transformed("fht", a, dln=float(dln), mu=float(mu), offset=float(offset), bias=float(bias))
+    return _hankel(a, dln, mu, offset, bias, False)
 
 
-@_composed.composed("fft.ifht", by="A")
+@_composed.composed("fft.ifht", by="A, dln, mu, offset, bias")
 def _ifht(A: _Any, dln: _Any, mu: _Any, offset: _Any, bias: _Any) -> _Any:
-    if _composed.watches((dln, mu, offset, bias)):
-        return NotImplemented
-    return _transformed("ifht", A, dln=float(dln), mu=float(mu), offset=float(offset), bias=float(bias))
+    return _hankel(A, dln, mu, offset, bias, True)
 
 
 _surface.constant("fft.fftfreq", "fft.rfftfreq", "fft.next_fast_len", "fft.prev_fast_len", "fft.fhtoffset")

@@ -97,7 +97,7 @@ TWINS: dict[str, dict[str, Callable[[], Callable[..., Any]]]] = {
     },
     "scipy.fft": _same("fft", *_FOURIER, *_COSINES, "rfft", "irfft", "rfft2", "irfft2", "rfftn", "irfftn", "hfft",
                        "ihfft", "fftshift", "ifftshift", "dctn", "idctn"),
-    "scipy.fftpack": _same("fft", *_FOURIER, *_COSINES),
+    "scipy.fftpack": _same("fft", *_FOURIER, "dct", "dst"),  # its inverse cosine transforms have other scales
     "scipy.signal": _same("signal", "convolve", "convolve2d", "correlate", "correlate2d", "detrend", "fftconvolve",
                           "hilbert", "lfilter", "periodogram", "resample", "welch"),
     "scipy.special": _same("special", "comb", "factorial", "lambertw", "log_softmax", "logsumexp", "multigammaln",

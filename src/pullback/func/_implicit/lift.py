@@ -108,6 +108,8 @@ class Lifted:
         if all(value is own for value, own in zip(values, self.tensors, strict=True)):
             return self.function(*args)
         others = {id(own): value for own, value in zip(self._names, values, strict=True)}
+        # An argument that is one of the tensors from outside as well, as the limit of an integral may be, stays itself.
+        args = tuple([arg.clone() if id(arg) in others else arg for arg in args])
         with running(Transform(self.name)), _Replacing(others):
             out = self.function(*args)
         return map_leaves(lambda leaf: others.get(id(leaf), leaf), out)

@@ -27,9 +27,10 @@ _surface.declare_as("stats.gaussian_kde", _kernels.gaussian_kde, kind="C", by="p
 
 _replay.declare_replayed(
     "stats",
-    "bartlett binned_statistic boxcox_llf chi2_contingency chisquare circmean circstd circvar combine_pvalues describe "
-    "differential_entropy energy_distance entropy epps_singleton_2samp expectile false_discovery_control "
-    "gmean gstd gzscore hmean iqr jarque_bera kstat kstatvar kurtosis kurtosistest linregress lmoment "
+    "bartlett bayes_mvs binned_statistic boxcox_llf chi2_contingency chisquare circmean circstd circvar "
+    "combine_pvalues describe differential_entropy energy_distance entropy epps_singleton_2samp expectile f_oneway "
+    "false_discovery_control gmean gstd gzscore hmean iqr jarque_bera kstat kstatvar kurtosis kurtosistest levene "
+    "linregress lmoment "
     "median_abs_deviation moment normaltest obrientransform pearsonr pmean pointbiserialr power_divergence probplot "
     "quantile scoreatpercentile sem sigmaclip skew skewtest theilslopes tmax tmean tmin trim1 trim_mean trimboth tsem "
     "tstd ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel tvar variation wasserstein_distance yeojohnson_llf zmap "
