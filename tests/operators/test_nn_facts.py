@@ -322,3 +322,47 @@ def test_a_function_has_torchs_value_and_gradients(expression, shapes, value, gr
     for gradient, expected in zip(found, gradients, strict=True):
         if expected is not None:
             assert_close(float((gradient.numpy() * cosines(gradient.shape)).sum()), expected, rtol=1e-8, atol=1e-9)
+
+
+PLANE, KERNEL = pb.ones(1, 4, 4, 4), pb.ones(4, 4, 2, 2)
+REFUSED = {
+    "conv stride": lambda n: pb.nn.conv2d(PLANE, KERNEL, stride=n),
+    "conv dilation": lambda n: pb.nn.conv2d(PLANE, KERNEL, dilation=(1, n)),
+    "conv groups": lambda n: pb.nn.conv2d(PLANE, KERNEL, groups=n),
+    "transposed stride": lambda n: pb.nn.conv_transpose2d(PLANE, KERNEL, stride=n),
+    "transposed dilation": lambda n: pb.nn.conv_transpose2d(PLANE, KERNEL, dilation=n),
+    "transposed groups": lambda n: pb.nn.conv_transpose2d(PLANE, KERNEL, groups=n),
+    "max_pool window": lambda n: pb.nn.max_pool2d(PLANE, n),
+    "max_pool stride": lambda n: pb.nn.max_pool2d(PLANE, 2, stride=n),
+    "max_pool dilation": lambda n: pb.nn.max_pool2d(PLANE, 2, dilation=n),
+    "avg_pool stride": lambda n: pb.nn.avg_pool2d(PLANE, 2, stride=n),
+    "unfold stride": lambda n: pb.nn.unfold(PLANE, 2, stride=n),
+    "fold stride": lambda n: pb.nn.fold(pb.ones(1, 16, 9), (4, 4), 2, stride=n),
+    "pixel_shuffle": lambda n: pb.nn.pixel_shuffle(PLANE, n),
+    "pixel_unshuffle": lambda n: pb.nn.pixel_unshuffle(PLANE, n),
+    "group_norm": lambda n: pb.nn.group_norm(PLANE, n),
+    "channel_shuffle": lambda n: pb.nn.channel_shuffle(PLANE, n),
+    "interpolate": lambda n: pb.nn.interpolate(PLANE, n),
+    "triplet margin": lambda n: pb.nn.triplet_margin_loss(PLANE, PLANE, PLANE, margin=n),
+}
+
+
+@pytest.mark.parametrize("number", [0, -1])
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_count_or_step_below_one_is_refused(name, number):
+    with pytest.raises(ValueError, match=r"nn\."):
+        REFUSED[name](number)
+
+
+def test_negative_padding_and_a_zero_divisor_are_refused():
+    for padding in (-1, ((0, 0), (0, -1))):
+        with pytest.raises(ValueError, match="padding must be at least 0"):
+            pb.nn.conv2d(PLANE, KERNEL, padding=padding)
+    with pytest.raises(ValueError, match="divisor_override"):
+        pb.nn.avg_pool2d(PLANE, 2, divisor_override=0)
+
+
+def test_margin_losses_take_one_class_without_axes():
+    score, target = pb.tensor(0.25, requires_grad=True), pb.tensor(0)
+    for loss in (pb.nn.multi_margin_loss, pb.nn.multilabel_margin_loss):
+        assert loss(score, target).item() == 0

@@ -98,3 +98,19 @@ def test_zeros_around_an_array_are_trimmed_along_axes(trim, axis):
     x[1:3, 2:4] = [[1.0, 0.0], [0.0, 2.0]]
     assert_close(pb.trim_zeros(x, trim, axis), np.trim_zeros(x, trim, axis))
     assert pb.trim_zeros(np.zeros((2, 3)), trim, axis).size == np.trim_zeros(np.zeros((2, 3)), trim, axis).size
+
+
+@pytest.mark.parametrize("among", [[], [2.0], [3, 1, 1], [True, False], [np.nan, 2.0, np.inf], [1j, 2.0]])
+@pytest.mark.parametrize("x", [[], [2.0, np.nan, np.inf, -np.inf], [[1, 2], [3, 0]], [True, False], [1j, 2.0]])
+def test_isin_is_numpys_for_types_that_differ_and_for_nan(x, among):
+    x, among = np.array(x), np.array(among)
+    for invert in (False, True):
+        assert pb.isin(x, among, invert=invert).numpy().tolist() == np.isin(x, among, invert=invert).tolist()
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_lexsort_is_numpys_and_compiles_as_isin_does(axis):
+    keys = np.random.default_rng(0).integers(0, 3, (3, 5, 4))
+    found = pb.compile(lambda x: pb.lexsort(list(x), axis=axis), fallback="raise")(pb.tensor(keys))
+    assert found.numpy().tolist() == np.lexsort(list(keys), axis).tolist()
+    assert pb.vmap(lambda x: pb.isin(x, [0, 2]))(pb.tensor(keys)).numpy().tolist() == np.isin(keys, [0, 2]).tolist()

@@ -156,3 +156,14 @@ def test_numpy_functions_on_tensors_come_here():
     np.nanmax(x, axis=0).sum().backward()
     assert x.grad is not None
     assert_close(np.cov(pb.tensor(DATA), ddof=0), np.cov(DATA, ddof=0))
+
+
+def test_what_numpy_refuses_of_axes_and_weights_is_refused():
+    for call in (
+        lambda space: space.cov(np.arange(5.0), aweights=-np.ones(5)),
+        lambda space: space.flipud(np.array(1.0)),
+        lambda space: space.gradient(np.ones((3, 3)), 0.1, axis=(1, -1)),
+    ):
+        for namespace in (np, pb):
+            with pytest.raises(ValueError):
+                call(namespace)

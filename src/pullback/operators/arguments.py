@@ -12,7 +12,7 @@ import numpy as np
 from pullback.core.state import current, open_levels, switch
 from pullback.eager.build import as_operand, as_vectors
 from pullback.eager.record import new_tensor
-from pullback.payloads.batched import each_example, parts_of, plain_array
+from pullback.payloads.batched import bare, each_example, parts_of, plain_array
 from pullback.payloads.refusals import refuse_dynamic_shape, refuse_values
 from pullback.tape.history import requires_grad
 from pullback.tensors.tensor import Tensor, as_constant
@@ -137,7 +137,11 @@ def every_value(x: Any) -> Any:
 def computed(name: str, function: Callable[..., Any], *xs: Any) -> Any:
     """What a function of plain arrays gives, as constants. Inside of `vmap` it is called for each example."""
     modes = current()
-    found = each_example(name, function, *[x._data if isinstance(x, Tensor) else x for x in xs])
+    payloads = [x._data if isinstance(x, Tensor) else x for x in xs]
+    for payload in map(bare, payloads):
+        if hasattr(payload, "refused"):  # NumPy's function would hand a traced array back to the caller
+            raise payload.refused(f"{name}: an array of values")
+    found = each_example(name, function, *payloads)
     if isinstance(found, (tuple, list)):
         return tuple([new_tensor(_as_payload(part), modes) for part in found])
     return new_tensor(_as_payload(found), modes)

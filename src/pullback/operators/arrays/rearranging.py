@@ -63,6 +63,8 @@ def flip_samples(make: Maker) -> Iterator[Sample]:
 @composite
 def flipud(x: Any) -> Any:
     """`x` with its first axis reversed."""
+    if not x.ndim:
+        raise ValueError("flipud: an array with an axis is needed, got a number")
     return flip(x, 0)
 
 

@@ -7,7 +7,6 @@ and NaN counts as larger than every number.
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from typing import Any, NamedTuple
@@ -22,7 +21,6 @@ from pullback.eager.build import as_operand
 from pullback.eager.record import new_tensor
 from pullback.operators.arguments import (
     along_axis,
-    computed,
     constant,
     is_constant,
     is_recorded,
@@ -48,7 +46,7 @@ from pullback.operators.arrays.order_operators import (
 from pullback.operators.arrays.reshaping import ravel, reshape
 from pullback.operators.arrays.scatter import gather_along, take
 from pullback.operators.elementwise.casting import astype
-from pullback.operators.elementwise.comparison import where
+from pullback.operators.elementwise.comparison import minimum, where
 from pullback.operators.reductions.reduction import mean
 from pullback.tensors.tensor import Tensor
 
@@ -376,8 +374,12 @@ def setxor1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
 @composite(arrays=2)
 def isin(x: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
     """For every element of `x` whether it is one of `test_elements`; with `invert`, whether it is not."""
-    find = functools.partial(np.isin, assume_unique=assume_unique, invert=invert, kind=kind)
-    return computed("isin", find, tensor_from(x), tensor_from(test_elements))
+    x, among = tensor_from(x), ravel(tensor_from(test_elements))
+    if not among.size:
+        return constant(np.full(x.shape, bool(invert)))
+    among = sorted_values(among, axis=0, descending=False)
+    nearest = take(among, minimum(insertion_points(among, x, side="left"), among.size - 1))
+    return nearest != x if invert else nearest == x
 
 
 @composite(arrays=2)
@@ -451,7 +453,13 @@ def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
 @composite(arrays=0)
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """The positions that sort by the last of `keys`, among equals by the one before it, and so on."""
-    return computed("lexsort", lambda *parts: np.lexsort(parts, axis), *map(tensor_from, keys))
+    first, *rest = [tensor_from(key) for key in keys]
+    along = normalize_axis_index(axis, first.ndim)
+    order = sorting_order(first, axis=along, descending=False)
+    for key in rest:
+        nested = sorting_order(gather_along(key, order, along, distinct=True), axis=along, descending=False)
+        order = gather_along(order, nested, along, distinct=True)
+    return order
 
 
 @composite

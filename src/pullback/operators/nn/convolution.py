@@ -471,6 +471,9 @@ def each_axis(name: str, what: str, value: Any, rank: int) -> Ints:
         values = values * rank
     if len(values) != rank:
         raise ValueError(f"nn.{name}: {what} has {len(values)} entries for {rank} axes")
+    least = 0 if "padding" in what else 1
+    if min(values) < least:
+        raise ValueError(f"nn.{name}: {what} must be at least {least}, got {value}")
     return tuple(int(v) for v in values)
 
 
@@ -485,7 +488,8 @@ def _as_padding(name: str, padding: Any, window: Ints, stride: Ints, dilation: I
     if isinstance(padding, str):
         raise ValueError(f"nn.{name}: padding is 'same', 'valid' or numbers, got {padding!r}")
     if not isinstance(padding, (int, np.integer)) and any(isinstance(p, (tuple, list)) for p in padding):
-        return tuple((int(low), int(high)) for low, high in padding)
+        lows, highs = (each_axis(name, "padding", side, len(window)) for side in zip(*padding, strict=True))
+        return tuple(zip(lows, highs, strict=True))
     return tuple((p, p) for p in each_axis(name, "padding", padding, len(window)))
 
 
@@ -500,7 +504,7 @@ def _convolve(
     x = x.reshape((1, *x.shape)) if is_single else x
     if x.ndim != rank + 2 or weight.ndim != rank + 2:
         raise ValueError(f"nn.{name}: an input of shape {x.shape} and a weight of shape {weight.shape} do not fit")
-    if x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
+    if groups < 1 or x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
         raise ValueError(
             f"nn.{name}: {x.shape[1]} channels in {groups} groups do not fit a weight of shape {weight.shape}"
         )
@@ -519,8 +523,10 @@ def _convolve_transposed(
 ) -> Any:  # fmt: skip
     is_single = x.ndim == rank + 1
     x = x.reshape((1, *x.shape)) if is_single else x
-    if x.ndim != rank + 2 or weight.ndim != rank + 2 or x.shape[1] != weight.shape[0] or x.shape[1] % groups:
+    if x.ndim != rank + 2 or weight.ndim != rank + 2 or x.shape[1] != weight.shape[0]:
         raise ValueError(f"nn.{name}: an input of shape {x.shape} and a weight of shape {weight.shape} do not fit")
+    if groups < 1 or x.shape[1] % groups:
+        raise ValueError(f"nn.{name}: {x.shape[1]} channels can not be parted into {groups} groups")
     stride, dilation = each_axis(name, "stride", stride, rank), each_axis(name, "dilation", dilation, rank)
     padding = each_axis(name, "padding", padding, rank)
     extra = each_axis(name, "output_padding", output_padding, rank)

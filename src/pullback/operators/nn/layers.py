@@ -13,7 +13,7 @@ from pullback.declare.composite import composite
 from pullback.declare.families import primitive
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.eager.build import as_operand
-from pullback.operators.arguments import computed, every_value, plain
+from pullback.operators.arguments import every_value, plain, tensor_from
 from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros
 from pullback.operators.arrays.movement import swapaxes
 from pullback.operators.arrays.scatter import take
@@ -159,9 +159,12 @@ def embedding(
         _shorten(weight, indices, max_norm, norm_type)
     rows = take(weight, indices, axis=0, sparse_grad=sparse)
     if scale_grad_by_freq:
-        counts = computed("nn.embedding", lambda read: np.bincount(read.reshape(-1), minlength=1)[read], indices)
+        indices = tensor_from(indices)
+        once = np.ones(indices.shape, rows.real.dtype)
+        total = index_add_to_zeros(once, indices, template=(ARRAY,), shape=weight.shape[:1], distinct=False)
+        counts = take(total, indices)
         # The difference is zero, so the value is exact, and its derivative is that of the row.
-        rows = _constant(rows) + (rows - _constant(rows)) * (1 / counts).astype(rows.dtype)[..., None]
+        rows = _constant(rows) + (rows - _constant(rows)) / counts[..., None]
     if padding_idx is not None:
         padding = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
         hidden = (indices == padding).reshape((*indices.shape, 1))

@@ -219,6 +219,8 @@ def cosine_embedding_loss(x1: Any, x2: Any, target: Any, margin: float = 0.0, re
 def _triplet(
     anchor: Any, positive: Any, negative: Any, distance: Callable[..., Any], margin: float, swap: bool
 ) -> Any:  # fmt: skip
+    if margin <= 0:
+        raise ValueError(f"nn.triplet_margin_loss: margin must be greater than 0, got {margin}")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         other = distance(positive, negative)
@@ -251,7 +253,7 @@ def multi_margin_loss(
     x: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
 ) -> Any:  # fmt: skip
     """The mean over classes of `relu(margin - x[target] + x) ** p`, the target's own class left out."""
-    scores = x.reshape((1, *x.shape)) if x.ndim == 1 else x
+    scores = x.reshape((1, -1)) if x.ndim < 2 else x
     classes = target.reshape((-1, 1))
     own = gather_along(scores, classes, 1)
     excess = relu(margin - own + scores)
@@ -269,7 +271,7 @@ def multilabel_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
 
     `target` lists the classes of every row, up to the first -1.
     """
-    scores, listed = (v.reshape((1, *v.shape)) if v.ndim == 1 else v for v in (x, target))
+    scores, listed = (v.reshape((1, -1)) if v.ndim < 2 else v for v in (x, target))
     valid = (listed < 0).astype(int).cumsum(1) == 0
     classes = where(valid, listed, 0)
     count = scores.shape[1]
@@ -279,7 +281,7 @@ def multilabel_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
     excess = relu(1 - own.reshape((*own.shape, 1)) + scores.reshape((scores.shape[0], 1, count)))
     counts = valid.reshape((*valid.shape, 1)) & ~is_target.reshape((is_target.shape[0], 1, count))
     losses = sum(where(counts, excess, 0), axis=(1, 2)) / count
-    return reduced("multilabel_margin_loss", losses.reshape(x.shape[:-1]), reduction)
+    return reduced("multilabel_margin_loss", losses.reshape(target.shape[:-1]), reduction)
 
 
 @composite(name="nn.multilabel_soft_margin_loss", arrays=2)

@@ -505,7 +505,7 @@ def _follow(running: Any, momentum: float, statistic: Callable[[], Any]) -> None
 @composite(name="nn.group_norm")
 def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and variance 1 per example and group of channels (axis 1), times `weight` plus `bias`."""
-    if x.ndim < 2 or x.shape[1] % num_groups:
+    if num_groups < 1 or x.ndim < 2 or x.shape[1] % num_groups:
         raise ValueError(f"nn.group_norm: {num_groups} groups do not divide the channels of shape {x.shape}")
     grouped = (x.shape[0], num_groups, x.shape[1] // num_groups, *x.shape[2:])
     parts = [

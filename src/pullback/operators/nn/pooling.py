@@ -386,6 +386,8 @@ def _avg_pool(
     positions = _positions(name, lengths, window, stride, padding, (1,) * rank, ceil_mode)
     sums = _window_sums(x, window, stride, padding, positions)
     if divisor is not None:
+        if divisor == 0:
+            raise ValueError(f"nn.{name}: divisor_override must not be zero")
         return sums / divisor
     if not any(padding) and not ceil_mode:
         return sums / math.prod(window)

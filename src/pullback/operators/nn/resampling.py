@@ -108,6 +108,8 @@ def interpolate(
     if rank < 1 or rank > 3:
         raise ValueError(f"nn.interpolate: one to three axes after the channels are needed, got shape {x.shape}")
     lengths, factors = _resized(rank, x, size, scale_factor)
+    if min(lengths) < 1:
+        raise ValueError(f"nn.interpolate: the lengths of the result must be positive, got {lengths}")
     if recompute_scale_factor:
         factors = (None,) * rank
     if mode == "area":
@@ -302,8 +304,8 @@ def pixel_shuffle(x: Any, upscale_factor: int) -> Any:
     """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
     r = upscale_factor
     *lead, channels, height, width = x.shape
-    if channels % (r * r):
-        raise ValueError(f"nn.pixel_shuffle: {channels} channels are not a multiple of {r * r}")
+    if r < 1 or channels % (r * r):
+        raise ValueError(f"nn.pixel_shuffle: {channels} channels do not become squares of {r} by {r}")
     n = len(lead)
     parts = x.reshape((*lead, channels // (r * r), r, r, height, width))
     moved = permute_dims(parts, axes=(*range(n), n, n + 3, n + 1, n + 4, n + 2))
@@ -315,8 +317,8 @@ def pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
     """(..., channels, height * r, width * r) as (..., channels * r * r, height, width)."""
     r = downscale_factor
     *lead, channels, height, width = x.shape
-    if height % r or width % r:
-        raise ValueError(f"nn.pixel_unshuffle: a plane of {height} by {width} is not a multiple of {r}")
+    if r < 1 or height % r or width % r:
+        raise ValueError(f"nn.pixel_unshuffle: a plane of {height} by {width} has no squares of {r} by {r}")
     n = len(lead)
     parts = x.reshape((*lead, channels, height // r, r, width // r, r))
     moved = permute_dims(parts, axes=(*range(n), n, n + 2, n + 4, n + 1, n + 3))
@@ -326,7 +328,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
 @composite(name="nn.channel_shuffle")
 def channel_shuffle(x: Any, groups: int) -> Any:
     """`x` with its channels (axis 1) dealt out from `groups` piles in turn."""
-    if x.ndim < 2 or x.shape[1] % groups:
+    if groups < 1 or x.ndim < 2 or x.shape[1] % groups:
         raise ValueError(f"nn.channel_shuffle: {groups} groups do not divide the channels of shape {x.shape}")
     parts = x.reshape((x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
     return swapaxes(parts, 1, 2).reshape(x.shape)

@@ -20,6 +20,7 @@ from pullback.operators.arrays.creation import linspace
 from pullback.operators.arrays.index_operators import ARRAY, index_add_to_zeros
 from pullback.operators.arrays.joining import stack
 from pullback.operators.arrays.reshaping import ravel, reshape
+from pullback.operators.arrays.sorting import searchsorted
 from pullback.operators.elementwise.casting import astype
 from pullback.operators.elementwise.comparison import where
 from pullback.operators.reductions.extremes import amax, amin
@@ -102,12 +103,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 @composite
 def bucketize(x: Any, boundaries: Any, *, right: bool = False, out_int32: bool = False) -> Any:
     """The number of boundaries below every element, or at or below it with `right`. The boundaries must rise."""
-    side: Any = "right" if right else "left"
-
-    def find(values: Array, edges: Array) -> Array:
-        return np.searchsorted(edges, values, side).astype(np.int32 if out_int32 else np.int64)
-
-    return computed("bucketize", find, x, tensor_from(boundaries))
+    return searchsorted(tensor_from(boundaries), tensor_from(x), "right" if right else "left", out_int32=out_int32)
 
 
 def _bins_of(values: Array, edges: Array) -> tuple[Array, Array]:

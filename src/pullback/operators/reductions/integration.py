@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.axes import merge_spellings, normalize_axis_index
+from pullback.core.axes import merge_spellings, normalize_axis_index, normalize_axis_tuple
 from pullback.declare.composite import composite
 from pullback.operators.arguments import tensor_from
 from pullback.operators.arrays.joining import concat
@@ -58,8 +58,7 @@ def gradient(
     if chosen is None:
         axes = tuple(range(f.ndim))
     else:
-        several = chosen if isinstance(chosen, (tuple, list)) else (chosen,)
-        axes = tuple(normalize_axis_index(k, f.ndim) for k in several)
+        axes = normalize_axis_tuple(chosen, f.ndim)
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
     steps = _spacing(f, varargs, axes)

@@ -297,7 +297,11 @@ def _observation_weights(count: int, fweights: Any, aweights: Any, freedom: floa
     if fweights is not None and (weights.dtype.kind not in "iu" or (every_value(weights) < 0).any()):
         raise ValueError("cov: fweights are counts: integers that are not negative")
     if aweights is not None:
-        weights = weights * tensor_from(aweights)
+        aweights = tensor_from(aweights)
+        values = every_value(aweights)
+        if type(values) is np.ndarray and (values < 0).any():  # what is traced has no values yet
+            raise ValueError("cov: aweights cannot be negative")
+        weights = weights * aweights
     if weights.shape != (count,):
         raise ValueError(f"cov: expected a weight for each of {count} observations, got shape {weights.shape}")
     total = sum(weights)
@@ -305,7 +309,7 @@ def _observation_weights(count: int, fweights: Any, aweights: Any, freedom: floa
         return weights, total, total
     if aweights is None:
         return weights, total, total - freedom
-    return weights, total, total - freedom * sum(weights * tensor_from(aweights)) / total
+    return weights, total, total - freedom * sum(weights * aweights) / total
 
 
 @composite
