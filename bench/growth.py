@@ -3,6 +3,9 @@
 A step reads or writes one element or a slice of three. It should cost the same whatever the size of the array, and the
 thousandth step what the first did; what a whole array costs in a pass comes once. Each table has the cost of one step,
 forward and backward, and the last column says how much more the last column of sizes costs than the first.
+
+The last table is about compiled functions: what the first value and gradient cost for every operator that is traced, by
+the number of those, where a loop is found and where nothing repeats itself.
 """
 
 import gc
@@ -12,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import pullback as pb
 from bench import frameworks
 from bench.runner import Options, Report, format_seconds, print_table
 
@@ -112,8 +116,72 @@ def table(title: str, sizes: list[tuple[int, int]], labels: list[str], options: 
     return found
 
 
+# Compiled functions -----------------------------------------------------------------------------------------------------
+
+OPERATORS = (1_000, 10_000, 100_000, 1_000_000)
+IN_A_STEP = 5
+
+
+def repeated(count: int) -> Callable[[Any, Any], Any]:
+    """A loop of so many operators in all."""
+
+    def function(x: Any, w: Any) -> Any:
+        h = x[0]
+        for k in range(count // IN_A_STEP):
+            h = pb.tanh(h * w + x[k]) * 0.5
+        return h.sum()
+
+    return function
+
+
+def irregular(count: int) -> Callable[[Any, Any], Any]:
+    """So many operators in an order that does not repeat itself."""
+    order = np.random.default_rng(0).integers(0, 4, count).tolist()
+
+    def function(x: Any, w: Any) -> Any:
+        h, v = x[0], w
+        for choice in order:
+            if choice == 0:
+                h = pb.tanh(h)
+            elif choice == 1:
+                h, v = h * v, h
+            elif choice == 2:
+                h = h + v
+            else:
+                h, v = pb.sin(v), h
+        return h.sum()
+
+    return function
+
+
+def first_call(make: Callable[[int], Callable[..., Any]], count: int) -> float:
+    """Processor time of the first value and gradient for each operator that is traced."""
+    x = pb.tensor(np.linspace(0.1, 0.9, 4 * (count // IN_A_STEP)).reshape(-1, 4), requires_grad=True)
+    w = pb.tensor(np.linspace(0.2, 1.2, 4), requires_grad=True)
+    compiled = pb.compile(make(count), fallback="raise")
+    gc.collect()
+    start = time.process_time()
+    compiled(x, w).backward()
+    return (time.process_time() - start) / count
+
+
+def first_calls(options: Options) -> dict[str, Any]:
+    """Print what operators cost until the first gradient is there, and return it."""
+    counts = OPERATORS[:2] if options.quick else OPERATORS
+    found: dict[str, Any] = {}
+    rows = []
+    for label, make in (("a loop", repeated), ("nothing repeated", irregular)):
+        if options.only in label:
+            first_call(make, 500)  # what is imported and compiled once
+            found[label] = costs = [first_call(make, count) for count in counts]
+            rows.append([label, *map(format_seconds, costs), f"{costs[-1] / costs[0]:.1f} x"])
+    title = "first value and gradient of a compiled function, by the number of operators"
+    print_table(title, ["one operator", *[f"{count:,}" for count in counts], "last to first"], rows)
+    return found
+
+
 def main(options: Options) -> None:
-    """Print both tables and store them."""
+    """Print the tables and store them."""
     report = Report("growth")
     sizes = [(size, min(FEW, size - 4)) for size in SIZES]
     report.findings["sizes"] = table(
@@ -124,6 +192,7 @@ def main(options: Options) -> None:
     report.findings["steps"] = table(
         "an array of as many elements as there are steps", steps, [f"{count:,}" for count in lengths], options
     )
+    report.findings["compiled"] = first_calls(options)
     report.write()
 
 

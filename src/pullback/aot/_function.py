@@ -12,6 +12,7 @@ import functools
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import MethodType
@@ -131,6 +132,7 @@ ONCE = _Eager()  # for one call only
 _MOST_EFFECTS = 2  # so often a function is tried that has side effects
 _MOST_FAILURES = 3
 _MOST_KEYS = 64  # of captures that one function keeps
+_MOST_REASONS = 256  # why it compiled again, for whoever asks
 _EARNS = 64  # calls that find their capture earn another one beyond the limit: no limit is for good
 
 
@@ -207,7 +209,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         self._misses = 0
         self._evicted = 0
         self._last_key: Any = None
-        self._reasons: list[str] = []
+        self._reasons: deque[str] = deque(maxlen=_MOST_REASONS)
         self._given_up: list[GivenUp] = []  # why calls run in Python
         self._warned = False
         self._failures = 0  # how often tracing has raised something that is no error of ours
@@ -540,7 +542,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
 
     def _over_the_limit(self, reason: str) -> Any:
         count = self._misses
-        reason = "; ".join([*self._reasons[-2:], reason])  # the last three changes
+        reason = "; ".join([*list(self._reasons)[-2:], reason])  # the last three changes
         what = f"{self._name} was compiled for {count} kinds of arguments"
         if count < self.recompile_limit + self._hits // _EARNS:
             what = f"functions were compiled again for {PROCESS_LIMIT} kinds of arguments in this process"

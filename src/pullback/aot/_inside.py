@@ -6,6 +6,7 @@ These are of what was compiled so far: backward graphs are compiled when gradien
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -35,7 +36,7 @@ class Inside:
     _entries: dict[Any, list[Any]]  # by key; what could not be captured has something without a graph there
     _trees: dict[Any, Tree]
     _given_up: list[GivenUp]
-    _reasons: list[str]
+    _reasons: deque[str]
     _sizes: Any
     _hits: int
     _misses: int
@@ -76,7 +77,7 @@ class Inside:
         return CacheInfo(self._hits, self._misses, sum(map(len, list(self._entries.values()))), self._evicted)
 
     def why_recompiled(self) -> list[str]:
-        """For every capture after the first: the first thing that differed from the one before, the last one last."""
+        """For every capture after the first, of the last 256: the first thing that differed from the one before, the last one last."""
         return list(self._reasons)
 
     def explain(self, *args: Any, **kwargs: Any) -> aot.Explanation:
