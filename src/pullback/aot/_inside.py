@@ -77,7 +77,7 @@ class Inside:
         return CacheInfo(self._hits, self._misses, sum(map(len, list(self._entries.values()))), self._evicted)
 
     def why_recompiled(self) -> list[str]:
-        """For every capture after the first, of the last 256: the first thing that differed from the one before, the last one last."""
+        """For each of the last 256 captures but the first: what differed from the one before, the last one last."""
         return list(self._reasons)
 
     def explain(self, *args: Any, **kwargs: Any) -> aot.Explanation:
