@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cython_lapack
 
 import pullback as pb
+from bench import workload_derivatives, workload_lstm, workload_mixture
 from bench.runner import Options, Report, format_seconds, print_table, time_in_turns
 from bench.workload_bodies import SOFTENING, STEP, by_writing, operands
 
@@ -30,7 +32,9 @@ Call = Callable[[], tuple[Any, list[Any]]]
 
 @dataclass(frozen=True)
 class Row:
-    """A function of arrays, which of them are differentiated, the call of C on them, and the ratio that is aimed at."""
+    """A function of arrays, the call of C on them, and the ratio that is aimed at.
+
+    Behind the arrays by which it is differentiated are `fixed` others. With `jacobian` its result is not one number."""
 
     name: str
     function: Callable[..., Any]
@@ -38,11 +42,17 @@ class Row:
     by_hand: Callable[[ctypes.CDLL, Sequence[np.ndarray]], Call]
     aim: float
     small: bool = True
+    fixed: int = 0
+    jacobian: bool = False
 
     def compiled(self) -> Call:
         """Pullback's."""
-        wanted = tuple(range(len(self.arrays)))
-        whole = pb.compile(pb.func.grad_and_value(self.function, wanted), fallback="raise")
+        wanted = tuple(range(len(self.arrays) - self.fixed))
+        if self.jacobian:
+            both: Any = lambda x: ((pb.func.jacfwd(self.function)(x),), self.function(x).sum())
+        else:
+            both = pb.func.grad_and_value(self.function, wanted)
+        whole = pb.compile(both, fallback="raise")
         given = [pb.asarray(array) for array in self.arrays]
 
         def call() -> tuple[Any, list[Any]]:
@@ -61,7 +71,7 @@ def library(folder: str) -> ctypes.CDLL | None:
     made = os.path.join(folder, "by_hand.so")
     subprocess.run([compiler, *FLAGS, *sources, "-o", made, "-lm"], check=True)
     found = ctypes.CDLL(made)
-    for name in ("stencil_1d", "stencil_2d", "elementwise", "black_scholes", "bodies"):
+    for name in ("stencil_1d", "stencil_2d", "elementwise", "black_scholes", "bodies", "lstm", "mixture", "process", "reaction"):
         getattr(found, name).restype = ctypes.c_double
     return found
 
@@ -198,9 +208,77 @@ def bodies() -> Iterator[Row]:
         yield Row(f"n-body, {count} bodies, {steps} steps", partial(by_writing, steps, pb), arrays, by_hand, 1.3)
 
 
+# Statistics and networks ----------------------------------------------------------------------------------------------
+
+
+def lstms() -> Iterator[Row]:
+    """The workload of `workload_lstm.py`, by a plain loop."""
+    for layers, steps in ((2, 64), (2, 1024)):
+
+        def by_hand(found: ctypes.CDLL, arrays: Sequence[np.ndarray], layers: int = layers, steps: int = steps) -> Call:
+            gradients = [np.empty_like(array) for array in arrays[:2]]
+            return calling(found.lstm, [*arrays, *gradients, layers, steps], gradients)
+
+        arrays = workload_lstm.operands(layers, steps)(np.random.default_rng(3))
+        function = partial(workload_lstm.forward, workload_lstm.by_loop, pb)
+        yield Row(f"LSTM, {layers} layers, {steps} steps", function, arrays, by_hand, 1.1, fixed=2)
+
+
+def mixtures() -> Iterator[Row]:
+    """The workload of `workload_mixture.py`."""
+    for n, d, k in ((1000, 2, 5), (1000, 10, 25), (10_000, 10, 100)):
+
+        def by_hand(found: ctypes.CDLL, arrays: Sequence[np.ndarray], n: int = n, d: int = d, k: int = k) -> Call:
+            gradients = [np.empty_like(array) for array in arrays[:3]]
+            return calling(found.mixture, [*arrays[:4], *gradients, n, d, k], gradients)
+
+        arrays = workload_mixture.operands(n, d, k)(np.random.default_rng(4))
+        less = workload_mixture.constant(n, d, k)
+
+        def function(*given: Any, less: float = less) -> Any:
+            return workload_mixture.objective(pb.concat, pb.logsumexp, pb, *given) - less
+
+        yield Row(f"Gaussian mixture, n={n} d={d} K={k}", function, arrays, by_hand, 1.5, n * d * k < 1e6, fixed=2)
+
+
+def processes() -> Iterator[Row]:
+    """The likelihood of a Gaussian process of `workload_derivatives.py`. C has LAPACK from SciPy."""
+    for n in (20, 100, 200):
+
+        def by_hand(found: ctypes.CDLL, arrays: Sequence[np.ndarray], n: int = n) -> Call:
+            gradient = np.empty(3)
+            lapack = [address_of(cython_lapack.__pyx_capi__[name]) for name in ("dpotrf", "dpotri")]
+            return calling(found.process, [*arrays[:3], gradient, n, *lapack], [gradient])
+
+        arrays = workload_derivatives.points(n)(np.random.default_rng(5))
+        function = partial(workload_derivatives.process, pb)
+        yield Row(f"Gaussian process, n={n}", function, arrays, by_hand, 1.2, fixed=3)
+
+
+def address_of(capsule: Any) -> int:
+    """Where a function of Cython's lies."""
+    ctypes.pythonapi.PyCapsule_GetName.restype = ctypes.c_char_p
+    ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    name = ctypes.pythonapi.PyCapsule_GetName(ctypes.py_object(capsule))
+    return ctypes.pythonapi.PyCapsule_GetPointer(ctypes.py_object(capsule), ctypes.c_char_p(name))
+
+
+def jacobians() -> Iterator[Row]:
+    """All derivatives of a reaction on a ring, as a dense matrix."""
+    for n in (10, 100, 500):
+
+        def by_hand(found: ctypes.CDLL, arrays: Sequence[np.ndarray], n: int = n) -> Call:
+            jacobian = np.empty((n, n))
+            return calling(found.reaction, [*arrays, jacobian, n], [jacobian])
+
+        function = partial(workload_derivatives.reaction, pb)
+        arrays = [np.random.default_rng(6).standard_normal(n)]
+        yield Row(f"Jacobian of a reaction, n={n}", function, arrays, by_hand, 1.2, jacobian=True)
+
+
 def rows(options: Options) -> list[Row]:
     """What was asked for."""
-    found = [*stencils(), *elementwise(), *bodies()]
+    found = [*stencils(), *elementwise(), *bodies(), *lstms(), *mixtures(), *processes(), *jacobians()]
     return [row for row in found if options.only in row.name and (row.small or not options.quick)]
 
 
