@@ -633,6 +633,12 @@ def a_gradient_through_steps(h: Any, x: Any) -> Any:
     return h
 
 
+@program((9, 9), (9,), paths="shared factors", run=with_gradient_inside)
+def systems_of_one_matrix(a: Any, b: Any) -> Any:
+    a = a + 9 * np.eye(9)
+    return pb.linalg.slogdet(a)[1] + pb.linalg.solve(a, b).sum() + pb.linalg.solve(a.T, b)[0]
+
+
 @program((12, 6), (6,), paths="hoisted invariants", run=natively())
 def a_loop_with_invariants(x: Any, w: Any) -> Any:
     return pb.scan(lambda h, row: (pb.tanh(h * pb.exp(w * w) + row), h.sum()), w, x)[1]

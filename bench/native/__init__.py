@@ -26,6 +26,9 @@ from bench.runner import Options, Report, format_seconds, print_table, time_in_t
 from bench.workload_bodies import SOFTENING, STEP, by_writing, operands
 
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
+NAMES = (
+    "stencil_1d", "stencil_2d", "elementwise", "black_scholes", "bodies", "lstm", "mixture", "process", "reaction",
+)  # fmt: skip
 Call = Callable[[], tuple[Any, list[Any]]]
 """The value, and the gradients."""
 
@@ -71,7 +74,7 @@ def library(folder: str) -> ctypes.CDLL | None:
     made = os.path.join(folder, "by_hand.so")
     subprocess.run([compiler, *FLAGS, *sources, "-o", made, "-lm"], check=True)
     found = ctypes.CDLL(made)
-    for name in ("stencil_1d", "stencil_2d", "elementwise", "black_scholes", "bodies", "lstm", "mixture", "process", "reaction"):
+    for name in NAMES:
         getattr(found, name).restype = ctypes.c_double
     return found
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from pullback.compiler.items.factors import share_factors
 from pullback.compiler.items.flow import BODY, align_inputs, cut_segments
 from pullback.compiler.passes.assemble import frames_in_sums, sums_to_writes
 from pullback.compiler.passes.complex import split_complex
@@ -33,6 +34,7 @@ NATIVE: tuple[Pass, ...] = (
     recompute,         # what a half keeps for a second loop of its own
     frames_in_sums,    # gradients of writes to the inside of an array, which read what is around it
     sums_to_writes,    # a sum of slices put into different places is written there
+    share_factors,     # one elimination for all systems with the same matrix
     dce,               # before operators are written out as many others
     expand,            # operators as others that native code has
     undo_transposes,   # elementwise work is done as the arrays lie

@@ -19,6 +19,8 @@ NOT_POSITIVE = "Matrix is not positive definite"
 NO_EIGENVALUES = "Eigenvalues did not converge"
 NO_SINGULAR_VALUES = "SVD did not converge"
 ZERO_ON_DIAGONAL = "solve_triangular: the matrix has a zero on its diagonal, so it is singular"
+SINGULAR_TRIANGLE = {"raise": ZERO_ON_DIAGONAL, "solve": SINGULAR}
+"""What is said of a zero on the diagonal: in a triangular system of the user's, and in one that is part of `solve`."""
 MESSAGES = (SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SINGULAR_VALUES, ZERO_ON_DIAGONAL)
 """What a `LinAlgError` says. Native code, which is kept on disk, knows them by their places here."""
 

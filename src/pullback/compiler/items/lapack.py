@@ -31,7 +31,7 @@ from pullback.compiler.loops.scalars import Rule
 from pullback.compiler.loops.text import in_register, kind_of, width_of
 from pullback.compiler.machine.blas_library import addresses, symbol
 from pullback.core.records import replace
-from pullback.declare.loops import ZERO_ON_DIAGONAL, Loop
+from pullback.declare.loops import SINGULAR_TRIANGLE, Loop
 from pullback.graph.ir import Node, Value, array_type, row_major
 
 _ROWS, _LEFT, _AS_IS, _TRANSPOSED = 101, 141, 111, 112
@@ -93,7 +93,7 @@ def _solve_triangular(node: Node, accesses: Accesses) -> Item | None:
         axes = list(zip(a.type.shape, dense.result.type.byte_strides, strict=True))
         read, matrix = Element(dense.result, "", 0, ()), blas.Matrix(False, a.type.shape[-1])
     batch = batch_of([axes[:-2], list(zip(made.shape, made.byte_strides, strict=True))[:-2]])
-    raises = ZERO_ON_DIAGONAL if attrs["singular"] == "raise" and not attrs["unit"] else ""
+    raises = "" if attrs["unit"] else SINGULAR_TRIANGLE.get(attrs["singular"], "")
     routine = TriangularSolve(
         "trsm", made.shape[-2:], batch, 1, raises, True, kind, attrs["upper"], attrs["unit"], matrix
     )

@@ -17,7 +17,7 @@ import numpy as np
 from pullback.core.axes import normalize_axis_tuple
 from pullback.declare.composite import composite
 from pullback.declare.families import gufunc
-from pullback.declare.loops import SINGULAR, ZERO_ON_DIAGONAL, Loop
+from pullback.declare.loops import SINGULAR, SINGULAR_TRIANGLE, Loop
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.operators.arrays.movement import moveaxis
 from pullback.operators.arrays.rearranging import tril, triu
@@ -324,8 +324,8 @@ def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
 def solve_triangles(a, b, *, upper, unit, singular):
     """The matrices `x` with `triangle(a) @ x == b`; the other triangle of `a` is not read."""
     diagonals = np.diagonal(a, axis1=-2, axis2=-1)
-    if singular == "raise" and not unit and not np.all(diagonals):
-        raise np.linalg.LinAlgError(ZERO_ON_DIAGONAL)
+    if singular in SINGULAR_TRIANGLE and not unit and not np.all(diagonals):
+        raise np.linalg.LinAlgError(SINGULAR_TRIANGLE[singular])
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*batch, *b.shape[-2:]), solution_dtype(a, b))
     out[...] = b
