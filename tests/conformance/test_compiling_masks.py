@@ -109,27 +109,64 @@ def test_153_154_156_what_is_left_behind_is_left_behind_at_every_call():
     assert model.history == other.history and model.count == other.count == 5
 
 
-@pytest.mark.filterwarnings("ignore:.*without being compiled")
-def test_155_158_logs_and_warnings_are_told_at_every_call(caplog):
-    log = logging.getLogger("a logger")
+log = logging.getLogger("a logger")
 
-    def logged(x):
-        log.warning("sum %f", x.sum().item())
-        return x * 2
 
-    def warned(x):
+def telling(x, rate):
+    """Tells something in all ways, of numbers that are others in every call."""
+    y = x * rate
+    err = y.sum()
+    print(f"{rate} err {err:.3e} {err.item():.3f} {err}", f"{y.detach()[0]:>9.2f}")
+    print("a {:.2f} b {}".format(err.item(), rate), y, x, y.detach(), end=".\n")  # noqa: UP032
+    log.warning("sum %f %s", err.item(), "text")
+    log.debug("not told")
+    log.log(logging.ERROR, f"rate {rate:.2f}")
+    logging.getLogger("another").info("%s", rate)
+    if log.isEnabledFor(logging.DEBUG):
+        y = y * 2
+    warnings.warn(f"rate {rate}", stacklevel=2)
+    warnings.warn("plain", RuntimeWarning, 1)
+    return y.sum()
+
+
+def test_152_155_158_what_is_told_is_told_at_every_call(caplog, capsys):
+    """One capture, and the same texts, lines and names as in eager code."""
+    rows = []
+    compiled = pb.compile(telling, fallback="raise", backend="numpy")
+    for call in (telling, compiled):
+        told = []
+        caplog.clear()
+        for k in range(4):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                call(leaf([1.0 + k, 2.0]), 0.5 + k)
+            told += [(str(w.message), w.category, w.filename, w.lineno) for w in caught]
+        logged = [(r.getMessage(), r.levelname, r.name, r.lineno, r.funcName, r.pathname) for r in caplog.records]
+        rows.append((told, logged, capsys.readouterr().out))
+    assert rows[0] == rows[1] and len(rows[0][0]) == 8
+    assert compiled.cache_info().misses == 1
+    log.setLevel(logging.DEBUG)
+    try:
+        assert compiled(leaf([1.0, 2.0]), 0.5).item() == 3.0
+    finally:
+        log.setLevel(logging.NOTSET)
+
+
+def test_157_158_what_an_arm_tells_and_a_text_that_is_looked_at():
+    def f(x, rate):
+        text = f"rate {rate:.1f}"
         if x.sum() > 1:
             warnings.warn("large", UserWarning, stacklevel=1)
-        return x * 2
+        print(text)
+        return x * len(text)
 
-    call, warning = pb.compile(logged), pb.compile(warned)
-    for value in (1.0, 2.0, 1.0, 1.0):
-        call(pb.tensor([value]))
+    compiled = pb.compile(f, fallback="raise", backend="numpy")
+    for value, rate in ((1.0, 0.5), (2.0, 0.5), (1.0, 100.0), (2.0, 0.5), (1.0, 0.5)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            warning(pb.tensor([value]))
-        assert [str(each.message) for each in caught].count("large") == (value > 1)
-    assert [record.getMessage() for record in caplog.records] == [f"sum {v:f}" for v in (1.0, 2.0, 1.0, 1.0)]
+            found = compiled(pb.tensor([value]), rate)
+            assert len(caught) == (value > 1)
+            assert found.tolist() == f(pb.tensor([value]), rate).tolist()
 
 
 @pytest.mark.filterwarnings("ignore:.*without being compiled")

@@ -19,15 +19,15 @@ _OPENING = "tensor("
 _TOLD_BY_THE_NUMBERS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
 
 
-def to_text(tensor: Tensor) -> str:
-    """The tensor as `repr` and `str` show it."""
+def to_text(tensor: Tensor, history: list[str] | None = None) -> str:
+    """The tensor as `repr` and `str` show it, or as they showed it when it had this history."""
     payload = _printed(tensor)
     trace = current().trace
     if trace is not None and (payload is None or trace.lifts):
         trace.looked_for = "the text of a tensor"
     if payload is None:
-        return f"{_OPENING}{', '.join([repr(tensor._data), *_history(tensor)])})"
-    extras = [*_kind(tensor), *_history(tensor)]
+        return f"{_OPENING}{', '.join([repr(tensor._data), *history_of(tensor)])})"
+    extras = [*_kind(tensor), *(history_of(tensor) if history is None else history)]
     numbers = np.array2string(payload, separator=", ", prefix=_OPENING, suffix="," if extras else ")")
     text = _OPENING + numbers
     for extra in extras:
@@ -55,7 +55,7 @@ def _kind(tensor: Tensor) -> list[str]:
     return parts
 
 
-def _history(tensor: Tensor) -> list[str]:
+def history_of(tensor: Tensor) -> list[str]:
     """What autograd knows of the tensor."""
     try:
         node = tensor.grad_fn
@@ -85,6 +85,11 @@ def format_tensor(tensor: Tensor, specification: str) -> str:
     if tensor.ndim == 0 and payload is not None:
         number = payload[()]
         return format(number, specification) if specification else str(number)
+    taken = getattr(tensor._data, "taken", None)  # of a trace that computes with numbers taken out of tensors
+    if taken is not None and tensor.ndim == 0 and (specification or tensor.dtype in _TOLD_BY_THE_NUMBERS):
+        number = taken()
+        if number is not None:
+            return format(number, specification)
     if specification and tensor.ndim == 0:
         raise TypeError(
             f"unsupported format string {specification!r}: this is no single number, but {tensor._data!r}; inside of a "

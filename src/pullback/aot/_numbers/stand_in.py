@@ -104,7 +104,9 @@ class Number:
         return str(pinned(self, "str()"))
 
     def __format__(self, spec: str) -> str:
-        return format(pinned(self, "formatting"), spec)
+        trace: Any = current().trace
+        told = None if trace is None else trace.formatted(self, spec)
+        return format(pinned(self, "formatting"), spec) if told is None else told
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return pinned(self, "pickling").__reduce_ex__(protocol)

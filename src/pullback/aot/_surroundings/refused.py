@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import logging
+import warnings
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -62,6 +64,33 @@ def tells(value: Any) -> bool:
     return isinstance(value, io.IOBase)
 
 
+def telling(value: Any, text: str, seer: Any) -> Any:
+    """Something that tells the world, as the function sees it: every compiled call tells it again, or it is refused."""
+    if value is warnings.warn:
+        return seer.effects.warn
+    if isinstance(value, logging.Logger):
+        return LoggerView(value, text, seer)
+    if isinstance(value, FunctionType) and value.__module__ == "logging" and value.__name__ != "exception":
+        return seer.effects.logger(logging, value.__name__)
+    return Refusing(value, text)
+
+
+class LoggerView:
+    """A logger: what it is told is told by every call, and what it answers is asked again before every call."""
+
+    def __init__(self, logger: logging.Logger, text: str, seer: Any) -> None:
+        self._logger, self._text, self._seer = logger, text, seer
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _TELLING and name not in ("warn", "exception"):
+            return self._seer.effects.logger(self._logger, name)
+        if name in ("isEnabledFor", "getEffectiveLevel"):
+            return Asked(getattr(self._logger, name), f"{self._text}.{name}", self._seer)
+        if name in ("name", "level"):
+            return self._seer.read("attribute", self._logger, name, getattr(self._logger, name), f"{self._text}.{name}")
+        return getattr(Refusing(self._logger, self._text), name)
+
+
 class LibraryView(ModuleType):
     """The modules `time` and `os`, whose clocks and environment are not constant, and those that tell something."""
 
@@ -70,11 +99,14 @@ class LibraryView(ModuleType):
         self.__dict__.update(_module=module, _seer=seer)
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self.__dict__["_module"], name)
+        value, seer, text = getattr(self.__dict__["_module"], name), self.__dict__["_seer"], f"{self.__name__}.{name}"
         if name in ("environ", "getenv"):
-            return self.__dict__["_seer"].see(value, name)
-        is_refused = is_clock(value) or tells(value)
-        return Refusing(value, f"{self.__name__}.{name}") if is_refused else value
+            return seer.see(value, name)
+        if value is logging.getLogger:
+            return lambda *args: seer.see(value(*args), f"{text}({', '.join(map(repr, args))})")
+        if seer.effects is not None and tells(value):
+            return telling(value, text, seer)
+        return Refusing(value, text) if is_clock(value) or tells(value) else value
 
 
 class Refusing:

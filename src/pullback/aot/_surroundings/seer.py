@@ -20,6 +20,7 @@ from __future__ import annotations
 import array
 import dis
 import functools
+import logging
 import os
 import sys
 import threading
@@ -57,7 +58,7 @@ from pullback.aot._surroundings.places import (
     items_changed,
     items_of,
 )
-from pullback.aot._surroundings.refused import Asked, LibraryView, Refusing, is_clock, tells
+from pullback.aot._surroundings.refused import Asked, LibraryView, Refusing, is_clock, telling, tells
 from pullback.aot._surroundings.watched import restored, watched
 from pullback.aot._surroundings.writes import Unknown, Values, Write, items
 from pullback.aot._surroundings.writes import cell as cell_write
@@ -113,6 +114,7 @@ class Seer(Containers):
         self._watched: list[Place] = []  # in objects that are seen as they are
         self.returning: Any = None  # how functions are seen whose results somebody wants to see
         self.given: dict[Any, Any] = {}  # what is given as an argument instead of being found: `varying.py`
+        self.effects: Any = None  # what every call tells again: `_tree/effects.py`
         self.catches = False  # was there a function that catches exceptions?
         self._kept: list[Any] = []  # so that ids stay those of the objects
         # By identity, with both kept alive.
@@ -206,8 +208,8 @@ class Seer(Containers):
         if self._has_numbers and is_of_math(value):
             return MathView(value, self.see) if isinstance(value, ModuleType) else math_function(value)
         if isinstance(value, ModuleType):
-            if value in (time, os, warnings) or value.__name__ == "logging":
-                return LibraryView(value, self) if self._built_ins or value in (time, os) else value
+            if value in (time, os) or (self.effects is not None and value in (logging, warnings)):
+                return LibraryView(value, self)
             return value if is_library(value.__name__) else _ModuleView(value, self)
         if isinstance(value, tuple):
             return rebuilt(value, [self.see(item, f"{text}[{k}]") for k, item in enumerate(value)])
@@ -236,7 +238,9 @@ class Seer(Containers):
             self.note("items", names, None, before, "os.environ")
             self.watch(lambda: "changes os.environ" if items_changed(names, before) else None, _nothing)
             return value
-        if isinstance(value, threading.local) or is_clock(value) or (self._built_ins and tells(value)):
+        if self.effects is not None and tells(value):
+            return telling(value, text, self)
+        if isinstance(value, threading.local) or is_clock(value):
             return Refusing(value, text)
         if isinstance(value, type):
             return self._mirrors.of_class(value)

@@ -263,7 +263,7 @@ def run_traced(
     own_names.update(names_for(trace, leaves))
     trace.rolls = options.reroll
     seer = trace.seer = Seer(trace.seen, trace.look_at, has_numbers, own_names, is_taking)
-    seer.growing = trace.growing
+    seer.growing, seer.effects = trace.growing, None if trace.live is None else trace.live.effects
     if trace.live is not None and trace.live.arms is not None:
         seer.returning = functools.partial(Returning.around, trace.live)
     try:

@@ -170,6 +170,12 @@ class Trace(Recorder):
         self.reuses_parts = False  # what was read in one arm of a decision belongs to that arm
         return self.live.answered(array, into)
 
+    def formatted(self, number: Any, specification: str) -> str | None:
+        """What stands for the text of a number that is told and nothing else (`_tree/texts.py`), or None."""
+        if self.live is None or current().trace is not self:
+            return None
+        return self.live.effects.formatted(number, specification)
+
     def taken(self, array: Any) -> Any:
         if self.live is None or not self.is_open or current().trace is not self or self.live.taker is None:
             return None

@@ -198,6 +198,10 @@ class Recorder:
         self._constants[key] = (array, node.result)  # the array is held, so that its id stays its own
         return node.result
 
+    def formatted(self, number: Any, specification: str) -> str | None:
+        """What stands for the text of a number, if it is made when the graph has run; here it is not."""
+        return None
+
     def check_open(self, name: str, value: Value | None = None) -> None:
         """Raise if the trace has ended, or is not the one that is running here; `value` is what is used."""
         if not self.is_open or current().trace is not self:
