@@ -132,9 +132,9 @@ exec("def many(x, s):\n    return x * (" + " + ".join(PLACES) + ")", globals())
 case("056 300 globals", lambda: (State(), globals()["many"]), lambda s, k: rebind(f"PLACE_{k}", 7.0))
 case("057 a generator", state(lambda x, s: x * s.rng.normal(size=2) + s.rng.uniform(),
                               rng=lambda: np.random.default_rng(3)),
-     seen=lambda s: s.rng.bit_generator.state["state"], eager=True)  # fmt: skip
+     seen=lambda s: s.rng.bit_generator.state["state"])  # fmt: skip
 case("058 numpy.random", lambda: (np.random.seed(3), lambda x, s: x * np.random.normal(size=2) + np.random.rand()),
-     seen=lambda s: np.random.get_state()[2], eager=True)  # fmt: skip
+     seen=lambda s: np.random.get_state()[2])  # fmt: skip
 case("059 pb.random in a branch", lambda: (pb.random.manual_seed(3),
                                            lambda x, s: x * pb.random.normal(size=2) if x.sum() > 0 else x * 2),
      seen=lambda s: pb.random.uniform().item())  # fmt: skip
@@ -325,6 +325,52 @@ def test_065_a_captured_tensor_is_gone():
         f(pb.ones(2))
     s.w = pb.full(2, 3.0)
     assert f(pb.ones(2)).tolist() == [3.0, 3.0]
+
+
+def drawn_until(x, rng, old):
+    while x.sum() < 5:
+        x = x + rng.uniform()
+    return x
+
+
+DRAWS = {
+    "one": lambda x, rng, old: x * rng.normal(size=2) + rng.uniform(),
+    "of a RandomState": lambda x, rng, old: x * old.randn(2) + old.rand() + old.normal(1.0, 2.0, size=(2,)),
+    "of numpy.random": lambda x, rng, old: x * np.random.normal(size=2) + np.random.rand() + np.random.randint(9),
+    "a branch": lambda x, rng, old: x * 2 if rng.random() < 0.5 else x * rng.normal(),
+    "a loop": drawn_until,
+    "an index": lambda x, rng, old: x[rng.integers(2)] * x + rng.integers(0, 5, size=2),
+    "results": lambda x, rng, old: (x * 1, rng.poisson(3.0), rng.integers(10), rng.random(), old.randint(5)),
+    "with pb.random": lambda x, rng, old: pb.random.normal(generator=rng) * x if x.sum() > 2 else rng.normal() * x,
+    "a list": lambda x, rng, old: x * np.array([rng.normal(), 2.0]),
+    "a seed": lambda x, rng, old: (x * np.random.rand(), np.random.seed(3), x * np.random.rand(2))[2],
+    "adapted": pb.func.adapt(lambda x, rng, old: x * np.random.randn() + rng.normal(0.0, 2.0) * np.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_057_058_112_138_every_call_draws(name):
+    """The numbers, gradients and states of generators are those of eager code; so are the types of single numbers."""
+    rows = []
+    for is_compiled in (False, True):
+        rng, old = np.random.default_rng(3), np.random.RandomState(4)
+        np.random.seed(1)
+        call = lambda x, rng=rng, old=old: DRAWS[name](x, rng, old)
+        call, row = pb.compile(call, fallback="raise", backend="numpy") if is_compiled else call, []
+        for k in range(6):
+            x = leaf([1.0 + k % 2, 0.5])
+            found = call(x)
+            y, *others = found if isinstance(found, tuple) else (found,)
+            row.append([y.detach().numpy(), pb.autograd.grad((y * y).sum(), x)[0].numpy(), others])
+        rows.append([row, rng.normal(), old.normal(), np.random.rand()])
+    _check(rows[1], rows[0], name, 1e-12)
+
+
+@pytest.mark.parametrize("method", ["shuffle", "choice", "bytes"])
+def test_057_other_draws_run_as_they_are(method):
+    rng = np.random.default_rng(0)
+    with pytest.raises(pb.aot.NotCompiledError, match="rng"):
+        pb.compile(lambda x: (x, getattr(rng, method)(np.arange(3)))[0], fallback="raise")(pb.ones(2))
 
 
 @pytest.mark.filterwarnings("ignore:.*without being compiled")

@@ -48,6 +48,7 @@ import numpy as np
 from pullback.aot._numbers.program import Repeat
 from pullback.aot._numbers.stand_in import MathView, is_of_math, math_function, names_type, value_of
 from pullback.aot._surroundings.containers import Containers
+from pullback.aot._surroundings.drawing import Draws, NumpyView, is_random, owner_of
 from pullback.aot._surroundings.mirrors import Mirrors
 from pullback.aot._surroundings.places import (
     PLAIN,
@@ -194,6 +195,8 @@ class Seer(Containers):
             return self._look_at_array(value, text)
         if isinstance(value, FunctionType):
             return self._look_at_function(value, text)
+        if self.effects is not None and owner_of(value) is not None:
+            return getattr(self.see(owner_of(value), "the generator of numpy.random"), value.__name__)
         if isinstance(value, MethodType):
             return MethodType(self.see(value.__func__, text), self.see(value.__self__, "self"))
         if isinstance(value, BuiltinFunctionType) and type(value.__self__) in _CONTAINERS:
@@ -210,6 +213,8 @@ class Seer(Containers):
         if isinstance(value, ModuleType):
             if value in (time, os) or (self.effects is not None and value in (logging, warnings)):
                 return LibraryView(value, self)
+            if self.effects is not None and is_random(value):
+                return NumpyView(self, value)
             return value if is_library(value.__name__) else _ModuleView(value, self)
         if isinstance(value, tuple):
             return rebuilt(value, [self.see(item, f"{text}[{k}]") for k, item in enumerate(value)])
@@ -277,7 +282,7 @@ class Seer(Containers):
         return copy
 
     def _look_at_generator(self, generator: Any, text: str) -> Any:
-        """A generator of random numbers as it is: `pb.random` may draw from it, and nobody else."""
+        """A generator of random numbers: `pb.random` may draw from it, and those of NumPy draw at every call."""
         read, put_back = _state_of(generator)
         before = read()
         found = repr(before)
@@ -289,7 +294,8 @@ class Seer(Containers):
             return f"draws from {text}"
 
         self._generators.append(left)
-        return generator
+        is_drawn = self.effects is not None and isinstance(generator, (np.random.Generator, np.random.RandomState))
+        return Draws(generator, text) if is_drawn else generator
 
     def _look_at_object(self, value: Any, text: str) -> Any:
         if type(value).__module__.partition(".")[0] == "pullback":
@@ -472,6 +478,10 @@ class Seer(Containers):
     def is_untouched(self) -> bool:
         """Has the function left nothing behind so far?"""
         return not self._generators and all(left() is None for left, _, _ in (*self._effects, *self._mirrors.effects()))
+
+    def is_found(self, generator: Any) -> bool:
+        """Is a generator of NumPy's not one that the function has made?"""
+        return id(generator) in self._seen or generator is np.random.mtrand._rand
 
     def finish(self) -> None:
         """Give objects that were made by the function their own classes."""

@@ -305,6 +305,7 @@ def _run_seeing(
             seer.finish()
         if trace.live is not None:
             result = trace.live.ended(result)
+            trace.live.rewind()
         check_modes(before)
         check_host_randomness(drawn, options.side_effects == "refuse", function)
         effects = [] if trace.live is None else list(trace.live.effects.given)

@@ -162,6 +162,8 @@ class Trace(Recorder):
 
     def add(self, target: Op | str, operands: list[Any], attrs: dict[str, Any], types: list[ArrayType]) -> GraphNode:
         # What is part of a graph is no stand-in, whatever way it came here.
+        if "generator" in attrs:
+            attrs = {**attrs, "generator": getattr(attrs["generator"], "drawn_from", attrs["generator"])}
         return super().add(target, operands, without_stand_ins(attrs) if attrs else attrs, types)
 
     def answered(self, array: Any, into: str) -> Any:
@@ -169,6 +171,12 @@ class Trace(Recorder):
             return None
         self.reuses_parts = False  # what was read in one arm of a decision belongs to that arm
         return self.live.answered(array, into)
+
+    def stand_in_for(self, generator: Any) -> Any:
+        seer = self.seer
+        if generator is None or seer is None or seer.effects is None or not seer.is_found(generator):
+            return None
+        return seer.see(generator, "the generator of numpy.random")
 
     def formatted(self, number: Any, specification: str) -> str | None:
         """What stands for the text of a number that is told and nothing else (`_tree/texts.py`), or None."""

@@ -98,8 +98,8 @@ class Live:
         answer.flags.writeable = False  # what is written to it would be written to nobody's memory
         return answer
 
-    def taken(self, array: TracedArray) -> Any:
-        """The only element of an array as a number of the graph; None if it cannot be one."""
+    def taken(self, array: TracedArray, is_numpys: bool = False) -> Any:
+        """The only element of an array as a number of the graph, Python's or NumPy's; None if it cannot be one."""
         is_number = array.dtype.kind in "bif" or (array.dtype.kind == "u" and array.itemsize < 8)
         if self._trace.tag is BACKWARD or len(self.events) >= MOST_EVENTS or not is_number:
             return None
@@ -112,7 +112,7 @@ class Live:
         wide = np.dtype(bool if own.dtype == bool else np.float64 if own.dtype.kind == "f" else np.int64)
         if own.dtype != wide:
             own = _made("_astype", own, dtype=wide)
-        return self.taker.number(own, found.item(), "a number of a tensor")
+        return self.taker.number(own, found.reshape(())[()] if is_numpys else found.item(), "a number of a tensor")
 
     def with_lengths(self, op: Op, operands: Any, params: dict[str, Any]) -> tuple[Op, dict[str, Any]] | None:
         """An operator that finds as many elements as values say, as one that finds as many as in this call: how many
@@ -244,10 +244,14 @@ class Live:
     def _keep_state(self, generator: Any) -> None:
         self._states.setdefault(id(generator), (generator, generator.bit_generator.state))
 
-    def close(self) -> None:
-        """Put generators back, and let go of the values."""
+    def rewind(self) -> None:
+        """Put generators back: the compiled call that follows draws again."""
         for generator, state in self._states.values():
             generator.bit_generator.state = state
+
+    def close(self) -> None:
+        """Put generators back, and let go of the values."""
+        self.rewind()
         self._states.clear()
         self._known.clear()
         self.visits.clear()

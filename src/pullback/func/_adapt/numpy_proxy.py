@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.state import current
 from pullback.func._adapt.arrays import WholeArray, holds_tensors, inside
 from pullback.func._adapt.stand_ins import TYPES, Proxy, StandIn
 from pullback.interop._array_function import direct_twin
@@ -53,8 +54,15 @@ def numpy_value(value: Any) -> Any:
 
 
 def _is_method_of_generator(value: Any) -> bool:
+    return _generator_of(value) is not None
+
+
+def _generator_of(value: Any) -> Any:
+    """The generator that this is a method of, or was one of, before NumPy made it a function."""
+    if value is np.random.seed:
+        return np.random.mtrand._rand
     owner = value.__self__ if isinstance(value, (MethodType, BuiltinFunctionType)) else None
-    return isinstance(owner, (np.random.Generator, np.random.RandomState))
+    return owner if isinstance(owner, (np.random.Generator, np.random.RandomState)) else None
 
 
 @functools.cache
@@ -270,7 +278,13 @@ _SHIFTED: dict[str, tuple[tuple[str, ...], tuple[float, ...], Callable[..., Any]
 
 def _drawing(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of a generator: draws by parameters that are tensors are differentiable in them, where that is easy."""
-    draw = through(method)
+    plain = through(method)
+
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        trace = current().trace
+        found = None if trace is None else trace.stand_in_for(_generator_of(method))
+        return (plain if found is None else through(getattr(found, method.__name__)))(*args, **kwargs)
+
     if method.__name__ not in _SHIFTED:
         return draw
     names, defaults, formula = _SHIFTED[method.__name__]

@@ -83,7 +83,8 @@ def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
 def numpy_generator(generator: Generator | np.random.Generator | None) -> np.random.Generator:
     """The NumPy generator to draw from: the given one, or the default."""
     chosen = default_generator if generator is None else generator
-    return chosen.numpy if isinstance(chosen, Generator) else chosen
+    # A traced function has a stand-in for a generator that it finds around it.
+    return chosen.numpy if isinstance(chosen, Generator) else getattr(chosen, "drawn_from", chosen)
 
 
 def asked(generator: Generator | np.random.Generator | None) -> np.random.Generator:

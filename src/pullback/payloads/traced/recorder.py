@@ -198,6 +198,10 @@ class Recorder:
         self._constants[key] = (array, node.result)  # the array is held, so that its id stays its own
         return node.result
 
+    def stand_in_for(self, generator: Any) -> Any:
+        """What draws from a generator of NumPy's whenever the graph runs; None if nothing does."""
+        return None
+
     def formatted(self, number: Any, specification: str) -> str | None:
         """What stands for the text of a number, if it is made when the graph has run; here it is not."""
         return None
