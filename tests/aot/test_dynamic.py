@@ -252,3 +252,16 @@ def test_parameters_that_are_known_do_not_pin_a_length():
     for count in (4, 7, 9):
         call(pb.aot.mark_dynamic(pb.ones((count, 3)), 0), w)
     assert call.cache_info().misses == 1
+
+
+@pytest.mark.parametrize("decide", [
+    lambda x: np.zeros(len(x)).size, lambda x: len(np.zeros(x.shape)), lambda x: np.ones(len(x)).sum(),
+    lambda x: len(list(range(len(x)))), lambda x: np.arange(x.shape[0])[-1], lambda x: np.sqrt(len(x)) * 3,
+    lambda x: len([0] * len(x)), lambda x: np.prod(x.shape),
+])  # fmt: skip
+@pytest.mark.parametrize("options", [{"dynamic": True}, {}], ids=["dynamic", "plain"])
+def test_decisions_on_what_numpy_makes_of_a_length(decide, options):
+    f = pb.compile(lambda x: x * 2 if decide(x) > 8 else x * 3, backend="numpy", **options)
+    for size in (4, 6, 9, 12, 7, 20, 5):
+        x = np.linspace(1, 2, size)
+        np.testing.assert_allclose(f(pb.tensor(x)).numpy(), x * 2 if decide(x) > 8 else x * 3)

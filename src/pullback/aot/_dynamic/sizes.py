@@ -7,22 +7,19 @@ of `_numbers/stand_in.py` a size says that it is an int and is none, since C cod
 What a length is in general nobody knows while the function runs. Every capture for other sizes asks for the same
 lengths in the same order, and the `Watcher` finds the formulas of all answers, as it is done with the graphs.
 
-One thing is not followed: a size that is given to a function as a length (`np.arange(n)`, `range(n)`) is read as it is.
-What is made of it is compared between captures, and decisions on that are not seen.
+What other code than ours makes of a size as a length (`np.arange(n)`, `range(n)`) is not followed: that fixes it, too.
 """
 
 from __future__ import annotations
 
-import dis
 import math
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pullback.core.frames import PACKAGE, is_asked_by_user
+from pullback.core.frames import is_asked_by_user
 from pullback.payloads.evaluate import evaluate
 from pullback.payloads.traced import user_location
 
@@ -84,7 +81,7 @@ class Size:
         return answer
 
     def __index__(self) -> int:
-        return operator.index(self._pinned() if _is_in_the_open(sys._getframe(1)) else self._number)
+        return operator.index(self._read())
 
     def __int__(self) -> int:
         return int(self._read())
@@ -148,13 +145,6 @@ class Size:
     def evaluate_op(op: Any, operands: Any, params: dict[str, Any]) -> Any:
         """An operator, with the numbers that sizes are in this trace."""
         return evaluate(op, [plain_number(x) for x in operands], params)
-
-
-def _is_in_the_open(frame: Any) -> bool:
-    """Is a size used right here, in code that is not ours (`table[n]`), and not given to a function?"""
-    if frame.f_code.co_filename.startswith(PACKAGE):
-        return False
-    return "CALL" not in dis.opname[frame.f_code.co_code[frame.f_lasti]]
 
 
 def _followed(function: Callable[..., Any], *args: Any) -> Any:
