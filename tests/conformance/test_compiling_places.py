@@ -437,3 +437,67 @@ def test_001_an_array_comes_back_beside_views_of_it(backend):
         a = np.array([1.0, 2.0])
         doubled, same, view = compiled(a)
         assert same is a and np.shares_memory(view.numpy(), a) and doubled.tolist() == [2.0, 4.0]
+
+
+def appended_to(x, out):
+    out.append(x * 2)
+    return x
+
+
+def updated(x, params):
+    params["w"] = params["w"] - 0.1 * x
+    params.setdefault("count", 0)
+    params["count"] += 1
+    return params["count"] * x
+
+
+def nested_items(x, tree):
+    tree["parts"][0]["sum"] = x.sum()
+    tree["parts"][1] = [x, 1.0]
+    return x
+
+
+def in_an_arm(x, log):
+    if x.sum() > 2:
+        log["large"] = x * 3
+    return x
+
+
+@pytest.mark.parametrize("function, make", [
+    (appended_to, list), (updated, lambda: {"w": pb.ones(2)}), (in_an_arm, dict),
+    (nested_items, lambda: {"parts": [{}, None]}),
+], ids=["append", "update", "arm", "nested"])  # fmt: skip
+def test_046_what_is_done_to_a_container_that_is_given_is_done(function, make):
+    rows = []
+    for call in (function, pb.compile(function, fallback="raise", backend="numpy")):
+        container, row = make(), []
+        for k in range(5):
+            y = call(leaf([1.0, float(k)]), container)
+            row.append(appearance([y, container]))
+        rows.append(row)
+    _check(rows[1], rows[0], function.__name__, 1e-12)
+
+
+def test_046_by_keyword_and_ahead_of_time():
+    given = {"w": pb.ones(2)}
+    compiled = pb.compile(updated, fallback="raise", backend="numpy")
+    for _ in range(3):
+        compiled(x=pb.ones(2), params=given)
+    assert given["count"] == 3 and given["w"].tolist() == [pytest.approx(0.7)] * 2
+    with pytest.raises(pb.aot.NotCompiledError, match=r"changes what is in args\[1\]"):
+        pb.aot.joint_graph(updated, pb.ones(2, requires_grad=True), {"w": pb.ones(2)})
+
+
+def test_038_containers_that_are_found_come_back_themselves():
+    items, table = [1.0], {"a": pb.ones(1)}
+
+    def f(x):
+        items.append(x.sum().item())
+        table["a"] = table["a"] + x
+        return items, table, [items, x * 2]
+
+    compiled = pb.compile(f, fallback="raise", backend="numpy")
+    for k in range(4):
+        first, second, (third, _) = compiled(pb.ones(1) * k)
+        assert first is items and second is table and third is items
+    assert items == [1.0, 0.0, 1.0, 2.0, 3.0] and table["a"].tolist() == [7.0]

@@ -32,6 +32,7 @@ from pullback.aot._inside import Inside
 from pullback.aot._methods import BoundMethods, Method
 from pullback.aot._numbers.program import RAISES, Program, fixed_numbers, is_number
 from pullback.aot._numbers.stand_in import value_of
+from pullback.aot._surroundings.arguments import changes_arguments, given
 from pullback.aot._surroundings.varying import Varying, varied, with_more
 from pullback.aot._trace.capture import Capture, Options
 from pullback.aot._trace.leaves import flatten_arguments
@@ -277,11 +278,12 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             self._hits += 1
         if type(entry) is _Eager:
             return self.function(*args, **kwargs)
-        if type(entry) is Entry and entry.labels is not None:
-            return self._on_a_path(entry, key, leaves, structure, args, kwargs)
-        if len(entry.attempts) < MOST_ATTEMPTS:
-            self._shorten(entry, args, kwargs, leaves, structure)
-        return self._timed(entry, key, leaves, args, kwargs)
+        with given(args, kwargs):
+            if type(entry) is Entry and entry.labels is not None:
+                return self._on_a_path(entry, key, leaves, structure, args, kwargs)
+            if len(entry.attempts) < MOST_ATTEMPTS:
+                self._shorten(entry, args, kwargs, leaves, structure)
+            return self._timed(entry, key, leaves, args, kwargs)
 
     def _flattened(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
         """The leaves of a call, with those that are found in places that vary."""
@@ -385,11 +387,13 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         """Give calls like this one a fast path, if there is one."""
         if entry.capture.flat is not None or not has_fast_paths(current()):
             return
+        if changes_arguments(entry.capture.effects):
+            return
         varying = self._varying
         own = args if varying is None else unflatten(structure, leaves)[0]
         order = [*range(len(own)), *(len(own) + k for k in _sorted_positions(kwargs))]
         call = fast_call(entry, (*own, *kwargs.values()), leaves, order)
-        given = (*args, *kwargs.values())
+        both = (*args, *kwargs.values())
         specs = [id(leaf._spec) for leaf in leaves if isinstance(leaf, Tensor)]
         attempt = None if call is None else (call.source, *specs)
         with self._lock:
@@ -398,7 +402,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             entry.attempts.append(attempt)
             if is_new:
                 ways = self._ways.setdefault((len(args), *kwargs) if kwargs else (), FastPaths())
-                ways.add(call if varying is None else varying.quick(call, len(args)), given)
+                ways.add(call if varying is None else varying.quick(call, len(args)), both)
                 self._calls = self._ways[()].calls
 
     # Compiling.

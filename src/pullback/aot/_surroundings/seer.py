@@ -61,7 +61,7 @@ from pullback.aot._surroundings.places import (
 )
 from pullback.aot._surroundings.refused import Asked, LibraryView, Refusing, is_clock, telling, tells
 from pullback.aot._surroundings.watched import restored, watched
-from pullback.aot._surroundings.writes import Unknown, Values, Write, items
+from pullback.aot._surroundings.writes import Growing, Unknown, Values, Write, items
 from pullback.aot._surroundings.writes import cell as cell_write
 from pullback.core.mirrors import HEAP_TYPE, Space, changed_names, rebuilt, store_names, twin_of
 from pullback.errors import SideEffectError
@@ -420,8 +420,21 @@ class Seer(Containers):
 
     # Out of it.
 
+    def with_own_containers(self, tree: Any) -> Any:
+        """A result in which lists and dicts that the function has found are leaves: the user's own come back."""
+        kind = type(tree)
+        if kind in _CONTAINERS or kind is Growing:
+            known = self._originals.get(id(tree))
+            if known is not None:
+                return _Own(known[1])
+        if kind is dict:
+            return {key: self.with_own_containers(item) for key, item in tree.items()}
+        return rebuilt(tree, [self.with_own_containers(item) for item in tree]) if kind in (list, tuple) else tree
+
     def back(self, value: Any) -> Any:
         """A result, as the caller should have it."""
+        if type(value) is _Own:
+            return value.container
         known = self._originals.get(id(value))
         if known is not None and not isinstance(value, Tensor):
             return known[1]
@@ -535,6 +548,15 @@ class Seer(Containers):
             each.clear()
         self.arrays.clear()
         self._mirrors.close()
+
+
+class _Own:
+    """A container of the user's as a result."""
+
+    is_literal_argument = True
+
+    def __init__(self, container: Any) -> None:
+        self.container = container
 
 
 def _refused(found: str) -> SideEffectError:

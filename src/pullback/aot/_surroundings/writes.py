@@ -31,7 +31,8 @@ class Action:
         self._do = do
         self._key = key
         self._has_constants = False
-        self._holder: Callable[[], Any] = lambda: holder
+        self.is_of_argument = callable(holder) and do in (_set_item, _delete_item, _extend, _replace)
+        self._holder: Callable[[], Any] = holder if self.is_of_argument else lambda: holder
         if do in (_set_attribute, _delete_attribute) and not isinstance(holder, type):
             try:
                 self._holder = weakref.ref(holder)  # the object may own the compiled function

@@ -24,6 +24,7 @@ from pullback.aot._metadata import (
 from pullback.aot._numbers.attempts import Attempts, static_slots
 from pullback.aot._numbers.program import Program, Repeat
 from pullback.aot._numbers.stand_in import is_stand_in, name_of, names_type, value_of
+from pullback.aot._surroundings.arguments import watch
 from pullback.aot._surroundings.containers import Grows
 from pullback.aot._surroundings.places import Place
 from pullback.aot._surroundings.seer import Seer
@@ -294,6 +295,7 @@ def _run_seeing(
             for slot, leaf in enumerate(leaves)
         ]  # fmt: skip
         args, kwargs = unflatten(in_tree, given)
+        watch(seer, args, kwargs)
         before = guarded_modes()
         grad_before = current().grad
         drawn = host_randomness()
@@ -312,6 +314,7 @@ def _run_seeing(
         if options.side_effects == "refuse":
             seer.check_draws()
             effects += seer.writes(result)
+        result = seer.with_own_containers(result)
         if effects:
             result = (result, [value for _, value in effects])
         outs, out_tree = flatten(result)
