@@ -139,6 +139,7 @@ class Op:
         self.multilinear = False
         self.not_differentiable_because: str | None = None
         # structure
+        self.elsewhere: Callable[..., Any] | None = None  # what calls on arrays of another library run, once made
         self.is_view = False
         self.may_copy = False  # a view that NumPy sometimes has to copy
         self.shows_each_once = False  # a view of the gradient too: no element of the operand is in the result twice
@@ -179,6 +180,7 @@ class Op:
         self.run: Callable[[tuple[Any, ...], dict[str, Any]], Any] = self._build_and_run
         table[name] = self
 
+    make_elsewhere: ClassVar[Callable[..., Any]]  # `eager.elsewhere.make_elsewhere`
     build: ClassVar[Callable[[Op], None]]
     """Gives an operator its `call`, its `run` on tensors and canonical parameters, and its `function`:
     `eager.build.build`, when the operator is first used."""

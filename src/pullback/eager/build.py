@@ -24,6 +24,7 @@ from pullback.core.state import current, open_levels
 from pullback.declare.composite import composites
 from pullback.declare.op import Op
 from pullback.eager.direct import Run, direct
+from pullback.eager.elsewhere import make_elsewhere
 from pullback.eager.failures import failed
 from pullback.eager.fast import fast_function, with_tokens
 from pullback.eager.forward import Duals
@@ -70,7 +71,7 @@ def build(op: Op) -> None:
     op.function.op = op  # type: ignore[attr-defined]
 
 
-Op.build = build
+Op.build, Op.make_elsewhere = build, make_elsewhere
 
 
 def _has_settings(op: Op) -> bool:

@@ -18,12 +18,13 @@ from pullback.core.spec import LARGE, Spec, spec_for, spec_of
 from pullback.core.state import current, next_stamp, open_levels, switch
 from pullback.declare.op import Op
 from pullback.declare.views import ViewStep
+from pullback.eager.call_source import SLOTS, CallRules, call_source
 from pullback.eager.failures import failed
 from pullback.eager.nodes import aliases, direct_node_class, large_direct_node_class
 from pullback.eager.pull import NOT_SAVED, call_rules
 from pullback.eager.record import apply
 from pullback.eager.small import NEVER, Settings, Tally, are_calls_counted, call_due, kind_of
-from pullback.eager.source import SLOTS, CallRules, call_source, compiled
+from pullback.eager.source import compiled
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.history import refresh_view
 from pullback.tensors.overwrites import UNWRITTEN, epoch_of
@@ -50,7 +51,7 @@ def epochs_of(operands: list[Any]) -> tuple[Any, ...]:
     return tuple([epoch_of(x) if type(x) is Tensor else UNWRITTEN for x in operands])
 
 
-_SHARED: dict[str, Any] = {
+SHARED: dict[str, Any] = {
     "__builtins__": builtins,  # warnings look for it, as of Python 3.14
     "DEFAULT": CreationMeta.DEFAULT, "Extra": Extra, "Leaf": Leaf, "NEVER": NEVER, "NOT_SAVED": NOT_SAVED,
     "STATICS": _STATICS, "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "View": ViewInfo, "ViewStep": ViewStep,
@@ -65,7 +66,7 @@ _SHARED: dict[str, Any] = {
 
 def copying(op: Op, kernel: Callable[..., Any], otherwise: Run) -> Run:
     """A view, as a function that copies; what is unusual goes to `otherwise`, which does the same."""
-    scope: dict[str, Any] = dict(_SHARED, op=op, kernel=kernel)
+    scope: dict[str, Any] = dict(SHARED, op=op, kernel=kernel)
     scope["apply"] = lambda op, operands, params: otherwise(operands, params)
     return _made_later(op, scope, lambda rules: call_source(op, rules, copies=True))
 
@@ -79,7 +80,7 @@ def direct(op: Op) -> Run | None:
     if op.is_differentiable and call_rules(op) is None:
         return None
     is_small = are_calls_counted(op)
-    scope = dict(_SHARED, op=op, tally=Tally())
+    scope = dict(SHARED, op=op, tally=Tally())
     return _made_later(op, scope, lambda rules: call_source(op, rules, is_small=is_small))
 
 

@@ -29,18 +29,21 @@ from pullback.eager.nodes import FastNode, TokenNode, fast_node_classes, large_n
 from pullback.eager.pull import NOT_SAVED
 from pullback.eager.record import watched
 from pullback.eager.source import Variant, compiled, elementwise_source
+from pullback.payloads.evaluate import innermost
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.history import refresh_view
 from pullback.tape.transform.tokens import Deps, is_live, union
 from pullback.tensors.overwrites import UNWRITTEN
-from pullback.tensors.tensor import Extra, Leaf, Tensor
+from pullback.tensors.tensor import AWAY, Extra, Leaf, Tensor
 from pullback.tensors.versions import dated_counter
 from pullback.tensors.views import ViewInfo
 
 ndarray = np.ndarray
+_NOTHING: dict[str, Any] = {}
 _SHARED: dict[str, Any] = {
     "__builtins__": builtins,  # warnings look for it, as of Python 3.14
-    "Leaf": Leaf, "NOT_SAVED": NOT_SAVED, "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "accumulator_of": accumulator_of,
+    "AWAY": AWAY, "INNERMOST": innermost, "Leaf": Leaf, "NOTHING": _NOTHING, "NOT_SAVED": NOT_SAVED, "Tensor": Tensor,
+    "UNWRITTEN": UNWRITTEN, "accumulator_of": accumulator_of,
     "View": ViewInfo, "asarray": np.asarray, "current": current, "failed": failed, "ndarray": np.ndarray,
     "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view, "spec_for": spec_for,
     "switch": switch, "watched": watched, "PLAIN": frozenset({Tensor, float, int}),
@@ -54,6 +57,7 @@ def fast_function(op: Op, duals: Any, arrays: str) -> Callable[..., Any]:
     """
     scope = {**_SHARED, "op": op, "kernel": op.kernel, "kernels": kernels_of(op), "general": duals.general}
     scope["unusual"], scope["inside"] = duals.in_normal_modes, duals.in_modes
+    scope["away"] = _away(op, duals.in_normal_modes)
     scope["untracked"] = (_untracked_unary if len(op.operands) == 1 else _untracked_binary)(op, duals.anywhere)
     function = FunctionType(_STUBS[len(op.operands) - 1], scope, op.name, (None,))
     scope["call"] = function
@@ -83,6 +87,18 @@ def _node_classes(op: Op) -> tuple[type[FastNode], type[FastNode]]:
     if op.fast_nodes is None:
         op.fast_nodes = fast_node_classes(op, op.fast_rules or ())
     return op.fast_nodes
+
+
+def _away(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The op on tensors that are on arrays of another library, in normal modes (eager/elsewhere.py)."""
+    plain = _SHARED["PLAIN"].issuperset
+
+    def away(*operands: Any) -> Any:
+        if not plain(map(type, operands)):
+            return general(*operands)
+        return (op.elsewhere or op.make_elsewhere(operands))(operands, _NOTHING)
+
+    return away
 
 
 def _is_light(x: Any) -> bool:

@@ -18,7 +18,7 @@ from pullback.core.state import Modes, current, observers, open_levels
 from pullback.declare.derive import push
 from pullback.declare.op import Op
 from pullback.eager.dual_source import DualSource
-from pullback.eager.nodes import brought
+from pullback.eager.scoped_nodes import brought
 from pullback.eager.source import compiled
 from pullback.payloads.devices import device_of
 from pullback.tape.forward.duals import follows_its_base

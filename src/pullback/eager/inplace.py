@@ -12,9 +12,9 @@ from pullback.core.spec import describe
 from pullback.core.state import Modes, current, observers, open_levels, put_in_force, switch
 from pullback.declare.op import Op
 from pullback.eager.forward import push_tangents
-from pullback.eager.nodes import ScopedNode
 from pullback.eager.parts import write_view
 from pullback.eager.record import check_kinds, make_node, save_outputs, tell_observers
+from pullback.eager.scoped_nodes import ScopedNode
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, assign, levels_of
 from pullback.payloads.evaluate import evaluate

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pullback.core.spec import Spec, spec_of
-from pullback.core.state import Modes
 from pullback.declare.derive import pull
-from pullback.declare.op import Op, Rule, registry
+from pullback.declare.op import Op, Rule
+from pullback.eager.call_source import SLOTS, CallRules
 from pullback.eager.pull import NOT_SAVED, call_pull, counted_pull, make_pull, names_of, saved_names
 from pullback.eager.segments import is_large, pull_of_large, pulled
 from pullback.eager.small import COUNTING, has_kinds
-from pullback.eager.source import SLOTS, CallRules
-from pullback.payloads.batched import BatchedArray, levels_of
-from pullback.payloads.batched.crossing import enter_level
-from pullback.payloads.devices import CPU, device_of, moved, pending_streams
-from pullback.tape.input_metadata import SparseGrad, conform
 from pullback.tape.node import Node, rare_of, released_error
 from pullback.tape.saved import SavedVariable
-from pullback.tape.transform.tokens import Scope
 from pullback.tensors.overwrites import UNWRITTEN, is_disturbed
-from pullback.tensors.tensor import Tensor, as_constant
 
 
 class OpNode(Node):
@@ -510,15 +503,21 @@ def direct_node_class(op: Op, rules: CallRules) -> type[DirectNode]:
             made.pull = call_pull(op, rules)
         return made.pull(self, gradient, keep)
 
-    names = names_of(op, rules)
-    members: dict[str, Any] = {"__slots__": _slots(names), "op": op, "pull": pull, "saved": tuple(names)}
-    count = op.num_outputs or 1
-    base = DirectNode if count == 1 else SeveralNode
-    made: Any = type(base.__name__, (base,), members | {"num_outputs": count})
+    made: Any = class_of_calls(op, rules, (), {"pull": pull})
     if op.shows_each_once or op.add_at is not None or op.take_out is not None:
         made.has_parts, made.is_fast = True, False
         made.shows_part, made.writes_places = op.shows_each_once, op.take_out is not None
     return made
+
+
+def class_of_calls(op: Op, rules: CallRules, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+    """A DirectNode of `op` with room for what its rules read."""
+    names = names_of(op, rules)
+    count = op.num_outputs or 1
+    base = DirectNode if count == 1 else SeveralNode
+    slots = (*_slots(names), *members.pop("__slots__", ()))
+    common = {"__slots__": slots, "op": op, "saved": tuple(names), "num_outputs": count}
+    return type(base.__name__, (*bases, base), common | members)
 
 
 def aliases(result: Any, source: Any) -> bool:
@@ -557,100 +556,3 @@ def _slots(names: list[str]) -> tuple[str, ...]:
         epochs = f"{name}_epochs" if name == "rest" else f"{name}_epoch"
         slots += [f"{name}_data"] if name.startswith("out") else [f"{name}_data", epochs]
     return tuple(slots)
-
-
-# Nodes recorded where batch dimensions exist.
-#
-# Such a node remembers which levels were active, and which its operands and outputs have. Its formula runs with the
-# same levels active again, so that a pass from outside of the vmap sees the same world. A gradient for an operand that
-# lacks a level of the output is summed over it: that operand was used by every example. Not over levels that are active
-# where the pass was started, though: there the pass itself belongs to one example.
-
-class ScopedNode(OpNode):
-    """An `OpNode` with a `Scope`."""
-
-    __slots__ = ("_scope",)
-
-    _scope: Scope
-
-    @classmethod
-    def within(cls, modes: Modes, operands: tuple[Any, ...]) -> ScopedNode:
-        """A node recorded under these modes."""
-        node = cls()
-        places = [device_of(x._data) for x in operands if isinstance(x, Tensor)]
-        place = next((each for each in places if each.kind is not None), None)
-        node._scope = Scope(modes.vmaps, tuple([levels_of(x._data) if isinstance(x, Tensor) else () for x in operands]))
-        node._scope.place = place
-        return node
-
-    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        with self._scope.reinstated():
-            results = super().evaluate(grads, as_tensors, wanted)
-            if self._scope.place is not None:
-                results = tuple([brought(g, self._scope.place) for g in results])
-            exempt = self.params["level"] if self.op is enter_level else None
-            return self._scope.reduced(results, exempt)
-
-
-class ForeignNode(OpNode):
-    """An `OpNode` of a call on arrays of another library: it knows the stream of its forward, and which operands are
-    numbers on the host, whose gradients go back there."""
-
-    __slots__ = ("hosts", "place", "stream")
-
-    hosts: tuple[bool, ...]
-    place: Any
-    stream: Any
-
-    @classmethod
-    def on(cls, place: Any, operands: tuple[Any, ...]) -> ForeignNode:
-        """A node of a call on this device."""
-        node = cls()
-        node.place = place
-        node.hosts = tuple([isinstance(x, Tensor) and not x._spec.ndim and x.device is not place for x in operands])
-        node.stream = None if place.kind.streams is None else place.kind.streams.current_stream()
-        return node
-
-    def evaluate(self, grads: tuple[Any, ...], as_tensors: bool, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        streams = self.place.kind.streams
-        if streams is None:
-            results = super().evaluate(grads, as_tensors, wanted)
-        else:
-            pending_streams[self.stream] = streams
-            with streams.use(self.stream):  # what it reads of other streams is waited for where it is read
-                results = super().evaluate(grads, as_tensors, wanted)
-        if as_tensors:
-            results = tuple([g if g is None or isinstance(g, SparseGrad) else as_constant(g) for g in results])
-        return tuple([
-            brought(g if not is_host or g is None else conform(g, (), g.dtype), CPU if is_host else self.place)
-            for g, is_host in zip(results, self.hosts, strict=True)
-        ])  # fmt: skip
-
-
-def brought(value: Any, place: Any) -> Any:
-    """What a rule made, where its value lies: rules make constants with NumPy. None and sparse rows as they are."""
-    if value is None or isinstance(value, SparseGrad):
-        return value
-    if isinstance(value, Tensor):
-        found = device_of(value._data)
-        return value if found is place else registry["_to_device"](value, device=place, source=found, copy=None)
-    return value if device_of(value) is place else moved(value, place)
-
-
-def foreign_device(operands: Iterable[Any]) -> Any:
-    """The device of another library that one of the operands is on; None if there is none."""
-    for x in operands:
-        if isinstance(x, Tensor) and type(x._data) is not np.ndarray and type(x._data) is not BatchedArray:
-            place = device_of(x._data)
-            if place.kind is not None:
-                return place
-    return None
-
-
-def all_plain(operands: Iterable[Any]) -> bool:
-    """Has no operand a batch dimension?"""
-    for x in operands:
-        payload = x._data if isinstance(x, Tensor) else None
-        if type(payload) is not np.ndarray and (type(payload) is BatchedArray or levels_of(payload)):
-            return False
-    return True

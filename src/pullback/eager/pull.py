@@ -26,7 +26,8 @@ from pullback.declare.op import (
     Op,
     Rule,
 )  # fmt: skip
-from pullback.eager.source import SLOTS, CallRules, indented, kind_source
+from pullback.eager.call_source import SLOTS, CallRules, kind_source
+from pullback.eager.source import indented
 from pullback.errors import InternalError
 from pullback.tape.input_metadata import fitted
 from pullback.tape.node import Node, released_error
@@ -92,6 +93,12 @@ spec = behind_{v}.spec
 if type(g_{v}) is not ndarray or g_{v}.dtype is not spec.dtype or g_{v}.shape != spec.shape:
     g_{v} = fitted(g_{v}, behind_{v})
 """
+# It is to lie where the operand lies: rules make constants with NumPy.
+_FIT_THERE = """
+spec = behind_{v}.spec
+if type(g_{v}) is not Foreign or g_{v}.dtype is not spec.dtype or g_{v}.shape != spec.shape:
+    g_{v} = fitted_there(g_{v}, behind_{v}, node.place)
+"""
 # One rule computes all gradients.
 _JOINT = """
 {reads}
@@ -122,6 +129,8 @@ for behind in behind_rest:
             g_rest[position] = fitted(gradient, behind)
     position += 1
 """
+_FIT_REST_THERE = _FIT_REST.replace("ndarray", "Foreign").replace("fitted(gradient, behind)",
+                                                                "fitted_there(gradient, behind, node.place)")
 _NO_REST = """
 g_rest = [None if behind is None else missing(node, {position}) for behind in behind_rest]
 """
@@ -216,27 +225,35 @@ def make_pull(
     """
     scope = {f"fused_{v}": function for v, function in fused.items()}
     chosen = [rule if fused else op.array_rules.get(k, rule) for k, rule in enumerate(rules)]
-    terms = "".join(_term(op, position, rule, fits, is_real, scope) for position, rule in enumerate(chosen))
+    fit = _AS_ARRAY if fits else _FIT
+    terms = "".join(_term(op, position, rule, fit, is_real, scope) for position, rule in enumerate(chosen))
     return _compiled_pull(op, SLOTS[: len(rules)], terms, saved_names(rules), scope)
 
 
-def call_pull(op: Op, rules: CallRules) -> Callable[[Any, Any, bool], tuple[Any, ...]]:
-    """The formula of any other operator. Rules that are declared for arrays stand in for the others."""
-    scope: dict[str, Any] = {}
+def call_pull(
+    op: Op, rules: CallRules, there: Mapping[str, Any] = _NONE
+) -> Callable[[Any, Any, bool], tuple[Any, ...]]:
+    """The formula of any other operator. Rules that are declared for arrays stand in for the others.
+
+    `there` has the names for arrays of another library (eager/elsewhere.py), to which the former do not apply.
+    """
+    scope: dict[str, Any] = dict(there)
+    array_rules = {} if there else op.array_rules
+    fit, fit_rest = (_FIT_THERE, _FIT_REST_THERE) if there else (_FIT, _FIT_REST)
     fixed = SLOTS[: len(op.operands) if op.variadic_from < 0 else op.variadic_from]
     has_rest = op.variadic_from >= 0
     if rules.joint is None:
-        chosen = [op.array_rules.get(k, rule) for k, rule in enumerate(rules.each)]
-        terms = "".join(_term(op, k, chosen[k], False, False, scope) for k in range(len(fixed)))
+        chosen = [array_rules.get(k, rule) for k, rule in enumerate(rules.each)]
+        terms = "".join(_term(op, k, chosen[k], fit, False, scope) for k in range(len(fixed)))
         terms += _NO_REST.format(position=op.variadic_from) if has_rest else ""
     else:
-        joint = op.array_rules.get(None, rules.joint)
+        joint = array_rules.get(None, rules.joint)
         scope["rule_all"] = joint.fn
         template = _JOINT_OF_ONE if len(op.operands) == 1 and not has_rest else _JOINT
         targets = "".join(f"g_{v}, " for v in fixed) + ("*g_rest, " if has_rest else "")
         terms = template.format(reads=_reads(op, joint), targets=targets, formula=_formula("all", joint, False, op))
-        terms += "".join(_FIT_JOINT.format(v=v, fit=indented(_FIT.format(v=v), 1)) for v in fixed)
-        terms += _FIT_REST if has_rest else ""
+        terms += "".join(_FIT_JOINT.format(v=v, fit=indented(fit.format(v=v), 1)) for v in fixed)
+        terms += fit_rest if has_rest else ""
     return _compiled_pull(op, fixed, terms, names_of(op, rules), scope)
 
 
@@ -289,7 +306,7 @@ def _releases(fixed: tuple[str, ...], names: list[str]) -> str:
 
 
 def _compiled_pull(op: Op, fixed: tuple[str, ...], terms: str, names: list[str], scope: dict[str, Any]) -> Any:
-    scope |= dict(_SHARED, adapt=op.adapt_array or op.adapt_output)
+    scope |= dict(_SHARED, adapt=op.adapt_output if "Foreign" in scope else op.adapt_array or op.adapt_output)
     has_rest = op.variadic_from >= 0
     begin = "" if op.adapt_output is None else "g = adapt(g, node.operand_specs[0], node.params)"
     if (op.num_outputs or 1) > 1:
@@ -305,16 +322,15 @@ def _compiled_pull(op: Op, fixed: tuple[str, ...], terms: str, names: list[str],
     return scope["pull"]
 
 
-def _term(op: Op, position: int, rule: Rule | None, fits: bool, is_real: bool, scope: dict[str, Any]) -> str:
-    """What computes the gradient of one operand."""
+def _term(op: Op, position: int, rule: Rule | None, fit: str, is_real: bool, scope: dict[str, Any]) -> str:
+    """What computes the gradient of one operand, and makes it `fit`."""
     v = SLOTS[position]
     formula, reads = f"missing(node, {position})", ""
     if rule is not None:
         reads = _reads(op, rule)
         scope[f"rule_{v}"] = rule.fn
         formula = _fused_formula(v, rule, op) if f"fused_{v}" in scope else _formula(v, rule, is_real, op)
-    fit = (_AS_ARRAY if fits else _FIT).format(v=v)
-    return _TERM.format(v=v, reads=indented(reads, 1), formula=formula, fit=indented(fit, 1))
+    return _TERM.format(v=v, reads=indented(reads, 1), formula=formula, fit=indented(fit.format(v=v), 1))
 
 
 def _reads(op: Op, rule: Rule) -> str:

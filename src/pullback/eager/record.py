@@ -15,10 +15,11 @@ from pullback.declare.derive import pull, push
 from pullback.declare.op import Op, run_rule
 from pullback.declare.views import ViewStep, part
 from pullback.eager.forward import push_tangents
-from pullback.eager.nodes import ForeignNode, OpNode, ScopedNode, aliases, all_plain, foreign_device
+from pullback.eager.nodes import OpNode, aliases
+from pullback.eager.scoped_nodes import ForeignNode, ScopedNode, all_plain, foreign_device
 from pullback.payloads.batched import BatchedArray, levels_of, roomy
 from pullback.payloads.devices import CPU, device_of, mix_error
-from pullback.payloads.evaluate import OnTensors, evaluate
+from pullback.payloads.evaluate import OnTensors, evaluate, innermost
 from pullback.payloads.wrappers import is_wrapper
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.anomaly import remember_place
@@ -28,7 +29,7 @@ from pullback.tape.history import refresh_view, requires_grad
 from pullback.tape.node import Node, note_kind
 from pullback.tape.saved import SavedVariable
 from pullback.tape.transform.tokens import deps_behind, equalize_levels
-from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of, shared_counter, version_of
+from pullback.tensors.tensor import AWAY, Extra, Leaf, Tensor, extra_for, extra_of, shared_counter, version_of
 from pullback.tensors.versions import dated_counter
 from pullback.tensors.views import (
     CreationMeta,
@@ -44,6 +45,14 @@ ndarray = np.ndarray
 
 def apply(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate `op`, at least one of whose operands is a Tensor, and record it if somebody wants its derivative."""
+    for x in operands:
+        if type(x) is Tensor and x._extra is AWAY:
+            return (op.elsewhere or op.make_elsewhere(operands))(operands, params)
+    return apply_generally(op, operands, params)
+
+
+def apply_generally(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """`apply` without its fast path for arrays of other libraries."""
     modes = current()
     if modes.watch is not None:
         return watched(op, operands, params, modes)
@@ -186,10 +195,12 @@ def new_tensor(payload: Any, modes: Modes) -> Tensor:
     if modes.vmaps:
         if is_wrapper(payload):
             tensor._data = roomy(payload)
-        elif (type(payload) is ndarray or modes.trace is not None) and type(payload) is not BatchedArray:
+        elif type(payload) is not BatchedArray and (
+            type(payload) is ndarray or modes.trace is not None or type(payload) in innermost
+        ):
             tensor._data = BatchedArray(payload, ())  # may be widened, should an example be written into it
-    if type(tensor._data) is not ndarray:
-        extra_of(tensor)  # fast paths are for arrays only
+    if tensor._extra is None:
+        tensor._extra = extra_for(tensor._data)
     return tensor
 
 

@@ -16,7 +16,7 @@ from pullback.tape.forward.levels import Dual, ForwardLevel, live_levels
 from pullback.tape.transform.body import argument_handle, as_differentiable, running_dual, split_aux
 from pullback.tape.transform.recording import Recording, check_outputs
 from pullback.tape.transform.tokens import without_room
-from pullback.tensors.tensor import Tensor, as_constant, gradient_like, shared_counter, zero_tangent
+from pullback.tensors.tensor import Tensor, as_constant, extra_for, gradient_like, shared_counter, zero_tangent
 
 
 def jvp(
@@ -161,7 +161,7 @@ def _strip(level: ForwardLevel, value: Tensor) -> None:
     extra.forward = None  # type: ignore[union-attr]
     if value._node is None and not extra.readonly and extra.deps is None:  # type: ignore[union-attr]
         shared_counter(value)
-        value._extra = None
+        value._extra = extra_for(value._data)
 
 
 def _without(level: ForwardLevel, value: Any) -> Any:

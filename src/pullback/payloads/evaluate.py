@@ -3,7 +3,7 @@
 Plain arrays go to the NumPy kernel. A payload of another kind (batched, traced) says how it is evaluated with a
 class method `evaluate_op(op, operands, params)`, found here by type, so that new payloads need no change upstairs.
 A payload that is made of payloads, such as `payloads/lifted/__init__.py`, has a `lift`, and the newest lift goes first.
-One that nothing is inside of (`is_innermost`) is asked at once, and passes on operands that others have to evaluate.
+One that nothing is inside of (`innermost`) is asked at once, and passes on operands that others have to evaluate.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pullback.declare.op import Op
 from pullback.errors import AutogradError
 
 ndarray = np.ndarray
+innermost: set[type] = set()
+"""The classes of payloads that nothing is inside of, of libraries whose arrays have been seen."""
 
 
 class OnTensors(AutogradError):
@@ -38,7 +40,7 @@ def evaluate(op: Op, operands: tuple[Any, ...] | list[Any], params: dict[str, An
         if type(value) is not ndarray:
             handler = getattr(type(value), "evaluate_op", None)
             if handler is not None:
-                if not op.takes_payloads and getattr(type(value), "is_innermost", False):
+                if not op.takes_payloads and type(value) in innermost:
                     return handler(op, operands, params)
                 return evaluate_outermost(op, operands, params, handler)
     out = (op.native or op.kernel)(*operands, **params)

@@ -49,12 +49,12 @@ class AccumulateGrad(Node):
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        like = self.variable_kind()
+        like = self.output_kind(0)
         metadata = InputMetadata.from_spec(self.spec, None if like is None else hollow(like))
         metadata.set_grad_dtype(self.grad_dtype_of(0))
         return (metadata,)
 
-    def variable_kind(self) -> Any:
+    def output_kind(self, number: int) -> Any:
         payload = self.variable._data
         return payload if has_kind(payload) else None
 

@@ -178,9 +178,13 @@ def distinct_results(captured: list[Any], create: bool, lent: Iterable[Any]) -> 
     for each in lent:
         _notice(each._data if type(each) is Tensor else each, owners, others)
     for gradient in captured:
-        if type(gradient) is np.ndarray and not create and not others and id(gradient) not in owners:
-            flags = gradient.flags
-            if flags.owndata and flags.writeable:  # the usual one
+        if not create and id(gradient) not in owners:
+            if type(gradient) is np.ndarray:
+                flags = gradient.flags
+                is_usual = flags.owndata and flags.writeable and not others
+            else:
+                is_usual = getattr(gradient, "owns_memory", False)
+            if is_usual:
                 owners[id(gradient)] = gradient
                 results.append(wrap(gradient) if is_normal else as_made_here(made_here(gradient)))
                 continue
@@ -493,7 +497,7 @@ def _root_gradient(index: int, root: Any, edge: tuple[Node | None, int], spec: S
 def first_gradient(root: Any, node: Any, spec: Spec) -> Tensor:
     """The gradient 1 that a pass from a single number begins with, of the kind of that number."""
     if isinstance(root, GradientEdge):
-        like = None if node.rare is None else node.rare.kinds.get(root.output_nr)
+        like = node.output_kind(root.output_nr)
     else:
         like = root._data if has_kind(root._data) else None
     return wrap(_one_like(spec) if like is None else filled(like, 1, like))

@@ -288,6 +288,14 @@ def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
 def visit_one(task: GraphTask, entries: Entries, node: Node, box: list[Any], general: Any) -> tuple[Any, Any, Any]:
     """A node whose compiled formula is not to be called just so, in a pass that nobody watches: what it makes of the
     gradient in the box, where that goes, and to which outputs there."""
+    visit = task.visit
+    if (
+        type(box[0]) is node.pulls
+        and node.rare is None
+        and (visit is None or (node not in task.targets and _leads_nowhere_else(node, visit)))
+    ):
+        # path: compiled formula on arrays of another library
+        return node.pull(box.pop(), task.keep_graph), node.next, None
     is_simple = (
         (node.rare is None or not node.rare.has_hooks) and node not in task.targets and type(box[0]) is not Tensor
     )
@@ -296,7 +304,7 @@ def visit_one(task: GraphTask, entries: Entries, node: Node, box: list[Any], gen
         and node.has_parts
         and node.rare is None
         and type(box[0]) is ndarray
-        and (task.visit is None or _leads_nowhere_else(node, task.visit))
+        and (visit is None or _leads_nowhere_else(node, visit))
     ):
         found = hand_on(entries, node, box[0], task.keep_graph, task.targets, task.visit)
         if found is not None:

@@ -257,6 +257,7 @@ def validated(node: Node, results: tuple[Any, ...], create: bool, wanted: tuple[
             and not create
             and gradient.dtype is spec.dtype
             and gradient.shape == spec.shape
+            and successor.pulls is None
             and (successor.rare is None or not successor.rare.kinds)
             and (
                 type(successor) is not AccumulateGrad

@@ -56,8 +56,9 @@ class Node:
 
     # Formulas written by users return what they like; those of declared operators may be broadcast or complex.
     is_strict = False
-    # Fast nodes are executed by `pull`, see the engine.
+    # Fast nodes are executed by `pull`, see the engine; of arrays of the class `pulls`, if that is not NumPy's.
     is_fast = False
+    pulls: Any = None
     # Nodes that add to parts of gradients, or change them: see `tape/entries.py`. The latter are `CopySlices`; of the
     # former, some are views, which can be taken of a gradient too.
     has_parts = False
@@ -109,17 +110,16 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        kinds = {} if self.rare is None else self.rare.kinds
-        return tuple(InputMetadata.from_spec(spec, kinds.get(number)) for number, spec in enumerate(self.specs))
+        return tuple([InputMetadata.from_spec(spec, self.output_kind(k)) for k, spec in enumerate(self.specs)])
 
     def grad_dtype_of(self, output_nr: int) -> Any:
         """The dtype that a gradient for this output is cast to; None accepts any."""
         spec = self.specs[output_nr]
         return None if spec is None else spec.dtype
 
-    def variable_kind(self) -> Any:
-        """Of an accumulator: the payload of its leaf, if that has a kind."""
-        return None
+    def output_kind(self, number: int) -> Any:
+        """A payload like this output, without memory, if that has a kind."""
+        return None if self.rare is None else self.rare.kinds.get(number)
 
     def _sequence_nr(self) -> int:
         return self.seq
@@ -192,10 +192,7 @@ def note_kind(node: Node, number: int, payload: Any) -> None:
 
 def kind_at(node: Node | None, number: int) -> Any:
     """A payload like output `number` of the node, without memory, if that has a kind."""
-    if node is None or node.rare is None:
-        return None if node is None else node.variable_kind()
-    found = node.rare.kinds.get(number)
-    return node.variable_kind() if found is None else found
+    return None if node is None else node.output_kind(number)
 
 
 def root_kind(roots: Iterable[tuple[Node | None, int]]) -> Any:

@@ -36,7 +36,7 @@ from pullback.tape.history import CopySlices, edge_of, history_of_view, requires
 from pullback.tape.node import Node, released_error
 from pullback.tape.transform.tokens import deps_of
 from pullback.tensors.overwrites import UNWRITTEN, Lost, epoch_of, get_policy, is_disturbed, kept_value
-from pullback.tensors.tensor import Extra, Leaf, Tensor, alias, extra_of, version_of, wrap
+from pullback.tensors.tensor import Leaf, Tensor, alias, extra_for, extra_of, version_of, wrap
 from pullback.tensors.versions import VersionCounter, new_counter
 
 ndarray = np.ndarray
@@ -286,7 +286,7 @@ class SavedVariable:
         twin._data = payload
         twin._spec = self.spec  # type: ignore[assignment]
         twin._counter = counter
-        twin._extra = None if type(payload) is ndarray else Extra()
+        twin._extra = extra_for(payload)
         twin._meta = None
         twin._nr = self._nr
         if self._is_output and node is not None:

@@ -23,6 +23,7 @@ from pullback.tape.input_metadata import SparseGrad
 from pullback.tape.node import FreshLeaf, Node, rare_of
 from pullback.tape.transform.tokens import deps_of
 from pullback.tensors.tensor import (
+    AWAY,
     UNSET,
     Leaf,
     Tensor,
@@ -73,7 +74,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
             meta = meta_of(tensor)
             # Switched off and on again, a leaf goes back to the accumulator that living graphs still use.
             tensor._node, meta.parked_leaf = meta.parked_leaf or Leaf(), None
-            if transforms or tensor._extra is not None:
+            if transforms or (tensor._extra is not None and tensor._extra is not AWAY):
                 extra_of(tensor).deps = frozenset((transforms[-1].token,)) if transforms else None
             if tensor._counter is not None and tensor._counter.shared:
                 note_leaf(tensor._counter, tensor)

@@ -23,6 +23,7 @@ from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
 from pullback.payloads.batched import BatchedArray
 from pullback.payloads.devices import CPU, device, device_of
+from pullback.payloads.evaluate import innermost
 from pullback.payloads.kinds import filled, has_kind
 from pullback.tensors.versions import VersionCounter, dated_counter, join_group, new_counter
 
@@ -84,6 +85,23 @@ class Extra:
         return self
 
 
+class Away:
+    """The `Extra` of a tensor on an array of another library that is nothing else: all of them share `AWAY`, and fast
+    paths for such arrays ask for it. Whoever has more to say about a tensor asks `extra_of` for an `Extra`."""
+
+    __slots__ = ()
+
+    # As `Extra` has them.
+    born = output_nr = 0
+    inference = readonly = False
+    view = forward = deps = None
+
+    def general(self) -> Extra:
+        """An `Extra` that can be written."""
+        return Extra()
+
+
+AWAY: Any = Away()
 UNSET: Any = object()
 
 if TYPE_CHECKING:  # the methods that `tape`, `operators` and `interop` bind from their tables: a stub, by `make stubs`
@@ -195,9 +213,16 @@ def wrap(payload: Any) -> Tensor:
     tensor._spec = spec_of(payload)
     tensor._node = None
     tensor._counter = None
-    tensor._extra = None if type(payload) is ndarray else Extra()  # fast paths are for arrays only
+    tensor._extra = extra_for(payload)
     tensor._meta = None
     return tensor
+
+
+def extra_for(payload: Any) -> Any:
+    """The `Extra` of a tensor on this payload that is nothing else. Fast paths are for arrays that lie alone."""
+    if type(payload) is ndarray:
+        return None
+    return AWAY if getattr(payload, "lies_alone", False) else Extra()
 
 
 def as_constant(value: Any) -> Tensor:
@@ -219,7 +244,7 @@ def alias(tensor: Tensor) -> Tensor:
     twin._data = tensor._data
     twin._spec = tensor._spec
     twin._node = None
-    twin._extra = None if type(tensor._data) is ndarray else Extra()
+    twin._extra = extra_for(tensor._data)
     twin._meta = None
     if tensor._extra is not None and tensor._extra.inference:
         twin._extra = Extra()
@@ -364,7 +389,7 @@ def made_here(payload: Any) -> Tensor:
     modes = current()
     if modes.transforms:
         tensor._counter = dated_counter()
-    is_plain = type(payload) is np.ndarray or modes.trace is not None
+    is_plain = type(payload) is np.ndarray or modes.trace is not None or type(payload) in innermost
     if modes.vmaps and is_plain and type(tensor._data) is not BatchedArray:
         tensor._data = BatchedArray(tensor._data, ())
         extra_of(tensor)

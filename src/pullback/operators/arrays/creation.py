@@ -28,7 +28,7 @@ from pullback.operators.arrays.reshaping import reshape
 from pullback.operators.elementwise.arithmetic import floor
 from pullback.operators.elementwise.casting import check_device, on_device
 from pullback.payloads.batched import levels_of, own_copies
-from pullback.payloads.devices import CPU, is_foreign, moved, on_host, resolve
+from pullback.payloads.devices import CPU, device_of, is_foreign, moved, on_host, resolve
 from pullback.payloads.devices import Defaults as DeviceDefaults
 from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.forward.levels import live_levels
@@ -241,10 +241,7 @@ def _factories(name: str, fill: Callable[..., Array], doc: str) -> tuple[Callabl
         requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
         lengths, dtype = _shape_and_dtype(f"new_{name}", lengths, shape, x.dtype if dtype is None else dtype)
-        made: Any = own_copies(fill(lengths, dtype), levels_of(x._data))
-        if device is None and x.device != CPU:
-            made = moved(made, x.device)
-        return finished(made, device, requires_grad)
+        return finished(_beside(x._data, fill(lengths, dtype), device), device, requires_grad)
 
     factory.__doc__ = f"A tensor of this shape {doc}."
     like.__doc__ = f"A tensor of the shape and dtype of `x` {doc}; it never inherits requires_grad."
@@ -271,8 +268,15 @@ def _like(x: Any, fill: Callable[..., Array], dtype: Any, device: Any, requires_
         made = np.empty_like(pattern, dtype)
         made[...] = fill((), dtype)
     else:
-        made = own_copies(fill(x.shape, dtype), levels_of(payload))
+        made = _beside(payload, fill(x.shape, dtype), device)
     return finished(made, device, requires_grad) if isinstance(x, Tensor) else made
+
+
+def _beside(payload: Any, array: Array, device: Any) -> Any:
+    """A new array where a payload lies, unless a device is asked for, and for every example that it has."""
+    place = device_of(payload)
+    here = array if device is not None or place is CPU else moved(array, place)
+    return own_copies(here, levels_of(payload))
 
 
 zeros, zeros_like, new_zeros = _factories("zeros", np.zeros, "full of zeros")

@@ -20,6 +20,7 @@ from pullback.core.state import VmapLevel, current
 from pullback.declare.op import Op
 from pullback.graph.ir import array_type, empty_like_type
 from pullback.payloads.array_members import ArrayMembers
+from pullback.payloads.evaluate import innermost
 from pullback.payloads.refusals import check_at_home, refuse_item, refuse_truth, refuse_values
 from pullback.payloads.wrappers import arrays_of, is_wrapper
 
@@ -103,6 +104,16 @@ def like_in_memory(shape: tuple[int, ...], strides: tuple[int, ...], lead: tuple
     if trace is not None:
         out = trace.home(out)
     return out.transpose((*range(len(lead)), *(len(lead) + place for place in back)))
+
+
+def in_own_memory(data: Array, own: Levels, levels: Levels, strides: Callable[[], tuple[int, ...]]) -> Array:
+    """The values of `data` for every example of `levels`, in new memory in which an example lies as `strides` says."""
+    spread = broadcast(data, own, levels)
+    if type(data) in innermost:  # how its memory lies is the business of another library
+        return spread.copy()
+    out = like_in_memory(spread.shape[len(levels) :], strides(), sizes(levels), data.dtype)
+    np.copyto(out, spread)
+    return out
 
 
 # How one example of a batch lies in memory.
@@ -324,6 +335,8 @@ def plain_array(payload: Any) -> Array | None:
 def copy(op: Op, operands: Any, params: dict[str, Any], levels: Levels) -> BatchedArray:
     """A copy in memory order "C", "F", or "K" for the order that an example has."""
     (x,) = operands
+    if type(x.data) in innermost:
+        return _laid_out(x, ())
     if params["order"] == "C":
         strides = tuple(range(x.ndim, 0, -1))
     elif params["order"] == "F":
@@ -373,6 +386,4 @@ def _example(x: Any) -> Any:
 
 
 def _laid_out(x: BatchedArray, strides: tuple[int, ...]) -> BatchedArray:
-    out = like_in_memory(x.shape, strides, sizes(x.levels), x.dtype)
-    np.copyto(out, x.data)
-    return BatchedArray(out, x.levels)
+    return BatchedArray(in_own_memory(x.data, x.levels, x.levels, lambda: strides), x.levels)

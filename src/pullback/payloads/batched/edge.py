@@ -17,10 +17,9 @@ from pullback.payloads.batched.array import (
     Levels,
     as_payload,
     broadcast,
+    in_own_memory,
     inserted_at,
-    like_in_memory,
     parts_of,
-    sizes,
     union,
 )
 from pullback.payloads.wrappers import is_wrapper, rebuilt
@@ -117,9 +116,7 @@ def own_copies(array: Array, levels: Levels) -> Any:
     """An array in memory of its own for every example of `levels`, laid out like the array."""
     if not levels:
         return array
-    room = like_in_memory(array.shape, array.strides, sizes(levels), array.dtype)
-    room[...] = array
-    return BatchedArray(room, levels)
+    return BatchedArray(in_own_memory(array, (), levels, lambda: array.strides), levels)
 
 
 def roomy(payload: Any) -> Any:

@@ -13,8 +13,8 @@ from pullback.payloads.batched.array import (
     BatchedArray,
     Levels,
     aligned,
+    in_own_memory,
     levels_of,
-    like_in_memory,
     parts_of,
     sizes,
     union,
@@ -91,10 +91,7 @@ def _give_memory(target: BatchedArray) -> None:
 
 
 def _move(root: BatchedArray, levels: Levels) -> None:
-    data, own = root.data, root.levels
-    room = like_in_memory(root.shape, root.strides, sizes(levels), data.dtype)
-    np.copyto(room, aligned(data, own, levels, root.ndim))
-    root.replace_memory(room, levels)
+    root.replace_memory(in_own_memory(root.data, root.levels, levels, lambda: root.strides), levels)
     root.is_spread = False
 
 

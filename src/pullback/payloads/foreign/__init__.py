@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from pullback.payloads.evaluate import innermost
 from pullback.payloads.foreign.array import ForeignArray, taken_over, uploaded, wrapped
 from pullback.payloads.foreign.evaluate import evaluate_foreign
 from pullback.payloads.foreign.kinds import Kind, is_kind, kind_of, register_kind
@@ -26,4 +27,5 @@ __all__ = [
 ]  # fmt: skip
 
 ForeignArray.evaluate_op = staticmethod(evaluate_foreign)
+innermost.add(ForeignArray)
 bind()

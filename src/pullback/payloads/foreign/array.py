@@ -85,7 +85,6 @@ class ForeignArray(ArrayMembers):
 
     evaluate_op: ClassVar[Callable[..., Any]]  # evaluate.py, bound in __init__.py
     assign_payload: ClassVar[Callable[..., None]]
-    is_innermost = True  # see `payloads/evaluate.py`
     names: ClassVar[Callable[[device], Any]]  # NumPy's functions on a device: numpy_names.py
 
     _array: Any
@@ -278,6 +277,16 @@ class ForeignArray(ArrayMembers):
     is_tensor_subclass = False
 
     @property
+    def owns_memory(self) -> bool:
+        """Is it no view, and has none been taken of it? Whoever asks where it lies may be told of another's memory."""
+        return self.link is None
+
+    @property
+    def lies_alone(self) -> bool:
+        """May fast paths compute with it? Where there are streams, nodes have to know them."""
+        return self.device.kind.streams is None
+
+    @property
     def takes_from(self) -> device:
         """Gradients from there are taken as they are."""
         return self.device
@@ -285,8 +294,7 @@ class ForeignArray(ArrayMembers):
     @property
     def stream(self) -> Any:
         """The library's current stream, if it has any."""
-        streams = self.device.kind.streams
-        return None if streams is None else streams.current_stream()
+        return self.hollow().stream
 
     def of_array(self, array: np.ndarray[Any, Any]) -> ForeignArray:
         """The numbers of a host array, of the same kind on the same device."""
@@ -294,11 +302,18 @@ class ForeignArray(ArrayMembers):
 
     def hollow(self) -> Like:
         """What nodes keep of a value on this payload."""
-        key = (self.shape, self.dtype)
-        found: Any = self.device.functions.get(key)
+        return self.like(self.device, self.shape, self.dtype)
+
+    @staticmethod
+    def like(place: device, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Like:
+        """What stands for an array on a device."""
+        if place.kind.streams is not None:
+            return Like(place, shape, dtype)
+        key = (shape, dtype)
+        found: Any = place.functions.get(key)
         if found is None:
-            found = self.device.functions[key] = Like(self)  # type: ignore[assignment]
-        return found if self.device.kind.streams is None else Like(self)
+            found = place.functions[key] = Like(place, shape, dtype)  # type: ignore[assignment]
+        return found
 
     def take_gradient(self, gradient: Any, root: Any = None) -> Any:
         """A gradient as a value on this device takes it: one number is brought here, all else has to be here."""
@@ -326,10 +341,11 @@ class Like:
 
     is_tensor_subclass = False
 
-    def __init__(self, array: ForeignArray) -> None:
-        self.device, self.shape, self.dtype = array.device, array.shape, array.dtype
-        self.takes_from = array.device
-        self.kind, self.stream = array.kind, array.stream
+    def __init__(self, place: device, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.device = self.takes_from = place
+        self.shape, self.dtype = shape, dtype
+        self.kind = place.kind
+        self.stream = None if place.kind.streams is None else place.kind.streams.current_stream()
 
     def ones(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> ForeignArray:
         """Ones on the same device."""

@@ -47,8 +47,8 @@ def evaluate_foreign(op: Op, operands: Any, params: dict[str, Any]) -> Any:
         elif cls not in _CONSTANTS and hasattr(cls, "evaluate_op"):
             return evaluate_outermost(op, operands, params, cls.evaluate_op)  # made of foreign arrays: a batch, a lift
     way = place.functions.get(op)
-    if way is None:
-        way = place.functions[op] = _way(op, place)
+    if way is None or checks_results:
+        way = _checked(op, place, way)
     present = None if place.kind.streams is None else synced(place, operands)
     try:
         out = way(operands, params) if not place.kind.lazy else _without_values(way, operands, params)
@@ -61,9 +61,20 @@ def evaluate_foreign(op: Op, operands: Any, params: dict[str, Any]) -> Any:
     if present is not None:
         for each in out if type(out) is tuple else (out,):
             each.made_on = present
-    if checks_results or (op, "seen") not in place.functions:
-        _check(op, operands, params, out, place)
     return out
+
+
+def _checked(op: Op, place: device, known: Way | None) -> Way:
+    """A way that compares its results with the declaration, and is the way from then on without doing so."""
+    way = known or _way(op, place)
+
+    def checked(operands: Any, params: dict[str, Any]) -> Any:
+        out = way(operands, params)
+        _check(op, operands, params, out, place)
+        place.functions[op] = way
+        return out
+
+    return checked
 
 
 def _without_values(way: Way, operands: Any, params: dict[str, Any]) -> Any:
@@ -115,7 +126,6 @@ def _drawn(op: Op, operands: Any, params: dict[str, Any], place: device) -> Any:
 
 def _check(op: Op, operands: Any, params: dict[str, Any], out: Any, place: device) -> None:
     """Compare a result with what the declaration says of it."""
-    place.functions[(op, "seen")] = place.functions.get(op)  # type: ignore[assignment]
     if op.spec_rule is None or op.dynamic == len(operands):
         return
     given = [spec_of(x) if hasattr(x, "dtype") else x for x in operands]

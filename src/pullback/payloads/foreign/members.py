@@ -35,12 +35,16 @@ def _names(*arrays: Any) -> NamesThere:
 
 def _ufunc_operator(ufunc: np.ufunc, is_reflected: bool = False) -> Callable[..., Any]:
     def method(self: ForeignArray, other: Any) -> Any:
-        if type(other) is not ForeignArray and not isinstance(other, _PLAIN):
-            return NotImplemented
-        if isinstance(other, (list, tuple)):
-            other = np.asarray(other)
+        place = self.device
+        if type(other) is ForeignArray:
+            if other.device is not place:
+                common_device((self, other))
+        elif type(other) is not float and type(other) is not int:
+            if not isinstance(other, _PLAIN):
+                return NotImplemented
+            if isinstance(other, (list, tuple)):
+                other = np.asarray(other)
         pair = (other, self) if is_reflected else (self, other)
-        place = self.device if type(other) is not ForeignArray or other.device is self.device else common_device(pair)
         return names_on(place).matmul(*pair) if ufunc is np.matmul else direct_on(ufunc, place)(pair, None)
 
     return method

@@ -7,6 +7,7 @@ new memory (`empty`, `zeros`) is on the device. What is not here is `Unspelled`,
 
 from __future__ import annotations
 
+import functools
 import math
 from importlib import import_module
 from types import SimpleNamespace
@@ -29,6 +30,21 @@ _SAME = frozenset({
     "ndindex", "newaxis", "number", "pi", "promote_types", "signedinteger", "uint16", "uint32", "uint64", "uint8",
     "ufunc", "arange", "indices", "unravel_index", "bool", "linspace", "frombuffer", "exceptions",
 })  # fmt: skip
+
+
+@functools.lru_cache(64)
+def _transposed(axes: tuple[int, ...]) -> Step:
+    raw = lambda kind, array: kind.namespace.permute_dims(array, axes)
+    return Step(lambda shadow: np.transpose(shadow, axes), raw)
+
+
+def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    return np.asarray(value).astype(dtype).item()
+
+
+@functools.lru_cache(256)
+def _number(cls: type, value: Any, dtype: np.dtype[Any]) -> Any:
+    return _cast(value, dtype)
 
 
 class NamesThere(ReductionsThere):
@@ -69,7 +85,7 @@ class NamesThere(ReductionsThere):
         if type(value) is ForeignArray:
             return self.broadcast_to(value if dtype is None else value.astype(dtype), shape).copy()
         dtype = np.asarray(value).dtype if dtype is None else np.dtype(dtype)
-        number = np.asarray(value).astype(dtype).item()
+        number = _number(type(value), value, dtype) if type(value) in (int, float) else _cast(value, dtype)
         raw = self.xp.full(shape, number, dtype=self.kind.raw_dtype(dtype), device=self.device.raw)
         return wrapped(raw, self.device, shape, dtype)
 
@@ -135,8 +151,7 @@ class NamesThere(ReductionsThere):
         if type(x) is not ForeignArray:
             return np.transpose(x, axes)
         axes = tuple(range(x.ndim))[::-1] if axes is None else tuple([normalize_axis_index(k, x.ndim) for k in axes])
-        raw = lambda kind, array: kind.namespace.permute_dims(array, axes)
-        return x.viewed(Step(lambda shadow: np.transpose(shadow, axes), raw))
+        return x.viewed(_transposed(axes))
 
     permute_dims = transpose
 
@@ -386,9 +401,11 @@ class NamesThere(ReductionsThere):
         x, y = self.asarray_there(x), self.asarray_there(y)
         if x.shape[-1:] != y.shape[-2:][:1]:  # not all libraries that compute later say so now
             raise ValueError(f"matmul: shapes {list(x.shape)} and {list(y.shape)} do not fit")
-        dtype = np.matmul.resolve_dtypes((x.dtype, y.dtype, None))[2]
-        raws = [each.array if each.dtype == dtype else each.astype(dtype).array for each in (x, y)]
-        result = self.made(self.kind.matmul(*raws), dtype)
+        dtype = x.dtype
+        if dtype is not y.dtype or dtype.kind not in "fc":
+            dtype = np.matmul.resolve_dtypes((x.dtype, y.dtype, None))[2]
+            x, y = x.astype(dtype, copy=False), y.astype(dtype, copy=False)
+        result = self.made(self.kind.matmul(x.array, y.array), dtype)
         return result if out is None else self.copyto(out, result)
 
     dot = matmul

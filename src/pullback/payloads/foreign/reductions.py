@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -10,6 +11,12 @@ import numpy as np
 from pullback.core.axes import normalize_axes, normalize_axis_index
 from pullback.payloads.foreign.array import ForeignArray, Unspelled
 from pullback.payloads.foreign.ufuncs import UfuncThere, elementwise
+
+
+@functools.lru_cache(128)
+def _reduced_dtype(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """That of NumPy's results."""
+    return ufunc.reduce(np.zeros(1, dtype)).dtype
 
 
 class ReductionsThere:
@@ -31,8 +38,7 @@ class ReductionsThere:
         if name in ("any", "all"):
             x = x if x.dtype == np.bool_ else x != 0
         elif name in ("sum", "prod"):
-            wanted = np.dtype(dtype) if dtype is not None else ufunc.reduce(np.zeros(1, x.dtype)).dtype
-            x = x.astype(wanted, copy=False)
+            x = x.astype(np.dtype(dtype) if dtype is not None else _reduced_dtype(ufunc, x.dtype), copy=False)
         elif initial is not None and not math.prod(x.shape[k] for k in axes):
             return self.full(_without(x.shape, axes, keepdims), initial, x.dtype)
         elif not math.prod(x.shape[k] for k in axes):

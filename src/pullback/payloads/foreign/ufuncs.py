@@ -329,15 +329,22 @@ def direct(ufunc: np.ufunc, place: device) -> Callable[[Any, Any], Any]:
                     found = seen((x.dtype, type(y)))
                     if found is not None:
                         return wrapped(found[0](x.array, y), place, x.shape, found[1])
+        elif len(operands) == 2 and type(operands[1]) is ForeignArray:
+            y = operands[1]
+            found = seen((type(x), y.dtype))
+            if found is not None:
+                return wrapped(found[0](x, y.array), place, y.shape, found[1])
         given = tuple([np.asarray(each) if isinstance(each, np.generic) else each for each in operands])
         made = elementwise(ufunc, given, place)
-        if learns and type(x) is ForeignArray:
-            number = type(given[-1]) if type(given[-1]) in (int, float) and len(given) == 2 else None
-            if number is not None or all(type(each) is ForeignArray and each.dtype is x.dtype for each in given):
-                plan = plan_of(ufunc, tuple([operand_kind(each) for each in given]), place)
-                takes = number is None or (plan.takes_numbers and x.dtype.kind in "fc")
-                if takes and plan.is_exact and all(dtype == x.dtype for dtype in plan.casts):
-                    known[x.dtype if number is None else (x.dtype, number)] = plan.function, plan.outputs[0]
+        if learns and ufunc.nout == 1:
+            kinds = tuple([operand_kind(each) for each in given])
+            arrays = [each.dtype for each in given if type(each) is ForeignArray]
+            numbers = [kind for kind in kinds if kind is int or kind is float]
+            if len(arrays) + len(numbers) == len(given) and len(set(arrays)) == 1:
+                plan = plan_of(ufunc, kinds, place)
+                takes = not numbers or (plan.takes_numbers and arrays[0].kind in "fc")
+                if takes and plan.is_exact and all(dtype == arrays[0] for dtype in plan.casts):
+                    known[kinds if numbers else arrays[0]] = plan.function, plan.outputs[0]
         return made
 
     return way

@@ -26,9 +26,10 @@ from pullback.core.spec import Spec
 from pullback.core.state import changed, current, next_stamp, open_levels
 from pullback.payloads.batched import BatchedArray
 from pullback.payloads.batched.array import like_in_memory, sizes
+from pullback.payloads.evaluate import innermost
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.history import refresh_view, requires_grad
-from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of, made_here, shared_counter, wrap
+from pullback.tensors.tensor import AWAY, Extra, Leaf, Tensor, extra_of, made_here, shared_counter, wrap
 from pullback.tensors.versions import VersionCounter, dated_counter, new_counter
 from pullback.tensors.views import CreationMeta, ViewInfo, at_home, replayed, view_of
 
@@ -71,6 +72,8 @@ def fits_layout(tangent: Any, primal: Any) -> bool:
 def in_layout_of(primal: Any, dtype: Any) -> Tensor:
     """Zeros that lie in memory like `primal`, in a buffer of the same size."""
     if type(primal) is BatchedArray:
+        if type(primal.data) in innermost:
+            return made_here(BatchedArray(primal.data.zeros(primal.data.shape, dtype), primal.levels))
         room = like_in_memory(primal.shape, primal.strides, sizes(primal.levels), dtype)
         room[...] = 0
         return made_here(BatchedArray(room, primal.levels))
@@ -311,7 +314,7 @@ class DualAlias(Dual):
 def store_tangent(tensor: Tensor, level: ForwardLevel, tangent: Tensor, borrowed: bool = False) -> None:
     """Make `tangent` the tensor's tangent at `level`; nothing happens if the level has been closed meanwhile."""
     extra: Any = tensor._extra
-    if extra is None or type(extra) is ViewInfo:
+    if extra is None or extra is AWAY or type(extra) is ViewInfo:
         extra = extra_of(tensor)
     forward = extra.forward
     if forward is None:

@@ -225,7 +225,7 @@ class ContextNode(Node):
             return gradient
         if not self._materialize_non_diff_grads and self._call.output_specs[number] is None:
             return None
-        like = None if self.rare is None else self.rare.kinds.get(number)
+        like = self.output_kind(number)
         zeros = np.zeros(spec.shape, spec.dtype) if like is None else filled(like, 0, _root())
         return wrap(zeros) if as_tensors else zeros
 

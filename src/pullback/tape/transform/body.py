@@ -16,6 +16,7 @@ from pullback.declare.views import same
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of, widen_in_place
 from pullback.payloads.batched.crossing import enter_level, leave_level
+from pullback.payloads.evaluate import innermost
 from pullback.tape.forward.levels import ForwardLevel, live_levels, store_tangent, tangent_of
 from pullback.tape.history import edge_of, requires_grad
 from pullback.tape.node import FreshLeaf
@@ -84,7 +85,7 @@ def make_room(target: Tensor, values: Iterable[Any], modes: Modes) -> None:
             why="every example would write its own value into the one tensor",
             fix="return the value from the function, or write into a tensor that is made inside or mapped over",
         )
-    if type(target._data) is np.ndarray:
+    if type(target._data) is np.ndarray or type(target._data) in innermost:
         extra_of(target)  # fast paths are for arrays only
         target._data = BatchedArray(target._data, ())
     widen_in_place(target._data, missing)

@@ -1,0 +1,167 @@
+"""Random small programs on the arrays of every library mean what they mean on NumPy's, however they are run.
+
+And fast calls (eager/elsewhere.py) mean what general ones do.
+"""
+
+import functools
+import random
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from pullback.declare.op import Op, registry
+from pullback.eager.record import apply_generally
+from tests.foreign.kinds import assert_equal, host
+
+WAYS = ("gradient", "second", "jvp", "forward over reverse", "vmap", "compiled")
+
+
+def statement(draw, x, y):
+    """One more value, of two: reads, writes, views, reductions and products."""
+    axis = draw.randrange(x.ndim) if x.ndim else None
+    if axis is None:
+        return draw.choice([pb.sin(x) * y.sum(), x**2 - y.mean(), pb.where(x > 0, x, 0.5 * x)])
+    place = draw.randrange(x.shape[0])
+    choice = draw.randrange(16)
+    if choice == 0:
+        return pb.tanh(x) * y.sum() + 2 / (x * x + 1)
+    if choice == 1:
+        return x.sum(axis, keepdims=True) - x.mean(axis, keepdims=draw.random() < 0.5).sum()
+    if choice == 2:
+        return pb.cumsum(x, axis) * pb.flip(x, axis)
+    if choice == 3:
+        return pb.nn.softmax(x, axis) + pb.sort(x, axis)
+    if choice == 4:
+        return draw.choice([x[place], x[place:], x[::-1], x[..., -1], x[None], x[[place, 0, place]]])
+    if choice == 5:
+        return draw.choice([x.reshape(-1), x.T if x.ndim == 2 else x[None], pb.broadcast_to(x, (2, *x.shape))])
+    if choice == 6:
+        return x @ x.T * 0.3 if x.ndim == 2 else x * x.max(axis, keepdims=True)
+    if choice == 7:
+        return draw.choice([pb.concatenate([x, x * 2], axis), pb.stack([x, pb.cos(x)], axis)])
+    if choice == 8:
+        return pb.take(x, np.array([place, 0]), axis=0) * pb.clip(y, -0.7, 0.8).sum()
+    if choice == 9:
+        return (x.astype(np.float32) * 1.5).astype(np.float64) + x.detach()
+    if choice == 10:
+        return (x * x + 0.5) ** 1.5 + pb.maximum(x, 0.1)
+    if choice == 11:
+        return pb.hypot(x, x.var() + 0.3) - pb.logsumexp(x, axis, keepdims=True)
+    written = x.clone() if draw.random() < 0.5 else pb.zeros_like(x) + x
+    if choice == 12:
+        written[place] = y.sum() * 0.5
+    elif choice == 13:
+        written[place:] *= 3.0
+        written.mul_(0.5)
+    elif choice == 14:
+        view = written.reshape(-1)[1:]
+        view += x.sum() * 0.1
+    else:
+        written = pb.zeros_like(x)
+        written[...] = x * 2
+        written[-1].sin_()
+    return written
+
+
+def program(seed):
+    def run(x, y):
+        draw = random.Random(seed)
+        values = [x * 1.0, y * 1.0]
+        for _ in range(draw.randrange(3, 7)):
+            values.append(statement(draw, *draw.choices(values, k=2)))
+        return sum(pb.tanh(value).sum() for value in values)
+
+    return run
+
+
+def results(function, x, y, way):
+    if way == "jvp":
+        return pb.func.jvp(function, (x, y), (pb.ones_like(x), pb.ones_like(y)))
+    if way == "forward over reverse":
+        return pb.func.jvp(pb.func.grad(function, argnums=(0, 1)), (x, y), (pb.ones_like(x), pb.ones_like(y)))[1]
+    if way == "vmap":
+        gradient = pb.func.vmap(pb.func.grad(function, argnums=(0, 1)))
+        return gradient(pb.stack([x, x * 0.5, x + 0.3]), pb.stack([y, y - 1, y * 2]))
+    x, y = x.clone().requires_grad_(), y.clone().requires_grad_()
+    value = (pb.compile(function) if way == "compiled" else function)(x, y)
+    gradients = pb.autograd.grad(value, (x, y), create_graph=way == "second")
+    if way != "second":
+        return (value, *gradients)
+    slope = sum((g * g).sum() for g in gradients)
+    return (*gradients, *pb.autograd.grad(slope, (x, y), allow_unused=True, materialize_grads=True))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_program_means_the_same_on_every_library(kind, seed, way):
+    if kind.name == "dask" and way == "compiled":
+        pytest.skip("there is no compiled code for dask")
+    rng = np.random.default_rng(seed)
+    shape = [(3,), (2, 3), (1, 4), (2, 1, 3)][seed % 4]
+    arrays = rng.normal(size=shape), rng.normal(size=(3,))
+    function = program(seed)
+    wanted = results(function, *map(pb.tensor, arrays), way)
+    got = results(function, *map(kind.tensor, arrays), way)
+    for one, other in zip(got, wanted, strict=True):
+        assert one.device.kind is not None
+        assert one.dtype == other.dtype
+        assert_equal(one, other, 1e-7)
+
+
+def recorded(kind):
+    x, w = kind.tensor([[1.0, 2.0, 3.0]], requires_grad=True), kind.tensor([[0.5], [1.0], [2.0]], requires_grad=True)
+    y = pb.tanh(x @ w + x.sum()) ** 2 - pb.concatenate([x, 2 * x], 1).mean()
+    nodes, found = [y.grad_fn], []
+    for node in nodes:
+        saved = {name: getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+        shown = {name: host(value) if isinstance(value, pb.Tensor) else value for name, value in saved.items()}
+        metadata = [(each.shape, each.device, each.is_tensor_subclass) for each in node._input_metadata]
+        found.append((node.name(), str(shown), str(metadata), node.next_functions and len(node.next_functions)))
+        nodes.extend(behind for behind, _ in node.next_functions if behind is not None)
+    seen = []
+    y.register_hook(lambda g: seen.append(host(g)))
+    y.backward(retain_graph=True)
+    return found, [host(v) for v in (y, x.grad, w.grad, *seen, *pb.autograd.grad(y, (x, w)))]
+
+
+def test_fast_calls_record_what_general_ones_do(kind, monkeypatch):
+    fast = recorded(kind)
+    monkeypatch.setattr(Op, "make_elsewhere", lambda op, _: functools.partial(apply_generally, op))
+    for op in registry.values():
+        monkeypatch.setattr(op, "elsewhere", None)
+    general = recorded(kind)
+    assert fast[0] == general[0]
+    for one, other in zip(fast[1], general[1], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_gradients_are_in_memory_of_their_own(kind):
+    x, y = kind.tensor([1.0, 2.0], requires_grad=True), kind.tensor([3.0, 4.0], requires_grad=True)
+    seed = kind.tensor([1.0, 1.0])
+    first, second = pb.autograd.grad(x + y, (x, y), seed, retain_graph=True)
+    first.mul_(5.0)
+    assert_equal(second, [1.0, 1.0])
+    assert_equal(seed, [1.0, 1.0])
+    z = x * y
+    (gradient,) = pb.autograd.grad(z, x, seed, retain_graph=True)
+    gradient.mul_(7.0)
+    assert_equal(y, [3.0, 4.0])
+    assert_equal(pb.autograd.grad(z, x, seed)[0], [3.0, 4.0])
+
+
+@pytest.mark.parametrize("made", ["clone", "zeros_like", "new_zeros", "zeros", "full_like"])
+def test_memory_made_inside_of_vmap_lies_where_its_operands_lie(kind, made):
+    def written(v):
+        target = {
+            "clone": lambda: v.clone(), "zeros_like": lambda: pb.zeros_like(v), "new_zeros": lambda: v.new_zeros(2),
+            "zeros": lambda: pb.zeros(2, device=v.device), "full_like": lambda: pb.full_like(v, 0.0),
+        }[made]()  # fmt: skip
+        target[0] = v[1] * 3
+        target[1:] = 2.0
+        return target
+
+    x = kind.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+    assert_equal(pb.vmap(written)(x), [[3.0, 2.0], [9.0, 2.0], [15.0, 2.0]])
+    assert_equal(pb.vmap(pb.grad(lambda v: (written(v) ** 2).sum()))(x), [[0.0, 18.0], [0.0, 54.0], [0.0, 90.0]])
+    assert pb.vmap(written)(x).device == x.device
