@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import array_api_strict
 import numpy as np
 
 import pullback as pb
@@ -94,6 +95,14 @@ def backwards(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
     return [out.detach().numpy(), *(x.grad.numpy() for x in args)]
 
 
+def elsewhere(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+    """The same on arrays of another library."""
+    args = [pb.foreign(array_api_strict.asarray(x), requires_grad=True) for x in arrays]
+    out = f(*args)
+    out.backward()
+    return [out.detach().numpy(), *(x.grad.numpy() for x in args)]
+
+
 def natively(calls: int = 1, **options: Any) -> Any:
     def run(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
         compiled = pb.compile(f, backend="llvm", fallback="raise", **options)
@@ -159,6 +168,11 @@ def once(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
 
 @program((8,), (8,), paths="eager elementwise, eager direct, compiled formula, adopted gradient", run=backwards)
 def elementwise(x: Any, y: Any) -> Any:
+    return (pb.sin(x) * y + 2.5 * x).sum()
+
+
+@program((8,), (8,), paths="eager direct, compiled formula on arrays of another library", run=elsewhere)
+def of_another_library(x: Any, y: Any) -> Any:
     return (pb.sin(x) * y + 2.5 * x).sum()
 
 
@@ -683,7 +697,7 @@ PLAIN: dict[str, Any] = {
     "a_loss": backwards, "a_loss_that_is_called_often": backwards,
 }  # fmt: skip
 PLAIN_FOR: dict[Any, Any] = {
-    once: once, natively_without_gradients: once, backwards: backwards, with_gradient_inside: value_and_gradients,
+    once: once, natively_without_gradients: once, backwards: backwards, elsewhere: backwards, with_gradient_inside: value_and_gradients,
 }  # fmt: skip
 
 
