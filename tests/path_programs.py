@@ -697,7 +697,8 @@ PLAIN: dict[str, Any] = {
     "a_loss": backwards, "a_loss_that_is_called_often": backwards,
 }  # fmt: skip
 PLAIN_FOR: dict[Any, Any] = {
-    once: once, natively_without_gradients: once, backwards: backwards, elsewhere: backwards, with_gradient_inside: value_and_gradients,
+    once: once, natively_without_gradients: once, backwards: backwards, elsewhere: backwards,
+    with_gradient_inside: value_and_gradients,
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Fast paths for operators that are not elementwise: views, reductions, products, choices, joins, decompositions.
 
 A call means what `record.apply` means; it is written out from the declaration (eager/call_source.py) and compiled when
-it is first made. Whatever is unusual about a call goes to `record.apply`, and the samples are run through both in the tests.
-What is recorded is a `DirectNode`, whose formula is compiled as well (eager/pull.py).
+it is first made. Whatever is unusual about a call goes to `record.apply`, and the samples are run through both in the
+tests. What is recorded is a `DirectNode`, whose formula is compiled as well (eager/pull.py).
 """
 
 from __future__ import annotations
