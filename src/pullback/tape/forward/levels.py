@@ -72,8 +72,9 @@ def fits_layout(tangent: Any, primal: Any) -> bool:
 def in_layout_of(primal: Any, dtype: Any) -> Tensor:
     """Zeros that lie in memory like `primal`, in a buffer of the same size."""
     if type(primal) is BatchedArray:
-        if type(primal.data) in innermost:
-            return made_here(BatchedArray(primal.data.zeros(primal.data.shape, dtype), primal.levels))
+        memory: Any = primal.data
+        if type(memory) in innermost:
+            return made_here(BatchedArray(memory.zeros(memory.shape, dtype), primal.levels))
         room = like_in_memory(primal.shape, primal.strides, sizes(primal.levels), dtype)
         room[...] = 0
         return made_here(BatchedArray(room, primal.levels))
