@@ -12,6 +12,7 @@ import pytest
 
 import pullback as pb
 from pullback.autograd import graph
+from tests.array_programs import WAYS, program, results
 from tests.conformance.payloads import (
     EXAMPLES,
     A,
@@ -27,6 +28,37 @@ from tests.conformance.payloads import (
     two,
     units,
 )
+
+# 109, by random programs: a pair computes what two plain runs do.
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_program_on_a_pair_is_two_programs(seed, way):
+    rng = np.random.default_rng(seed)
+    firsts = rng.normal(size=[(2, 3), (1, 4), (3,)][seed]), rng.normal(size=3)
+    seconds = [0.7 * x + 0.1 for x in firsts]
+    function = program(seed)
+    got = results(function, *[pb.wrap(Two(x, y)) for x, y in zip(firsts, seconds, strict=True)], way)
+    for name, arrays in (("a", firsts), ("b", seconds)):
+        for one, other in zip(got, results(function, *map(pb.tensor, arrays), way), strict=True):
+            np.testing.assert_allclose(getattr(one.detach().payload, name), other.detach().numpy(), 1e-9, 1e-12)
+
+
+def test_a_tangent_that_a_rule_makes_is_of_the_kind_of_its_value():
+    def written(x):
+        steps = pb.floor(x)  # its tangent is a zero that nobody computed
+        steps[0] = x.sum()
+        return steps
+
+    x = two(A, B)
+    tangent = pb.func.jvp(written, (x,), (pb.ones_like(x),))[1]
+    assert isinstance(tangent.payload, Two)
+    for part in (tangent.payload.a, tangent.payload.b):
+        wanted = np.zeros(A.shape)
+        wanted[0] = A.size
+        np.testing.assert_array_equal(part, wanted)
+
 
 # 122, 123. Nesting, files.
 

@@ -1,6 +1,7 @@
 """Conformance cases of tensors on arrays of other libraries, by their numbers."""
 
 import copy
+import importlib
 import pickle
 import subprocess
 import sys
@@ -636,6 +637,25 @@ def test_case_61_anomaly_mode_names_the_node():
     x = kind.tensor(np.zeros(3), requires_grad=True)
     with pb.autograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"Sqrt|Div"):
         (pb.sqrt(x) * 0).sum().backward()
+
+
+def test_case_61_anomaly_mode_computes_nothing_of_dask():
+    kind = library("dask")
+    dask, computed = importlib.import_module("dask"), []
+
+    def scheduler(graph, keys, **options):
+        computed.append(keys)
+        return dask.get(graph, keys, **options)
+
+    x = kind.tensor(np.ones(4), requires_grad=True)
+    with dask.config.set(scheduler=scheduler), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with pb.autograd.detect_anomaly():
+            for _ in range(2):
+                (pb.sqrt(x) * 2).sum().backward()
+    assert not computed
+    assert sum("does not look for nan" in str(each.message) for each in seen) <= 1
+    assert_equal(x.grad, np.full(4, 2.0))
 
 
 def test_case_62_threads(kind):

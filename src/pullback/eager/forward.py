@@ -21,10 +21,11 @@ from pullback.eager.dual_source import DualSource
 from pullback.eager.scoped_nodes import brought
 from pullback.eager.source import compiled
 from pullback.payloads.devices import device_of
+from pullback.payloads.wrappers import is_wrapper
 from pullback.tape.forward.duals import follows_its_base
 from pullback.tape.forward.levels import Dual, DualAlias, ForwardGrad, ForwardLevel, handle, lend_tangent, tangent_of
 from pullback.tape.history import requires_grad
-from pullback.tensors.tensor import Tensor, shared_counter
+from pullback.tensors.tensor import Tensor, shared_counter, zero_tangent
 from pullback.tensors.versions import VersionCounter, new_counter
 
 ndarray = np.ndarray
@@ -94,11 +95,19 @@ def _attach_all(
     tangents: tuple[Any, ...],
 ) -> None:
     for out, tangent in zip(outputs, pushed, strict=True):
-        if type(out._data) is not ndarray and (place := device_of(out._data)).kind is not None:
-            tangent = brought(tangent, place)
+        if type(out._data) is not ndarray:
+            if (place := device_of(out._data)).kind is not None:
+                tangent = brought(tangent, place)
+            elif is_wrapper(out._data) and _is_zero(tangent):
+                tangent = zero_tangent(out)  # rules make it with NumPy
         if attach(out, level, tangent, tangents):
             for x in operands:
                 lend_tangent(x, level)
+
+
+def _is_zero(tangent: Any) -> bool:
+    payload = tangent._data if isinstance(tangent, Tensor) else tangent
+    return type(payload) is ndarray and not payload.any()
 
 
 def run_rule(op: Op, primals: Any, tangents: Any, results: Any, params: dict[str, Any]) -> tuple[Any, ...]:
