@@ -61,6 +61,11 @@ class Pullback:
         """The Jacobian."""
         return self.pb.func.jacrev(function)
 
+    def directions(self, program: Program, function: Function) -> Function:
+        """Products of the Jacobian with all rows of the last operand."""
+        jvp, vmap = self.pb.func.jvp, self.pb.func.vmap
+        return lambda x, seeds: vmap(lambda seed: jvp(function, (x,), (seed,))[1])(seeds)
+
     def examples(self, program: Program, function: Function) -> Function:
         """The gradients of every example, which are the rows of the operands that are not differentiated."""
         axes = tuple(None if k in program.wanted else 0 for k in range(len(program.arrays())))
@@ -112,6 +117,11 @@ class Jax:
         """The Jacobian."""
         return self.jax.jacrev(function)
 
+    def directions(self, program: Program, function: Function) -> Function:
+        """Products of the Jacobian with all rows of the last operand."""
+        jvp, vmap = self.jax.jvp, self.jax.vmap
+        return lambda x, seeds: vmap(lambda seed: jvp(function, (x,), (seed,))[1])(seeds)
+
     def examples(self, program: Program, function: Function) -> Function:
         """The gradients of every example."""
         axes = tuple(None if k in program.wanted else 0 for k in range(len(program.arrays())))
@@ -146,8 +156,8 @@ class Torch:
     def case(self, program: Program, function: Function) -> Case:
         """Compiled, if at all, at the first call."""
         torch, threads = self.torch, self.threads
-        if self.compiled and program.asked in ("product", "hessian"):
-            raise RuntimeError("torch.compile does not differentiate twice")
+        if self.compiled and program.asked in ("product", "hessian", "directions"):
+            raise RuntimeError("torch.compile does not differentiate twice, nor forwards")
         if self.compiled and program.unrolled:
             raise RuntimeError("it would unroll the loop and compile for minutes")
         torch.set_num_threads(threads)
@@ -192,6 +202,11 @@ class Torch:
     def jacobian(self, program: Program, function: Function) -> Function:
         """The Jacobian."""
         return self.torch.func.jacrev(function)
+
+    def directions(self, program: Program, function: Function) -> Function:
+        """Products of the Jacobian with all rows of the last operand."""
+        jvp, vmap = self.torch.func.jvp, self.torch.func.vmap
+        return lambda x, seeds: vmap(lambda seed: jvp(function, (x,), (seed,))[1])(seeds)
 
     def examples(self, program: Program, function: Function) -> Function:
         """The gradients of every example."""

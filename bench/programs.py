@@ -21,7 +21,8 @@ class Program:
 
     `versions[framework][way]` is called as `function(namespace, *operands)` and returns a number. What is asked for is
     its value and "gradient"; or the "product" of its Hessian by the first operand with the last operand, which the
-    function does not get; or that "hessian" itself; or the "jacobian" of a function that returns an array; or the
+    function does not get; or that "hessian" itself; or the "jacobian" of a function that returns an array, or its
+    products with all rows of the last operand, the "directions", which is how sparse ones are computed; or the
     gradients of all "examples", the rows of the operands that are not differentiated; or the "blocks" of a Jacobian:
     then the function returns a tuple of `rows` arrays whose elements each depend on one row of the operands, and all of
     their gradients are wanted.

@@ -57,6 +57,24 @@ def implicit_steps(m: Any, rates: Any, start: Any, identity: Any) -> Any:
     return (u * u).sum() / n
 
 
+def newton_steps(m: Any, rates: Any, start: Any, identity: Any) -> Any:
+    """Four implicit Euler steps of a stiff reaction with diffusion, three iterations of Newton's method each."""
+    ring = m.roll(identity, 1, 0) + m.roll(identity, -1, 0) - 2 * identity
+    u = start
+    for _ in range(4):
+        before = u
+        for _ in range(3):
+            residual = u - before - 0.1 * (rates * (ring @ u) - 50.0 * u * u * u)
+            jacobian = identity - 0.1 * (rates[:, None] * ring - 150.0 * (u * u)[:, None] * identity)
+            u = u - m.linalg.solve(jacobian, residual[:, None])[:, 0]
+    return (u * u).sum()
+
+
+def seeds(n: int, colors: int) -> Callable[[np.random.Generator], Arrays]:
+    """A point, and the sums of every `colors`-th direction: enough for a matrix with so few neighbouring diagonals."""
+    return lambda rng: [rng.standard_normal(n), (np.arange(n) % colors == np.arange(colors)[:, None]).astype(float)]
+
+
 def example_loss(m: Any, weights: Any, read_out: Any, x: Any, y: Any) -> Any:
     """The loss of a small network on one example."""
     return ((m.tanh(x @ weights) @ read_out - y) ** 2).sum()
@@ -109,6 +127,11 @@ def programs() -> list[Program]:
         found.append(Program(f"Gaussian process, n = {n}", everywhere(process), points(n), (0,), GOAL))
     for n in (5, 50):
         found.append(Program(f"implicit steps, n = {n}", everywhere(implicit_steps), chemistry(n), (0, 1), GOAL))
+        found.append(Program(f"stiff Newton steps, n = {n}", everywhere(newton_steps), chemistry(n), (0, 1), GOAL))
+    for n in (30, 300, 30_000):
+        name = f"reaction on a ring, n = {n}, sparse Jacobian"
+        sparse = everywhere(reaction, without=("autograd",))
+        found.append(Program(name, sparse, seeds(n, 3), (0,), GOAL, asked="directions", small=n < 30_000))
     for count, width in ((32, 8), (256, 16), (2048, 16)):
         found.append(
             Program(f"gradients of {count} examples, {width} wide", everywhere(example_loss, without=("autograd",)),
