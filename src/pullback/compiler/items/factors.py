@@ -9,6 +9,7 @@ in rounding only. What is singular raises, or is NaN, as before.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,10 +26,11 @@ _NARROW = 8  # right sides are few if there are so many times as many rows: exch
 
 
 class Question(NamedTuple):
-    """What a node asks of a matrix, or of its transpose."""
+    """What a node asks of a matrix, or of its transpose, and the batch of right sides for which it asks."""
 
     matrix: Value
     is_turned: bool
+    batch: tuple[int, ...]
 
 
 @in_bodies
@@ -37,7 +39,7 @@ def share_factors(program: Kind) -> Kind:
     questions = {node: found for node in program.nodes if (found := _question(node)) is not None}
     counts: dict[Value, int] = {}
     for found in questions.values():
-        counts[found.matrix] = counts.get(found.matrix, 0) + 1
+        counts[found.matrix] = counts.get(found.matrix, 0) + math.prod(found.batch)
     if max(counts.values(), default=0) < 2 or symbol("getrf", "f8") not in addresses():
         return program
     made, replaced = outline(program), Replacements()
@@ -53,7 +55,7 @@ def share_factors(program: Kind) -> Kind:
         if factors is None:
             factors = known[matrix] = Factors(made, matrix, node)
         factors.asker = node
-        replaced.found.update(zip(original.results, factors.answers(node, question.is_turned), strict=True))
+        replaced.found.update(zip(original.results, factors.answers(node, question), strict=True))
     return replaced.finish(made, program)
 
 
@@ -63,19 +65,31 @@ def _question(node: Node) -> Question | None:
     asked = node.operands[0]
     if type(asked) is not Value or any(value.type.strides is not None for value in node.results):
         return None
-    maker = asked.node
-    is_turned = maker is not None and maker.op == "permute_dims" and maker.attrs["axes"] == (1, 0)
-    matrix = maker.operands[0] if is_turned and maker is not None else asked
-    shape = matrix.type.shape
+    matrix, is_turned = _behind_views(asked)
+    shape, batch = matrix.type.shape, node.results[0].type.shape[:-2]
     if len(shape) != 2 or matrix.type.dtype != _DOUBLE or shape[0] < _FEWEST_ROWS:
         return None
     if node.op == _SOLVE:
         sides = node.operands[1].type
-        if sides.dtype != _DOUBLE or len(sides.shape) != 2 or not 0 < _NARROW * sides.shape[1] <= shape[0]:
+        if sides.dtype != _DOUBLE or sides.shape[:-2] != batch or not 0 < _NARROW * sides.shape[-1] <= shape[0]:
             return None
-    if node.op == _INVERSE and is_turned:
+        return Question(matrix, is_turned, batch) if 0 not in batch else None
+    if asked.type.ndim != 2 or (node.op == _INVERSE and is_turned):
         return None
-    return Question(matrix, is_turned)
+    return Question(matrix, is_turned, ())
+
+
+def _behind_views(asked: Value) -> tuple[Value, bool]:
+    """The matrix that is transposed or repeated, and whether it is transposed."""
+    matrix, is_turned = asked, False
+    while (maker := matrix.node) is not None:
+        (*before, rows, columns), source = range(matrix.type.ndim), maker.operands[:1]
+        if maker.op == "permute_dims" and maker.attrs["axes"] == (*before, columns, rows):
+            is_turned = not is_turned
+        elif maker.op != "broadcast_to" or source[0].type.shape[-2:] != matrix.type.shape[-2:]:
+            break
+        (matrix,) = source
+    return matrix, is_turned
 
 
 class Factors:
@@ -95,22 +109,29 @@ class Factors:
         diagonal = {"offset": 0, "axis1": 0, "axis2": 1}
         self.diagonal = self._view("diagonal", self.upper, **diagonal)
 
-    def answers(self, node: Node, is_turned: bool) -> tuple[Value, ...]:
+    def answers(self, node: Node, question: Question) -> tuple[Value, ...]:
         """The results of a node that asks for something."""
         if node.op == _DETERMINANT:
             return self._sign(), self._logarithm()
-        sides = self._view("permute_dims", self.exchanged, axes=(1, 0)) if node.op == _INVERSE else node.operands[1]
         raises = "solve" if node.attrs["singular"] == "raise" else "ieee"
-        if is_turned:
-            upper, lower = [self._view("permute_dims", x, axes=(1, 0)) for x in (self.upper, self.lower)]
-            inner = self._triangle(upper, sides, False, False, raises)
-            found = self._product(self.exchanged, self._triangle(lower, inner, True, True, "ieee"))
+        if question.is_turned:
+            inner = self._triangle(self._repeated(self.upper, question, True), node.operands[1], False, False, raises)
+            inner = self._triangle(self._repeated(self.lower, question, True), inner, True, True, "ieee")
+            found = self._product(self._repeated(self.exchanged, question), inner)
         else:
+            sides = self._repeated(self.exchanged, question, True)
             if node.op == _SOLVE:
-                sides = self._product(self._view("permute_dims", self.exchanged, axes=(1, 0)), sides)
-            found = self._triangle(self.lower, sides, False, True, "ieee")
-            found = self._triangle(self.upper, found, True, False, raises)
+                sides = self._product(sides, node.operands[1])
+            found = self._triangle(self._repeated(self.lower, question), sides, False, True, "ieee")
+            found = self._triangle(self._repeated(self.upper, question), found, True, False, raises)
         return (found if raises == "solve" else self._or_nan(found),)
+
+    def _repeated(self, matrix: Value, question: Question, is_turned: bool = False) -> Value:
+        """A matrix or its transpose for every right side of a batch."""
+        if is_turned:
+            matrix = self._view("permute_dims", matrix, axes=(1, 0))
+        shape = (*question.batch, self.side, self.side)
+        return self._view("broadcast_to", matrix, shape=shape) if question.batch else matrix
 
     def _triangle(self, matrix: Value, sides: Value, upper: bool, unit: bool, singular: str) -> Value:
         made = array_type(sides.type.shape, _DOUBLE)
