@@ -34,7 +34,7 @@ REMAINING = {
     "aot/_dynamic/sizes.py": (3, PUBLIC),
     "aot/_numbers/stand_in.py": (5, PUBLIC),
     "compiler/emit/loops.py": (3, INSTRUCTION),
-    "compiler/items/factors.py": (4, NATIVE),
+    "compiler/items/factors.py": (6, NATIVE),
     "compiler/items/gather.py": (6, NATIVE),
     "compiler/items/lapack.py": (4, NATIVE),
     "compiler/items/positions.py": (5, NATIVE),

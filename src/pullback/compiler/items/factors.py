@@ -21,6 +21,7 @@ from pullback.graph.rewrite import Replacements, in_bodies, keep_remarks, outlin
 Kind = TypeVar("Kind", bound=Program)
 _DOUBLE, _WHOLE = np.dtype(np.float64), np.dtype(np.int64)
 _SOLVE, _INVERSE, _DETERMINANT = "_linalg_solve", "_linalg_inv", "_linalg_slogdet"
+_REPEATS = ("broadcast_to", "_reshape")  # the second puts axes of length 1 in front
 _FEWEST_ROWS = 8
 _NARROW = 8  # right sides are few if there are so many times as many rows: exchanging theirs is a product
 
@@ -86,7 +87,9 @@ def _behind_views(asked: Value) -> tuple[Value, bool]:
         (*before, rows, columns), source = range(matrix.type.ndim), maker.operands[:1]
         if maker.op == "permute_dims" and maker.attrs["axes"] == (*before, columns, rows):
             is_turned = not is_turned
-        elif maker.op != "broadcast_to" or source[0].type.shape[-2:] != matrix.type.shape[-2:]:
+        elif maker.op not in _REPEATS or source[0].type.shape[-2:] != matrix.type.shape[-2:]:
+            break
+        elif maker.op == "_reshape" and source[0].type.size != source[0].type.shape[-1] ** 2:
             break
         (matrix,) = source
     return matrix, is_turned
