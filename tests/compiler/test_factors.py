@@ -133,6 +133,16 @@ def test_a_batch_of_right_sides_has_one_elimination():
     assert "_linalg_solve" not in found
 
 
+def test_second_derivatives_have_one_elimination():
+    def function(a, b):
+        scaled = lambda s: (b * pb.linalg.solve(a + s[0] * s[1] * np.eye(SIDE), b * s[2])).sum()
+        return pb.func.hessian(scaled)(pb.asarray(np.ones(3))).sum()
+
+    found = ops(lambda a, b: function(a, b).detach() * b.sum(), matrix(), np.ones(SIDE))
+    assert found.count("_linalg_lu") == 1
+    assert "_linalg_solve" not in found
+
+
 def test_one_question_small_matrices_and_several_matrices_are_left_alone():
     one = lambda a, b: pb.linalg.solve(a, b).sum().detach() * b.sum()
     assert "_linalg_lu" not in ops(one, matrix(), np.ones(SIDE))

@@ -87,12 +87,15 @@ def _behind_views(asked: Value) -> tuple[Value, bool]:
         (*before, rows, columns), source = range(matrix.type.ndim), maker.operands[:1]
         if maker.op == "permute_dims" and maker.attrs["axes"] == (*before, columns, rows):
             is_turned = not is_turned
-        elif maker.op not in _REPEATS or source[0].type.shape[-2:] != matrix.type.shape[-2:]:
-            break
-        elif maker.op == "_reshape" and source[0].type.size != source[0].type.shape[-1] ** 2:
+        elif maker.op not in _REPEATS or _one_matrix(source[0].type.shape) != matrix.type.shape[-2:]:
             break
         (matrix,) = source
     return matrix, is_turned
+
+
+def _one_matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape without axes of length 1 in front of those of a matrix."""
+    return shape[-2:] if all(length == 1 for length in shape[:-2]) else shape
 
 
 class Factors:
