@@ -461,3 +461,29 @@ def test_115_recursion_on_a_value():
         return f(x * 2, depth + 1) + 1
 
     check_calls(f, [lambda v=v: (leaf([v, 1.0]),) for v in (0.1, 4.0, 11.0, 0.1)], 2)
+
+
+def test_107_functions_of_math_and_arrays_of_numbers_keep_the_numbers():
+    """A float that `math` makes of a tensor, and an array of floats, are for all values."""
+
+    def rotated(x):
+        angle = math.atan(x.sum()) + math.sqrt(abs(x[0].item()))
+        matrix = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+        return matrix @ x * math.exp(-x[1])
+
+    compiled = check_calls(rotated, [lambda k=k: (pb.tensor([1.0 + k, 0.5 * k]),) for k in range(12)])
+    assert compiled.cache_info().currsize == 1
+
+
+def test_107_a_path_that_its_own_call_leaves_is_not_made_often(monkeypatch):
+    """Where rounding decides, native code may go another way than the trace did."""
+    monkeypatch.setattr("pullback.aot._tree.calls.taken", lambda *args: None)
+    traced = []
+
+    def f(x):
+        traced.append(1)
+        return x * 2 if x.sum() > 0 else x * 3
+
+    compiled = pb.compile(f, backend="numpy", side_effects="trace")
+    assert [compiled(pb.tensor([float(k)])).item() for k in range(1, 40)] == [2.0 * k for k in range(1, 40)]
+    assert compiled.cache_info().currsize <= 6

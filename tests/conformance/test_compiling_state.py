@@ -195,15 +195,16 @@ def a_counter_of_a_closure():
 
 @program(2)
 def a_memo():
-    memo: dict[str, Any] = {}
+    memo: dict[Any, Any] = {}
 
     def f(x):
         if "w" not in memo:
             memo["w"] = np.linspace(0, 1, 3)
             memo["parts"] = [x.detach() * 0 + 1, (2.0, "two")]
-        return x * memo["w"] * memo["parts"][0]
+            memo[x.shape, "key"] = 0.5
+        return x * memo["w"] * memo["parts"][0] * memo[x.shape, "key"]
 
-    return f, nobody, lambda: sorted(memo)
+    return f, nobody, lambda: sorted(map(str, memo))
 
 
 @program(2)

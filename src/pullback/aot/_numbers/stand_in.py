@@ -25,7 +25,7 @@ from pullback.graph.descriptors import NumberAOTInput
 from pullback.graph.ir import BACKWARD, type_of
 from pullback.payloads.evaluate import evaluate
 from pullback.payloads.traced import TracedArray, fresh
-from pullback.tensors.tensor import wrap
+from pullback.tensors.tensor import Tensor, wrap
 
 _PLAIN = frozenset((int, float, complex, bool))
 _MOST_INPUTS = 256
@@ -430,6 +430,10 @@ def _spec_of_scalar(x: Any) -> Any:
 
 # The functions of `math`, which read the bits of a float, as they are seen in a trace.
 
+def _is_traced(x: Any) -> bool:
+    return isinstance(x, Tensor) and type(x._data) is TracedArray and x.size == 1 and x.dtype.kind in "fiu"
+
+
 class MathView(ModuleType):
     """The module `math` or `cmath`."""
 
@@ -448,10 +452,13 @@ def is_of_math(value: Any) -> bool:
     )
 
 
-def math_function(function: Any) -> Callable[..., Any]:
-    """A function of `math` that takes numbers of a trace."""
+def math_function(function: Any, names: dict[str, Any]) -> Callable[..., Any]:
+    """A function of `math` that takes numbers of a trace, and tensors as numbers, if `float` and `int` are among the
+    names that mean something else in the function."""
 
     def called(*args: Any, **options: Any) -> Any:
+        if "float" in names:
+            args = tuple([names["float" if x.dtype.kind == "f" else "int"](x) if _is_traced(x) else x for x in args])
         if any(map(is_stand_in, args)) and not options and all(map(_is_plain, args)):
             return applied(function, *args)
         return function(*args, **options)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from pullback.aot._numbers.stand_in import value_of
+from pullback.aot._numbers.stand_in import is_stand_in, value_of
 from pullback.aot._surroundings.refused import Refusing
 from pullback.core.state import current
 from pullback.errors import SideEffectError
+from pullback.operators import functions
 from pullback.operators.random.draws import draw
 from pullback.payloads.traced import user_location
 from pullback.tensors.tensor import Tensor
@@ -152,10 +153,30 @@ class NumpyView(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__dict__["_module"], name)
-        is_drawing = value is np.random or owner_of(value) is not None
-        found = self.__dict__["_seer"].see(value, f"np.{name}") if is_drawing else value
+        found = value
+        if value is np.random or owner_of(value) is not None:
+            found = self.__dict__["_seer"].see(value, f"np.{name}")
+        elif value is np.array or value is np.asarray:
+            found = functools.partial(_array, value)
         self.__dict__[name] = found
         return found
+
+
+def _array(function: Any, data: Any, *args: Any, **options: Any) -> Any:
+    """`np.array` of lists: with numbers of the graph among them it is a tensor, and no number is fixed for that."""
+    if not (isinstance(data, (list, tuple)) and _has_numbers(data)):
+        return function(data, *args, **options)
+    return functions["array"](_with_tensors(data), *args, **options)
+
+
+def _has_numbers(data: Any) -> bool:
+    return any(map(_has_numbers, data)) if isinstance(data, (list, tuple)) else is_stand_in(data) and data._host.is_live
+
+
+def _with_tensors(data: Any) -> Any:
+    if isinstance(data, (list, tuple)):
+        return [_with_tensors(each) for each in data]
+    return data.as_tensor() if is_stand_in(data) else data
 
 
 def owner_of(value: Any) -> Any:

@@ -209,7 +209,7 @@ class Seer(Containers):
                 **arguments,
             )  # fmt: skip
         if self._has_numbers and is_of_math(value):
-            return MathView(value, self.see) if isinstance(value, ModuleType) else math_function(value)
+            return MathView(value, self.see) if isinstance(value, ModuleType) else math_function(value, self._built_ins)
         if isinstance(value, ModuleType):
             if value in (time, os) or (self.effects is not None and value in (logging, warnings)):
                 return LibraryView(value, self)

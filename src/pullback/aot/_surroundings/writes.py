@@ -116,11 +116,16 @@ def cell(holder: Any, value: Any) -> Iterator[Write]:
     yield Action(_set_cell, holder), value
 
 
+def _is_plain(key: Any) -> bool:
+    """Is a key of a dict the same in every call, whatever it is called with?"""
+    return isinstance(key, PLAIN) or (type(key) is tuple and all(map(_is_plain, key)))
+
+
 def of_dict(holder: dict[Any, Any], now: dict[Any, Any], before: dict[Any, Any]) -> list[Write] | None:
     """What was done to a dict; None if that cannot be done again item by item."""
     gone = [key for key in before if key not in now]
     kept = [key for key in before if key in now]
-    if list(now)[: len(kept)] != kept or not all(isinstance(key, PLAIN) for key in (*now, *gone)):
+    if list(now)[: len(kept)] != kept or not all(map(_is_plain, (*now, *gone))):
         return None  # in another order
     changed = {key: value for key, value in now.items() if value is not before.get(key, MISSING)}
     return list(items(holder, {**dict.fromkeys(gone, MISSING), **changed}))
@@ -183,7 +188,7 @@ class Values:
             return Constant(value)
         if kind is list:
             return [self.of(item) for item in value]
-        if not all(isinstance(key, PLAIN) for key in value):
+        if not all(map(_is_plain, value)):
             raise Unknown
         return {key: self.of(item) for key, item in value.items()}
 

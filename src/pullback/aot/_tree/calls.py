@@ -17,6 +17,9 @@ from pullback.core.state import current
 MOST_ATTEMPTS = 3
 """To find a fast path for calls of one capture, which may differ in what is no part of their key."""
 
+_VAIN = 8
+"""A path that its own call leaves counts for so many: rounding decides there, and the next one will be left as well."""
+
 
 def run(entry: Any, leaves: list[Any]) -> Any:
     """The result of a call that fits `entry`."""
@@ -55,6 +58,8 @@ class OnPaths:
             new = self._new_path(tree, key, leaves, structure) if found is None else None
             found = None if new is None else taken(new, (), leaves)
             is_known = new is None
+            if new is not None and (found is None or found is LOST):
+                tree.spend(_VAIN)
         if found is None or found is LOST:
             try:
                 return tree.timed_eagerly(self.function, args, kwargs)

@@ -62,9 +62,9 @@ class Tree:
         """Is there another trace to spend?"""
         return self._credit >= 1
 
-    def spend(self) -> None:
-        """A trace was made."""
-        self._credit -= 1
+    def spend(self, traces: int = 1) -> None:
+        """A trace was made, or one that counts for several."""
+        self._credit -= traces
 
     # Which is faster?
 
