@@ -243,3 +243,17 @@ def test_contiguous_copies_only_what_is_not():
     assert across.strides == (16, 8) and not across._is_view()
     assert pb.autograd.grad(across.sum(), x)[0].tolist() == [[1, 1, 1], [1, 1, 1]]
     assert pb.asfortranarray(x).strides == (8, 16)
+
+
+@pytest.mark.parametrize("start", range(-4, 5))
+@pytest.mark.parametrize("axis", range(-4, 4))
+def test_rollaxis_counts_starts_from_the_end_as_numpy_does(axis, start):
+    x = np.zeros((2, 3, 4, 5))
+    assert pb.rollaxis(x, axis, start).shape == np.rollaxis(pb.tensor(x), axis, start).shape
+    assert pb.rollaxis(x, axis, start).shape == np.rollaxis(x, axis, start).shape
+
+
+def test_roll_takes_its_shift_as_an_array():
+    x = np.arange(6.0).reshape(2, 3)
+    for shift, axis in ((np.array(2), None), (np.array(1), 1), (np.array([1, 2]), (0, 1)), (pb.tensor(1), 0)):
+        assert pb.roll(x, shift, axis).numpy().tolist() == np.roll(x, np.asarray(shift), axis).tolist()

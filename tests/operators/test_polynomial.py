@@ -105,3 +105,8 @@ def test_polyfit_is_differentiable_in_points_and_weights():
     x, y = np.linspace(-1.0, 2.0, 5), np.array([1.0, -0.5, 0.3, 2.0, 1.0])
     weights = np.linspace(0.5, 2.0, 5)
     assert gradcheck(lambda x, y, w: pb.polyfit(x, y, 2, w=w), (leaf(x), leaf(y), leaf(weights)))
+
+
+def test_polyval_takes_a_polynomial_per_column():
+    p, x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    assert_close(pb.polyval(p, x[0]), np.polyval(p, x[0]))

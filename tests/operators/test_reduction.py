@@ -220,3 +220,13 @@ def test_the_result_of_a_product_may_be_written_in_place():
 @pytest.mark.parametrize("function", [pb.nanmean, pb.nanmedian, pb.nanstd, pb.nanvar, pb.nansum, pb.median, pb.mean])
 def test_statistics_stay_in_single_precision(function):
     assert function(pb.tensor([1.0, 2.0, 4.0], dtype=pb.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.float32, np.complex64])
+@pytest.mark.parametrize("kind", [np.int32, np.float32, np.float64])
+def test_a_mean_has_the_dtype_that_is_asked_for(kind, dtype):
+    x = np.array([[-1, 2, 4], [0, 1, 1]], kind)
+    wanted = np.mean(x, axis=1, dtype=dtype)
+    for found in (pb.mean(x, axis=1, dtype=dtype), np.mean(pb.tensor(x), axis=1, dtype=dtype)):
+        assert found.dtype == wanted.dtype
+        assert_close(found, wanted, rtol=1e-6)

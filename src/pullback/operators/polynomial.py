@@ -65,8 +65,12 @@ def batched_vander(x: Any, /, N: int | None = None) -> Any:
 
 @composite(arrays=2)
 def polyval(p: Any, x: Any) -> Any:
-    """The values at `x` of the polynomial with coefficients `p`, differentiable in both."""
-    p, x = _coefficients("polyval", p), tensor_from(x)
+    """The values at `x` of the polynomial with coefficients `p`, differentiable in both.
+
+    Each row of a matrix `p` has the coefficients of one power, for as many polynomials as there are columns.
+    """
+    p, x = tensor_from(p), tensor_from(x)
+    p = p if p.ndim else reshape(p, (1,))
     out = zeros(x.shape, dtype=np.result_type(p.dtype, x.dtype))
     for k in range(p.shape[0]):
         out = out * x + p[k]

@@ -120,7 +120,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
 def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
     """`x` with an axis moved in front of the one at `start`: a view; `moveaxis` is easier to read."""
     axis = normalize_axis_index(axis, x.ndim)
-    start = normalize_axis_index(start, x.ndim + 1)
+    start = x.ndim if start == x.ndim else normalize_axis_index(start, x.ndim)
     return moveaxis(x, axis, start - 1 if axis < start else start)
 
 

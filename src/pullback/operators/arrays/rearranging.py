@@ -123,10 +123,11 @@ def roll_samples(make: Maker) -> Iterator[Sample]:
 def roll(x: Any, shift: Any, axis: Any = None, *, dims: Any = None) -> Any:
     """`x` with its elements moved by `shift` places along `axis`; without an axis, in row-major order."""
     axis = merge_spellings("roll: axis/dims", axis, dims)
+    shift = normalize_shape(shift if np.ndim(shift) else operator.index(shift))
     if axis is None:
-        return reshape(roll_axes(ravel(x), shift=normalize_shape(shift), axis=(0,)), x.shape)
+        return reshape(roll_axes(ravel(x), shift=shift, axis=(0,)), x.shape)
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    pairs = list(np.broadcast(normalize_shape(shift), axes))
+    pairs = list(np.broadcast(shift, axes))
     return roll_axes(x, shift=tuple(int(amount) for amount, _ in pairs), axis=tuple(int(k) for _, k in pairs))
 
 

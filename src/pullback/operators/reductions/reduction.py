@@ -69,7 +69,8 @@ def mean(x, *, axis, dtype=None, keepdims=False):
         dtype = np.float64
     elif x.dtype.char == "e":
         return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    return np.add.reduce(x, axis, dtype, None, keepdims) / _count_of(x.shape, axis)  # type: ignore[call-overload]
+    out = np.add.reduce(x, axis, dtype, None, keepdims) / _count_of(x.shape, axis)  # type: ignore[call-overload]
+    return out if dtype is None or np.dtype(dtype).kind in "fc" else out.astype(dtype)
 
 
 @mean.transpose
