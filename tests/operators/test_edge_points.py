@@ -126,3 +126,41 @@ def test_clipping_lets_the_gradient_of_nan_through():
     x = pb.tensor([np.nan, -1.0, 0.5], requires_grad=True)
     (pb.nn.hardtanh(x) + pb.nn.relu6(x)).sum().backward()
     assert x.grad.tolist() == [2, 0, 2]
+
+
+REGULAR = np.array([0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 3.0, -2.0])
+CORNERS = {"special.huber": "no width at all", "_truncated_normal": "bounds in the wrong order"}
+
+
+def slopes(op, sample, operands, create_graph=False):
+    """The leaves, and the derivative of every element by each of them."""
+    leaves = [pb.tensor(x, requires_grad=True) for x in operands]
+    wanted = [leaf for k, leaf in enumerate(leaves) if has_derivative(op, k)]
+    total = op(*leaves, **sample.params).real.sum()
+    found = pb.autograd.grad(total, wanted, create_graph=create_graph, materialize_grads=True)
+    return wanted, found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op, sample", [case for case in edge_cases(np.float64) if case.id not in CORNERS])
+def test_second_derivatives_at_special_points_are_those_of_the_neighbourhood(op, sample):
+    """A rule that puts a number where its formula has 0 * inf must not lose what the formula depends on.
+
+    Where the slope has a kink, the differences on both sides are not alike; a NaN is no wrong number.
+    """
+    operands = edge_operands(sample, REGULAR)
+    places = [k for k in range(len(operands)) if has_derivative(op, k)]
+    leaves, first = slopes(op, sample, operands, create_graph=True)
+    for i, slope in enumerate(first):
+        if not slope.requires_grad:
+            continue
+        second = pb.autograd.grad(slope.sum(), leaves, retain_graph=True, materialize_grads=True)
+        for j, place in enumerate(places):
+            sides = []
+            for step in (1e-6, -1e-6):
+                moved = [x + step if k == place else x for k, x in enumerate(operands)]
+                sides.append((slopes(op, sample, moved)[1][i] - slope).detach().numpy() / step)
+            after, before = sides
+            found, scale = second[j].numpy(), 1 + np.abs(after)
+            is_smooth = (np.abs(after - before) < 1e-3 * scale) & (scale < 1e4) & ~np.isnan(found)
+            np.testing.assert_allclose(found[is_smooth], after[is_smooth], rtol=2e-2, atol=2e-2)

@@ -94,3 +94,14 @@ def test_a_truth_value_is_a_factor_like_one_and_zero():
 def test_second_derivatives_of_a_negative_base_with_a_complex_exponent():
     x, y = as_tensor(BASES["negative"]), as_tensor(EXPONENTS["complex"])
     assert pb.autograd.gradgradcheck(pb.pow, (x, y))
+
+
+@pytest.mark.parametrize("x", [4.0, 0.25, 1.0])
+def test_second_derivatives_at_exponent_zero_are_those_of_the_neighbourhood(x):
+    """The slope `y * x ** (y - 1)` is 0 at `y = 0` and grows there by `1 / x`."""
+    hessian = pb.func.hessian(lambda v: v[0] ** v[1])(pb.tensor([x, 0.0]))
+    assert_close(hessian, [[0.0, 1 / x], [1 / x, np.log(x) ** 2]])
+    reverse = pb.func.jacrev(pb.func.jacrev(lambda v: v[0] ** v[1]))(pb.tensor([x, 0.0]))
+    assert_close(reverse, hessian)
+    third = pb.func.jacfwd(pb.func.hessian(lambda v: v[0] ** v[1]))(pb.tensor([x, 0.0]))
+    assert_close(third[0, 1], [-1 / x**2, 2 * np.log(x) / x])

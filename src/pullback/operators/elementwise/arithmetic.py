@@ -135,7 +135,8 @@ def _slope_in_base(x: Any, y: Any) -> Any:
         return y * x ** (y - 1) if y else 0
     if y.dtype != x.dtype and y.dtype.kind == "f":
         y = astype(y, np.result_type(x.dtype, y.dtype), copy=False)  # or `y - 1` would be rounded too coarsely
-    is_one = equal(y, 0)
+    # Where x is a number that has an inverse, the product is 0 by itself, and its derivative by y is that inverse.
+    is_one = equal(y, 0) & ~(abs(x) > 0)
     return where(is_one, 0, y * x ** where(is_one, 1, y - 1))
 
 

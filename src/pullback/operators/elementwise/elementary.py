@@ -164,8 +164,8 @@ def _log_factor(logarithm: Callable[..., Any], x: Any, y: Any, inside: Any) -> A
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """`x / y`, and 0 where x is 0."""
-    is_zero = equal(x, 0)
+    """`x / y`, and 0 where both are 0. Where only x is 0 the quotient is, and its derivative by x is not."""
+    is_zero = equal(x, 0) & equal(y, 0)
     return where(is_zero, 0, x / where(is_zero, 1, y))
 
 

@@ -207,7 +207,7 @@ rel_entr: Op = row(
     "rel_entr", ("x", "y"),
     (
         lambda x, y: where(x == 0, 0, log(where(x == 0, 1, x) / where(x == 0, 1, y)) + 1),
-        lambda x, y: where(x == 0, 0, -x / where(x == 0, 1, y)),
+        lambda x, y: where((x == 0) & (y == 0), 0, -x / where((x == 0) & (y == 0), 1, y)),
     ),
     without_scipy=_rel_entr, domain=(0.2, 2.0),
     doc="`x * log(x / y)`, and 0 where `x` is 0, with derivatives 0 there.",

@@ -11,7 +11,7 @@ import numpy as np
 from pullback.core.spec import is_complex_dtype
 from pullback.declare.composite import composite
 from pullback.declare.op import Op
-from pullback.operators.elementwise.arithmetic import cos, floor
+from pullback.operators.elementwise.arithmetic import cos, floor, sin
 from pullback.operators.elementwise.comparison import where
 from pullback.operators.special.rows import row, scipy_function
 
@@ -74,12 +74,17 @@ gamma: Op = row("gamma", ("x",), (lambda x, out: out * digamma(x),), domain=(0.4
 
 
 def _rgamma_slope(x: Any, out: Any) -> Any:
-    """`-out * digamma(x)`. At 0, -1, -2, .. `out` is 0 and digamma infinite; their product is a signed factorial."""
+    """`-out * digamma(x)`. At 0, -1, -2, .. `out` is 0 and digamma infinite; their product is a signed factorial.
+
+    There it is the derivative of `sin(pi * x) * gamma(1 - x) / pi`, with the sine written out for derivatives of it.
+    """
     if is_complex_dtype(x.dtype):
         return -out * digamma(x)
     is_pole = (x <= 0) & (x == floor(x))
     here, away = where(is_pole, x, 0), where(is_pole, 1, x)
-    return where(is_pole, cos(math.pi * here) * gamma(1 - here), -rgamma(away) * digamma(away))
+    turn = math.pi * here
+    near = (cos(turn) - sin(turn) * digamma(1 - here) / math.pi) * gamma(1 - here)
+    return where(is_pole, near, -rgamma(away) * digamma(away))
 
 
 rgamma: Op = row("rgamma", ("x",), (_rgamma_slope,), domain=(0.4, 3.0), doc="`1 / gamma(x)`, which has no poles.")

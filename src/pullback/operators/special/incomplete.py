@@ -282,12 +282,14 @@ def _student_density(df: Any, t: Any) -> Any:
 def _student_by_freedom(df: Any, t: Any) -> Any:
     """For positive t the probability is `1 - betainc(df / 2, 1 / 2, x) / 2` with `x = df / (df + t * t)`."""
     at_center = t == 0
+    # Near 0 the probability is 1/2 + t * density, in which derivatives by t see more than the 0.
+    near = t * _student_density(df, 0.0) * 0.5 * (digamma(0.5 * (df + 1)) - digamma(0.5 * df) - 1 / df)
     t = where(at_center, 1, t)
     x = df / (df + t * t)
     by_shape = betainc_by(0.5 * df, 0.5, x, orders=(1, 0)) * 0.5
     density = exp((0.5 * df - 1) * log(x) - 0.5 * log1p(-x) - betaln(0.5 * df, 0.5))
     by_point = density * (t / (df + t * t)) ** 2
-    return where(at_center, 0, sign(t) * (by_shape + by_point) * -0.5)
+    return where(at_center, near, sign(t) * (by_shape + by_point) * -0.5)
 
 
 stdtr: Op = row(
