@@ -429,6 +429,11 @@ def test_case_38_random_numbers_are_those_of_the_host(kind):
     assert_equal(*drawn)
 
 
+def test_case_38_a_generator_of_torch_is_refused_with_the_reason():
+    torch = library("torch").module
+    assert code_of(lambda: pb.randn(3, device="torch:cpu", generator=torch.Generator())) == "FOREIGN_RNG"
+
+
 def test_case_39_checkpoint_with_dropout(kind):
     def block(x):
         return pb.nn.dropout(pb.sin(x), 0.5, training=True) * x

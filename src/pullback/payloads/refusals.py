@@ -22,7 +22,16 @@ def check_at_home(levels: tuple[VmapLevel, ...], name: str) -> None:
             )
 
 
-def refuse_item(payload: Any, into: str) -> AutogradError:
+def refuse_one_of_many(payload: Any, levels: tuple[VmapLevel, ...], into: str) -> AutogradError:
+    """For whatever a payload of these levels, which stands for many, is asked to become."""
+    check_at_home(levels, into)
+    if into == "a truth value":
+        return _refuse_truth(payload)
+    is_number = into in ("a Python number", "a float", "a complex number", "an int", "an index")
+    return _refuse_item(payload, into) if is_number else refuse_values(payload, into)
+
+
+def _refuse_item(payload: Any, into: str) -> AutogradError:
     """For `item`, `int`, `float` and `__index__`."""
     return AutogradError(
         "VMAP_DATA",
@@ -32,7 +41,7 @@ def refuse_item(payload: Any, into: str) -> AutogradError:
     )
 
 
-def refuse_truth(payload: Any) -> AutogradError:
+def _refuse_truth(payload: Any) -> AutogradError:
     """For `bool`, and with it `if`, `while`, `and`, `or`, `not`."""
     return AutogradError(
         "VMAP_DATA",

@@ -26,6 +26,7 @@ from pullback.declare.composite import composite
 from pullback.declare.op import Op, Rule, registry
 from pullback.declare.samples import Maker, Sample
 from pullback.eager.record import apply
+from pullback.errors import AutogradError
 from pullback.operators.arrays.creation import get_default_dtype
 from pullback.payloads.batched.evaluate import aligned_values
 from pullback.payloads.batched.randomness import check_parameters, drawn
@@ -83,8 +84,21 @@ def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
 def numpy_generator(generator: Generator | np.random.Generator | None) -> np.random.Generator:
     """The NumPy generator to draw from: the given one, or the default."""
     chosen = default_generator if generator is None else generator
+    if isinstance(chosen, Generator):
+        return chosen.numpy
     # A traced function has a stand-in for a generator that it finds around it.
-    return chosen.numpy if isinstance(chosen, Generator) else getattr(chosen, "drawn_from", chosen)
+    found: Any = getattr(chosen, "drawn_from", chosen)
+    if type(found).__module__.partition(".")[0] in _LIBRARIES:
+        raise AutogradError(
+            "FOREIGN_RNG",
+            f"a generator of another library, {type(found).__name__}, is to draw numbers",
+            why="random numbers are drawn on the host and uploaded, so that a seed gives the same numbers everywhere",
+            fix="give a pb.Generator or one of NumPy's; or draw with the library, and take the array: pb.foreign(a)",
+        )
+    return found
+
+
+_LIBRARIES = ("torch", "jax", "jaxlib", "cupy")
 
 
 def asked(generator: Generator | np.random.Generator | None) -> np.random.Generator:

@@ -21,7 +21,7 @@ from pullback.declare.op import Op
 from pullback.graph.ir import array_type, empty_like_type
 from pullback.payloads.array_members import ArrayMembers
 from pullback.payloads.evaluate import innermost
-from pullback.payloads.refusals import check_at_home, refuse_item, refuse_truth, refuse_values
+from pullback.payloads.refusals import refuse_one_of_many
 from pullback.payloads.wrappers import arrays_of, is_wrapper
 
 # Levels and the axes that belong to them: pure functions on arrays with one leading axis per level, oldest first.
@@ -285,12 +285,7 @@ class BatchedArray(ArrayMembers):
         """The array, which is about to become `into`; refused if it stands for many."""
         if not self.levels:
             return self.data
-        check_at_home(self.levels, into)
-        if into == "a truth value":
-            raise refuse_truth(self)
-        if into in ("a Python number", "a float", "a complex number", "an int", "an index"):
-            raise refuse_item(self, into)
-        raise refuse_values(self, into)
+        raise refuse_one_of_many(self, self.levels, into)
 
 
 def levels_of(payload: Any) -> Levels:

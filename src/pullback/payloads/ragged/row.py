@@ -16,7 +16,7 @@ from pullback.errors import AutogradError
 from pullback.payloads.array_members import ArrayMembers
 from pullback.payloads.batched import edge
 from pullback.payloads.ragged.array import RaggedArray
-from pullback.payloads.refusals import check_at_home, refuse_item, refuse_truth, refuse_values
+from pullback.payloads.refusals import refuse_one_of_many
 
 
 class RowArray(ArrayMembers):
@@ -83,12 +83,7 @@ class RowArray(ArrayMembers):
 
     def plain_values(self, into: str) -> np.ndarray[Any, Any]:
         """Refused: it stands for all rows."""
-        check_at_home((self.level,), into)
-        if into == "a truth value":
-            raise refuse_truth(self)
-        if into in ("a Python number", "a float", "a complex number", "an int", "an index"):
-            raise refuse_item(self, into)
-        raise refuse_values(self, into)
+        raise refuse_one_of_many(self, (self.level,), into)
 
     def __repr__(self) -> str:
         return f"RowArray({self.dtype}{list(self.shape)}, level={self.level})"
