@@ -370,12 +370,16 @@ def small_rows(x: Any) -> Any:
     return pb.log_softmax(x, axis=1) + pb.std(x, axis=1, keepdims=True)
 
 
-def in_native_passes(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+def on_a_native_tape(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
     tape.load()
-    return gradients(f, arrays)
+    try:
+        return gradients(f, arrays)
+    finally:
+        tape.functions = None
+        tape.reset()
 
 
-@program((5, 6), paths="native pass", run=in_native_passes)
+@program((5, 6), paths="native pass, native call, native direct call", run=on_a_native_tape)
 def small_chain(x: Any) -> Any:
     return pb.sin(x * x) * x[0] + x.sum()
 

@@ -15,13 +15,14 @@ from numpy._core.multiarray import get_handler_name
 
 import pullback as pb
 from pullback.aot._call import accumulators
-from pullback.compiler.machine import buffers, entry, leaves, passes, ufuncs
+from pullback.compiler.machine import buffers, entry, leaves, passes, tape, ufuncs
 from tools import native
 
 HEADER = (native.SOURCES / "pullback.h").read_text(encoding="utf-8")
 TABLES = {
     "buffers": buffers.FIELDS, "entry": entry.FIELDS, "leaves": leaves.FIELDS, "passes": passes.FIELDS,
-    "ufunc": ufuncs.FIELDS,
+    "ufunc": ufuncs.FIELDS, "calls": tape.CALLS, "call": tape.CALL, "direct": tape.DIRECT,
+    "formula": tape.FORMULA,
 }  # fmt: skip
 
 
@@ -42,6 +43,8 @@ def test_python_fills_a_table_in_the_order_of_the_header(struct):
 def test_python_and_c_mean_the_same_numbers():
     assert f"#define BLOCK {ufuncs.BLOCK} " in HEADER
     assert "enum { HARDWARE, LOOKED_AT };" in HEADER and (ufuncs.HARDWARE, ufuncs.LOOKED_AT) == (0, 1)
+    assert "enum { ABSENT = -1, SAME = -2 };" in HEADER and (tape.ABSENT, tape.SAME) == (-1, -2)
+    assert "enum { G, X, Y, OUT, TEMPORARY };" in HEADER and tape._TEMPORARY == 4
     assert "#define ANY INT64_MIN" in HEADER and entry.ANY == -(2**63)
 
 

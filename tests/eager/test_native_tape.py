@@ -1,8 +1,11 @@
-"""Backward passes in native code against the engine's own: gradients to the bit, order, hooks, errors, memory."""
+"""Native passes, calls and formulas against those of Python: values and gradients to the bit, order, hooks, errors,
+complaints, memory."""
 
 import contextvars
 import gc
 import sys
+import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -10,22 +13,52 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import pullback as pb
+from pullback.declare.op import registry
+from pullback.eager import large, small
 from pullback.eager.native_tape import tape
 from pullback.tape.engine import native
+from tests.eager.test_small import PROGRAMS as small_programs
+
+LOADED = []
 
 
-@pytest.fixture(params=["python", "native"], autouse=True)
-def way(request):
-    """Every test here runs both ways."""
-    before = tape.functions
-    if request.param == "native":
+@contextmanager
+def going(way):
+    """Go this way inside the block."""
+    if not LOADED:
         tape.load()
-        assert native.loop is not None
-    else:
-        native.prepare = native.loop = None
-    yield request.param
-    tape.functions = before
+        LOADED.append(tape.functions)
+    before = tape.functions
+    tape.functions = (None, None) if way == "python" else LOADED[0]
     tape.reset()
+    assert (native.loop is not None) == (way == "native")
+    try:
+        yield
+    finally:
+        tape.functions = before
+        tape.reset()
+
+
+@pytest.fixture(params=["python", "native"])
+def way(request):
+    """A test that has this runs both ways."""
+    with going(request.param):
+        yield request.param
+
+
+def assert_same(compute):
+    """Both ways give the same arrays to the bit, and whatever else is returned."""
+    found = []
+    for each in ("python", "native", "native"):
+        with going(each):
+            found.append(compute())
+    for expected, *others in zip(*found, strict=True):
+        for other in others:
+            if isinstance(expected, np.ndarray):
+                assert other.dtype == expected.dtype and other.shape == expected.shape
+                assert other.tobytes() == expected.tobytes(), (expected, other)
+            else:
+                assert other == expected
 
 
 def leaf(*shape, dtype=np.float64, seed=0):
@@ -49,24 +82,25 @@ PROGRAMS = {
     "a write": lambda x, y: (lambda h: (h.mul_(y), h * h)[1].sum())(x * 1.0),
     "long arrays": lambda x, y: (pb.ones(700) * x.sum() * pb.linspace(0.0, 1.0, 700) * y.sum()).sum(),
 }
-SEEN = {}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_gradients_are_the_same_to_the_bit(way, name, dtype):
-    x, y = leaf(3, 3, dtype=dtype), leaf(3, 3, dtype=dtype, seed=1)
+def test_gradients_are_the_same_to_the_bit(name, dtype):
     if dtype is np.complex128 and name == "several results and parts":
         pytest.skip("vectors of complex matrices have a phase of their own")
-    out = PROGRAMS[name](x, y)
-    out = out.real if dtype is np.complex128 else out
-    out.backward(retain_graph=True)
-    first = [x.grad.numpy().copy(), y.grad.numpy().copy()]
-    out.backward()  # now there is something to add to
-    found = [*first, x.grad.numpy(), y.grad.numpy(), *(g.numpy() for g in pb.autograd.grad(PROGRAMS[name](x, y), [y, x],
-                                                       pb.ones((), dtype=dtype)))]  # fmt: skip
-    for a, b in zip(found, SEEN.setdefault((name, dtype), found), strict=True):
-        np.testing.assert_array_equal(a, b)
+
+    def gradients():
+        x, y = leaf(3, 3, dtype=dtype), leaf(3, 3, dtype=dtype, seed=1)
+        out = PROGRAMS[name](x, y)
+        out = out.real if dtype is np.complex128 else out
+        out.backward(retain_graph=True)
+        first = [x.grad.numpy().copy(), y.grad.numpy().copy()]
+        out.backward()  # now there is something to add to
+        again = pb.autograd.grad(PROGRAMS[name](x, y), [y, x], pb.ones((), dtype=dtype))
+        return [*first, x.grad.numpy(), y.grad.numpy(), *(g.numpy() for g in again)]
+
+    assert_same(gradients)
 
 
 def test_nodes_run_from_the_newest_to_the_oldest(way):
@@ -189,23 +223,222 @@ def test_without_memory_there_is_an_error_and_the_next_pass_is_right(way):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
-def test_the_switch_turns_it_off_and_on():
-    loaded = tape.functions is not None
+def test_the_switch_turns_it_off_and_on(way):
     before = pb.set_native_eager(False)
     try:
-        assert native.loop is None and native.prepare is None
+        assert native.loop is None and native.prepare is None and not tape.is_on
     finally:
         pb.set_native_eager(before)
-    assert (native.loop is not None) == loaded
+    assert (native.loop is not None) == tape.is_on == (way == "native")
 
 
 def test_it_is_loaded_after_many_nodes(monkeypatch):
-    monkeypatch.setattr(native, "left", 20)
-    monkeypatch.setattr(tape, "functions", None)
-    native.prepare = native.loop = None
-    x = leaf(3)
-    (x * x).sum().backward()
-    assert native.loop is None
-    for _ in range(7):
+    with going("python"):
+        tape.functions = None
+        monkeypatch.setattr(native, "left", 20)
+        x = leaf(3)
         (x * x).sum().backward()
-    assert native.loop is not None
+        assert native.loop is None
+        for _ in range(7):
+            (x * x).sum().backward()
+        assert native.loop is not None
+
+
+# Calls and formulas of elementwise operators.
+
+ELEMENTWISE = sorted(name for name, op in registry.items() if op.fast_rules is not None)
+SHAPES = [(), (1,), (7,), (3, 5), (0, 2), (1100,)]
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e300, 1e-310, 3.0])
+
+
+def outcome(f, *operands):
+    """Value, gradients, and what NumPy has to complain about."""
+    found = [pb.tensor(x, requires_grad=True) if isinstance(x, np.ndarray) else x for x in operands]
+    tensors = [x for x in found if isinstance(x, pb.Tensor)]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        out = f(*found)
+        assert out.grad_fn is not None or not out.requires_grad
+        if out.requires_grad:
+            pb.autograd.backward(out, pb.ones(out.shape, dtype=out.dtype) * 0.7)
+    gradients = [None if x.grad is None else x.grad.numpy() for x in tensors]
+    return [out.detach().numpy(), *gradients, sorted(str(each.message) for each in said)]
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_operators_are_the_same_to_the_bit(name):
+    op = registry[name]
+    rng = np.random.default_rng(3)
+
+    def outcomes(*operands):
+        def compute():
+            try:
+                return outcome(op.call, *operands)
+            except Exception as error:
+                return [type(error).__name__, str(error)]
+
+        assert_same(compute)
+
+    for dtype in (np.float64, np.float32, np.float16):
+        for shape in SHAPES:
+            outcomes(*[rng.uniform(0.05, 0.95, shape).astype(dtype) for _ in op.operands])
+        with np.errstate(all="ignore"):
+            special = SPECIAL.astype(dtype)
+        outcomes(*[special, special[::-1].copy()][: len(op.operands)])
+        outcomes(*[np.asfortranarray(rng.uniform(0.05, 0.95, (3, 4)).astype(dtype)) for _ in op.operands])
+        if len(op.operands) == 2:
+            x = rng.uniform(0.05, 0.95, (6,)).astype(dtype)
+            for number in (0.5, 3, 0.0, -0.0, 0, True, -2, 1e300, np.inf, np.nan, 10**400, np.float64(0.25)):
+                outcomes(x, number)
+                outcomes(number, x)
+            outcomes(x, x[:1].reshape(()))
+
+
+def of_views():
+    x = leaf(4, 4)
+    y = x * x
+    z = (y[1] * x[2]) + y[3, 1:3].sum() * y.T[0] - x.detach() * 2
+    z.sum().backward()
+    return [z.detach().numpy(), x.grad.numpy()]
+
+
+def of_views_of_what_was_written_since():
+    x = leaf(4)
+    h = x * 1.0
+    v = h[1:3]
+    h.mul_(2.0)
+    out = v * v
+    h[2] = x[0]
+    (out.sum() + (v * h[0]).sum()).backward()
+    return [out.detach().numpy(), x.grad.numpy()]
+
+
+def of_values_that_are_written_over():
+    x = leaf(4)
+    h = x * 2.0
+    out = (h * h).sin()
+    h.add_(1.0)
+    (out.sum() + h.sum()).backward()
+    return [x.grad.numpy()]
+
+
+@pytest.mark.parametrize("compute", [of_views, of_views_of_what_was_written_since, of_values_that_are_written_over])
+def test_gradients_of_views_and_of_writes_are_the_same(compute):
+    assert_same(compute)
+
+
+def test_values_that_are_written_over_are_missed_where_that_is_asked_for(way):
+    x = leaf(4)
+    with pb.autograd.overwrite_policy("raise"):
+        h = x * 2.0
+        out = h * h
+        h.add_(1.0)
+        with pytest.raises(RuntimeError, match="inplace"):
+            out.sum().backward()
+
+
+def test_nodes_are_what_they_are_otherwise(way):
+    x, y = leaf(3), leaf(3, seed=1)
+    z, w = x * y.detach(), pb.exp(x * 3.0)
+    node = z.grad_fn
+    assert node.name() == "MulBackward0" and node._saved_self is None and len(node.next_functions) == 2
+    np.testing.assert_array_equal(node._saved_other.numpy(), y.detach().numpy())
+    assert node.next_functions[1] == (None, 0) and w.grad_fn.next_functions[0][0]._saved_other == 3.0
+    np.testing.assert_array_equal(w.grad_fn._saved_result.detach().numpy(), w.detach().numpy())
+    assert z.grad_fn._sequence_nr() < w.grad_fn._sequence_nr()
+    w.sum().backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        w.sum().backward()
+
+
+def test_modes_are_asked(way):
+    x = leaf(3)
+    with pb.no_grad():
+        assert not (x * x).requires_grad
+    with pb.autograd.graph.saved_tensors_hooks(lambda t: t.detach() * 0, lambda t: t + 7):
+        y = (x * x).sum()
+    y.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 14)
+    np.testing.assert_array_equal(pb.func.jvp(lambda x: x * x, (x.detach(),), (pb.ones(3),))[1].numpy(),
+                                  2 * x.detach().numpy())  # fmt: skip
+    assert pb.func.vmap(lambda x: x * x)(x.detach()).shape == (3,)
+    second = pb.autograd.grad(pb.autograd.grad((x * x * x).sum(), x, create_graph=True)[0].sum(), x)[0]
+    np.testing.assert_allclose(second.numpy(), 6 * x.detach().numpy())
+
+
+def test_numpy_complains_as_it_is_told(way):
+    x = pb.tensor([0.0, 1.0], requires_grad=True)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        1.0 / x
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isinf((1.0 / x).detach().numpy()[0])
+
+
+def test_other_operands_go_the_usual_way(way):
+    x = leaf(3)
+    with pytest.raises(TypeError):
+        pb.multiply(x)
+    with pytest.raises(TypeError):
+        x * {}
+    assert (x * np.ones(3)).shape == (3,) and (x * [1.0, 2.0, 3.0]).requires_grad
+
+
+def test_calls_do_not_leak(way):
+    x, y = leaf(3), leaf(3, seed=1)
+
+    def once():
+        for h in (x * y, x[1:] * 2.5, pb.sin(x), x * 0.0, 1.0 / x, x.detach() * y.detach(), x[0] * x[1]):
+            h * h
+
+    once()
+    gc.collect()
+    before = len(gc.get_objects()), sys.getrefcount(None), sys.getrefcount(np.dtype(float))
+    for _ in range(200):
+        once()
+    gc.collect()
+    after = len(gc.get_objects()), sys.getrefcount(None), sys.getrefcount(np.dtype(float))
+    assert all(b < a + 100 for a, b in zip(before, after, strict=True)), (before, after)
+
+
+# Calls of other operators.
+
+FAMILIES = {
+    **{name: (f, *operands) for name, (f, *operands) in small_programs.items()},
+    "sums": (lambda x: x.sum() * x.sum(0).sum() + x.mean(-1).prod(), (4, 5)),
+    "sums of columns": (lambda x: pb.sum(x.T * 2, axis=0), (4, 5)),
+    "products": (lambda x, y: (x @ y[0]) * (y @ x.T).sum() + x[0] @ y[1], (4, 5), (3, 5)),
+    "a part of the gradients": (lambda x, y: x.detach() @ y + x @ y.detach(), (3, 3), (3, 3)),
+    "numbers beside": (lambda x: pb.where(x > 1, x, 0.5).sum() + pb.clip(x, 0.7, None).prod(), (4,)),
+    "integers": (lambda x: pb.sum(pb.tensor([1, 2, 3])) * x + pb.cumsum(pb.arange(3), 0)[2], (3,)),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_other_operators_are_the_same_to_the_bit(name):
+    f, *operands = FAMILIES[name]
+    rng = np.random.default_rng(5)
+    arrays = [each if isinstance(each, np.ndarray) else rng.uniform(0.5, 1.5, each) for each in operands]
+    assert_same(lambda: outcome(f, *arrays))
+
+
+@pytest.mark.parametrize("name", ["softmax", "std", "cumsum", "norm"])
+def test_kinds_of_calls_that_are_native_are_the_same_to_the_bit(name, monkeypatch):
+    monkeypatch.setattr(small, "CALLS", 2)
+    monkeypatch.setattr(small, "_WORTH", np.inf)
+    monkeypatch.setattr(large, "IMPORT_SECONDS", 0.0)
+    f, shape = small_programs[name]
+    x = np.random.default_rng(6).uniform(0.5, 1.5, tuple(n + 6 for n in shape))
+    for _ in range(4):
+        outcome(f, x)
+    assert_same(lambda: outcome(f, x))
+
+
+def test_a_parameter_too_many_and_a_singular_matrix_are_errors_as_always(way):
+    x = leaf(3, 3)
+    with pytest.raises(TypeError):
+        pb.matmul(x, x, axis=1)
+    with pytest.raises(np.linalg.LinAlgError):
+        pb.linalg.inv(x * 0.0)
+    with pytest.raises(ValueError, match="matmul"):
+        x @ leaf(4)

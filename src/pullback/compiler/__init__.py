@@ -8,10 +8,12 @@ from pullback.core.lazy import deferred
 __getattr__, __dir__ = deferred(
     globals(),
     {
+        "Calls": "pullback.compiler.machine.tape",
         "compile_llvm": "pullback.compiler.llvm",
         "expand": "pullback.compiler.passes.expand",
         "formula_of": "pullback.compiler.machine.ufuncs",
         "formula_ufunc": "pullback.compiler.machine.ufuncs",
+        "formula_table": "pullback.compiler.machine.tape",
         "left_to_numpy": "pullback.compiler.llvm",
         "pass_functions": "pullback.compiler.machine.passes",
         "read_native": "pullback.compiler.stored",

@@ -5,5 +5,5 @@ from __future__ import annotations
 from pullback.core.lazy import deferred
 
 __getattr__, __dir__ = deferred(
-    globals(), {name: f"pullback.eager.{name}" for name in ("native", "traced_calls")}
+    globals(), {name: f"pullback.eager.{name}" for name in ("native", "stand_in", "traced_calls")}
 )

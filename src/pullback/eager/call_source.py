@@ -148,8 +148,15 @@ else:
         # path: small segment
         {outs}{comma} = kind.function({data})
 """
+_DIRECTLY = """
+result = natively(operands, params)
+if result is not None:
+    # path: native direct call
+    return result
+"""
 _CALL = """
 def run(operands, params):
+{natively}
     modes = current()
     if {are_other}:
         return apply(op, operands, params)
@@ -177,13 +184,14 @@ def run(operands, params):
 
 
 def call_source(
-    op: Op, rules: CallRules | None, copies: bool = False, is_small: bool = False, is_there: bool = False
-) -> str:
+    op: Op, rules: CallRules | None, copies: bool = False, is_small: bool = False, is_there: bool = False,
+    is_native: bool = False,
+) -> str:  # fmt: skip
     """The function `run` of an operator, of its operands and canonical parameters; without `rules` nothing is recorded.
 
     It does what `record.apply` does, with the loops and lists written out. With `copies` it is that of a view, of which
     `kernel` gives a copy; with `is_small` calls on small arrays are counted (eager/small.py); with `is_there` arrays
-    are those of another library.
+    are those of another library; with `is_native` the call is tried natively first (eager/native_tape.py).
     """
     is_view = op.is_view and not copies
     first = op.variadic_from
@@ -220,6 +228,7 @@ def call_source(
         are_other += " or params"
     has_one_size = is_there or (op.native is None and not is_small)
     fields = {
+        "natively": indented(_DIRECTLY, 1) if is_native else "",
         "are_other": are_other,
         "names": "".join(f"{v}, " for v in fixed) + ("*rest, " if has_rest else ""),
         "reads": indented(reads, 1),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from types import FunctionType, NoneType
+from types import CodeType, FunctionType, NoneType
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from pullback.declare.op import Op
 from pullback.declare.views import ViewStep
 from pullback.eager.call_source import SLOTS, CallRules, call_source
 from pullback.eager.failures import failed
+from pullback.eager.native_tape import Call, direct_call
 from pullback.eager.nodes import aliases, direct_node_class, large_direct_node_class
 from pullback.eager.pull import NOT_SAVED, call_rules
 from pullback.eager.record import apply
@@ -68,7 +69,7 @@ def copying(op: Op, kernel: Callable[..., Any], otherwise: Run) -> Run:
     """A view, as a function that copies; what is unusual goes to `otherwise`, which does the same."""
     scope: dict[str, Any] = dict(SHARED, op=op, kernel=kernel)
     scope["apply"] = lambda op, operands, params: otherwise(operands, params)
-    return _made_later(op, scope, lambda rules: call_source(op, rules, copies=True))
+    return _made_later(op, scope, lambda rules, _: call_source(op, rules, copies=True), False)
 
 
 def direct(op: Op) -> Run | None:
@@ -81,10 +82,14 @@ def direct(op: Op) -> Run | None:
         return None
     is_small = are_calls_counted(op)
     scope = dict(SHARED, op=op, tally=Tally())
-    return _made_later(op, scope, lambda rules: call_source(op, rules, is_small=is_small))
+    return _made_later(
+        op, scope, lambda rules, is_native: call_source(op, rules, is_small=is_small, is_native=is_native), True
+    )
 
 
-def _made_later(op: Op, scope: dict[str, Any], source: Callable[[CallRules | None], str]) -> Run:
+def _made_later(
+    op: Op, scope: dict[str, Any], source: Callable[[CallRules | None, bool], str], may_be_native: bool
+) -> Run:
     function = FunctionType(_stub.__code__, scope, op.name)
 
     def compile_now() -> None:
@@ -92,7 +97,11 @@ def _made_later(op: Op, scope: dict[str, Any], source: Callable[[CallRules | Non
         if rules is not None:
             scope["Made"] = made = direct_node_class(op, rules)
             scope["Large"] = made if op.native is None else large_direct_node_class(op, made)
-        function.__code__ = compiled(source(rules), f"fast path of {op.name}", "run")
+
+        def code(is_native: bool) -> CodeType:
+            return compiled(source(rules, is_native), f"fast path of {op.name}", "run")
+
+        Call(function, scope, code, lambda: direct_call(op, rules, scope.get("Made")) if may_be_native else None)
 
     scope["compile_now"] = compile_now
     scope["run"] = function

@@ -22,9 +22,9 @@ import numpy as np
 from pullback.core.spec import spec_for
 from pullback.core.state import current, next_stamp, observers, open_levels, switch
 from pullback.declare.op import Op
-from pullback.eager import native_tape  # noqa: F401  (passes in native code)
 from pullback.eager.failures import failed
 from pullback.eager.large import kernels_of, large_function, meter_kernels, metered_pull
+from pullback.eager.native_tape import Call, elementwise_call
 from pullback.eager.nodes import FastNode, TokenNode, fast_node_classes, large_node_classes, token_node_classes
 from pullback.eager.pull import NOT_SAVED
 from pullback.eager.record import watched
@@ -68,11 +68,13 @@ def fast_function(op: Op, duals: Any, arrays: str) -> Callable[..., Any]:
         return op.large_nodes
 
     scope["large"] = large_function(op, _code(op, Variant("normal", "large", arrays)), scope, large_classes)
-    code = _code(op, Variant("normal", "small", arrays))
+
+    def code(is_native: bool) -> CodeType:
+        return _code(op, Variant("normal", "small", arrays, is_native))()
 
     def compile_now() -> None:
         scope["Saved"], scope["Loose"] = _node_classes(op)
-        function.__code__ = code()
+        Call(function, scope, code, lambda: elementwise_call(op, scope["Saved"]))
 
     scope["compile_now"] = compile_now
     function.source = lambda: elementwise_source(op, Variant("normal", "small", arrays))  # type: ignore[attr-defined]

@@ -1,29 +1,51 @@
-"""The tape in native code: backward passes, once so many nodes have been visited that it pays.
+"""The tape in native code, once so many nodes have been visited that it pays: backward passes, recorded calls of
+elementwise operators, and the formulas of their nodes.
 
 The engine's own loop (tape/engine.py) defines what a pass is. The native one (compiler/machine/passes.py) works on the
-same entries in the same order, calls the same formulas, and leaves to Python whatever is unusual.
+same entries in the same order, calls the same formulas, and leaves to Python whatever is unusual. Likewise a native
+call (compiler/machine/tape.py) is tried first by the function of an operator (eager/source.py), which goes on if it
+returns None. Both compute with NumPy's own loops, so results are the same to the bit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from types import CodeType
 from typing import Any
 
-from pullback import compiler
+import numpy as np
+
+from pullback import compiler, eager
+from pullback.core import state
+from pullback.core.spec import LARGE, Spec, spec_for
 from pullback.core.threads import sums
+from pullback.declare.op import GRADIENT, OPERAND, Op, Rule
 from pullback.eager import large
+from pullback.eager.call_source import SLOTS, CallRules
+from pullback.eager.nodes import FastNode
+from pullback.eager.pull import NOT_SAVED, spelled_rule
+from pullback.eager.small import Kind, Settings, are_calls_counted
 from pullback.tape import entries
-from pullback.tape.accumulate import AccumulateGrad
+from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.engine import at_output, native, visit_leaves, visit_one
 from pullback.tape.node import Node
+from pullback.tensors.overwrites import UNWRITTEN, disturbed
+from pullback.tensors.tensor import Leaf, Tensor
+from pullback.tensors.versions import Epoch, VersionCounter
+from pullback.tensors.views import ViewInfo
 
 NODES = 100_000
 """Visits of nodes after which native code is loaded: it takes 0.1 s, and saves a microsecond at each."""
+_ABSENT, _SAME = -1, -2
 
 
 class _Tape:
     """What `set_native_eager` tells, and what was made."""
 
     functions: Any = None
+    calls: Any = None  # what native calls know
+    is_on = False
 
     def due(self) -> None:
         """So many nodes have been visited that native code may pay."""
@@ -34,24 +56,123 @@ class _Tape:
     def load(self) -> None:
         """Make it, and put it in place."""
         with large.lock:
-            self.functions = self.functions or large.attempted(_pass_functions) or (None, None)
+            if self.functions is None:
+                self.functions, self.calls = large.attempted(_made) or ((None, None), None)
             self.reset()
 
     def reset(self) -> None:
         """Put in place what the switch wants."""
-        found = self.functions if large.state.enabled else None
-        native.prepare, native.loop = found or (None, None)
+        native.prepare, native.loop = (self.functions if large.state.enabled else None) or (None, None)
+        self.is_on = native.loop is not None
+        for call in _calls:
+            call.put()
 
 
-def _pass_functions() -> Any:
-    return compiler.pass_functions(
-        Node,
+def _made() -> Any:
+    formulas: dict[type, Any] = {}
+    functions = compiler.pass_functions(
+        Node, Epoch,
         {
             "sink": AccumulateGrad, "sole": entries.SOLE, "one": entries.ONE, "own": entries.OWN, "list": entries.LIST,
             "sums": sums, "add_new": entries.add_new, "at_output": at_output, "visit_leaves": visit_leaves,
-            "visit_one": visit_one,
+            "visit_one": visit_one, "formulas": formulas, "learn": partial(_learn, formulas), "disturbed": disturbed,
+            "unwritten": UNWRITTEN, "not_saved": NOT_SAVED,
         },
     )  # fmt: skip
+    objects = {
+        "tensor": Tensor, "leaf": Leaf, "view": ViewInfo, "unwritten": UNWRITTEN, "not_saved": NOT_SAVED,
+        "modes": state._modes, "switch_": state.switch, "open_levels": state.open_levels, "clock": state.next_stamp,
+        "accumulator_of": accumulator_of,
+    }  # fmt: skip
+    kinds = {
+        "switch": type(state.switch), "leaf": Leaf, "counter": VersionCounter, "view": ViewInfo, "spec": Spec,
+        "tensor": Tensor, "node": Node, "settings": Settings, "kind": Kind,
+    }  # fmt: skip
+    return functions, compiler.Calls(objects, kinds)
+
+
+# Calls.
+
+
+class Call:
+    """A function of the fast paths: its code, and the code that tries a native call first. `make` makes that of the
+    operator, or returns None if it has none."""
+
+    def __init__(
+        self, function: Any, scope: dict[str, Any], codes: Callable[[bool], CodeType], make: Callable[[], Any]
+    ) -> None:
+        self.function, self.scope, self.codes, self.make = function, scope, codes, make
+        self.made: dict[bool, CodeType] = {}
+        with large.lock:
+            _calls.append(self)
+            self.put()
+
+    def put(self) -> None:
+        """Put in place what the switch wants."""
+        which = tape.is_on and self._is_native()
+        code = self.made.get(which)
+        if code is None:
+            code = self.made[which] = self.codes(which)
+        self.function.__code__ = code
+
+    def _is_native(self) -> bool:
+        if "natively" not in self.scope:
+            self.scope["natively"] = large.attempted(self.make)
+        return self.scope["natively"] is not None
+
+
+def elementwise_call(op: Op, node: type) -> Any:
+    """The native call of an elementwise operator whose nodes are of this class; None if it has none."""
+    if not isinstance(op.kernel, np.ufunc) or op.takes_numbers:
+        return None
+    rules = op.fast_rules or ()
+    readers = {
+        v: sum(1 << k for k, rule in enumerate(rules) if position in rule.reads_operands)
+        for position, v in enumerate("xy")
+    }
+    readers["out"] = sum(1 << k for k, rule in enumerate(rules) if rule.reads_outputs)
+    return tape.calls.call_function(op.kernel, node, readers)
+
+
+def direct_call(op: Op, rules: CallRules | None, node: Any) -> Any:
+    """The native call of any other operator; None if it has none: of views, of any number of operands or results."""
+    is_counted = are_calls_counted(op)
+    if rules is None or op.is_view or op.variadic_from >= 0 or op.num_outputs != 1:
+        return None
+    if is_counted and len(op.operands) > 1:  # whose kinds take longer to tell apart
+        return None
+    slots = SLOTS[: len(op.operands)]
+    found = [rules.readers_of_operand(k) for k in range(len(slots))]
+    readers = {v: sum(1 << k for k in each) for v, each in zip((*slots, "out"), (*found, rules.readers_of_output(0)))}
+    kernel = op.inner_kernel or op.kernel
+    return tape.calls.direct_function(kernel, node, slots, readers, bool(op.params), is_counted, LARGE, spec_for)
+
+
+_calls: list[Call] = []
+
+
+# Formulas.
+
+
+def _learn(formulas: dict[type, Any], kind: Any) -> Any:
+    """The formula of a class of fast nodes; None if it stays with Python."""
+    if not issubclass(kind, FastNode):
+        return None  # those of users may come and go
+    op = kind.op
+    found = None
+    if op.fast_nodes is not None and kind is op.fast_nodes[0] and not op.array_rules:
+        found = large.attempted(lambda: compiler.formula_table(kind, [_gradient(op, rule) for rule in op.fast_rules]))
+    formulas[kind] = found
+    return found
+
+
+def _gradient(op: Op, rule: Rule) -> Any:
+    """The gradient of an operand, as `formula_table` wants it."""
+    if rule.constant is not None and rule.constant in (0, 1):
+        return _SAME if rule.constant == 1 else _ABSENT
+    names = ["g", *("xy"[key] if kind == OPERAND else "out" for kind, key in rule.plan if kind != GRADIENT)]
+    found = [eager.stand_in.sketched(spelled_rule(rule), [dtype] * len(names)) for dtype in ("f4", "f8")]
+    return _ABSENT if None in found else [(program, names) for program in found]
 
 
 tape = _Tape()

@@ -20,14 +20,18 @@ class Variant:
 
     `modes` are "normal", or "transform": inside the body of a reverse transform. `size` is "small", or "large" of
     arrays for which there may be native code. `arrays` are "wrapped", as users want it, or "kept", as rules do.
+    `is_native`: the call is tried natively first (`eager/native_tape.py`).
     """
 
-    __slots__ = ("arrays", "modes", "size")
+    __slots__ = ("arrays", "is_native", "modes", "size")
 
-    def __init__(self, modes: str = "normal", size: str = "small", arrays: str = "wrapped") -> None:
+    def __init__(
+        self, modes: str = "normal", size: str = "small", arrays: str = "wrapped", is_native: bool = False
+    ) -> None:
         self.modes = modes
         self.size = size
         self.arrays = arrays
+        self.is_native = is_native
 
 
 NO_VIEW = "type({v}._extra) is not View or open_levels or type({v}._data) is not ndarray"
@@ -169,8 +173,16 @@ _NUMBER_AS_IT_IS = """
 {v}_data = {v}
 """
 
+_NATIVELY = """
+if out is None:
+    result = natively({operands})
+    if result is not None:
+        # path: native call
+        return result
+"""
 _UNARY = """
 def call(x, /, out=None):
+{natively_1}
     if type(x) is not Tensor or {is_heavy_x} or out is not None or {are_other}:
         if type(x) is not Tensor or out is not None or {are_other} or {is_no_view_x}:
 {arrays_3}
@@ -192,6 +204,7 @@ def call(x, /, out=None):
 """
 _BINARY = """
 def call(x, y, /, out=None):
+{natively_1}
     if out is not None or {are_other}:
 {elsewhere_2}
     if type(x) is Tensor:
@@ -270,7 +283,9 @@ def elementwise_source(op: Op, variant: Variant) -> str:
     for depth in (2, 3):
         fields[f"arrays_{depth}"] = indented(_ARRAYS[variant.arrays, count], depth)
         fields[f"elsewhere_{depth}"] = indented(_ELSEWHERE[variant.modes, count], depth)
-    finish = modes["finish"].format(operands=", ".join(op.operands))
+    given = ", ".join(op.operands)
+    fields["natively_1"] = indented(_NATIVELY.format(operands=given), 1) if variant.is_native else ""
+    finish = modes["finish"].format(operands=given)
     for depth in range(1, count + 2):
         fields[f"result_{depth}"] = indented(_RESULT, depth)
         fields[f"finish_{depth}"] = indented(finish, depth)

@@ -15,20 +15,21 @@ from pullback.errors import InternalError
 
 OBJECTS = (
     "sink", "none", "true_", "sole", "one", "own", "list", "is_fast", "pull", "num_outputs", "add", "sums", "add_new",
-    "at_output", "visit_leaves", "visit_one",
+    "at_output", "visit_leaves", "visit_one", "formulas", "learn", "disturbed", "unwritten", "not_saved",
 )  # fmt: skip
-FIELDS = (*OBJECTS, "next_of_node", "rare_of_node", "seq_of_node")
+FIELDS = (*OBJECTS, "next_of_epoch", "next_of_node", "rare_of_node", "seq_of_node")
 """`struct passes`."""
 
 
-def pass_functions(node: type, objects: Mapping[str, Any]) -> tuple[Callable[..., Any], ...]:
+def pass_functions(node: type, epoch: type, objects: Mapping[str, Any]) -> tuple[Callable[..., Any], ...]:
     """`prepare` and `loop`, for nodes of subclasses of `node`. It is an error if CPython is not as expected."""
     if not structs.are_as_expected():
         raise InternalError("arrays are not as native code expects them")
     names = {name: name for name in ("is_fast", "pull", "num_outputs", "add")}
     held = {"none": None, "true_": True, **names, **objects}
     fields = {**{name: id(held[name]) for name in OBJECTS},
-              **{f"{name}_of_node": offset_of(node, name) for name in ("next", "rare", "seq")}}  # fmt: skip
+              **{f"{name}_of_node": offset_of(node, name) for name in ("next", "rare", "seq")},
+              "next_of_epoch": offset_of(epoch, "next")}  # fmt: skip
     table = [fields[name] for name in FIELDS]
     addresses = jit.load_c("passes", ("prepare", "loop"))
     return tuple(builtin_function(address, table, tuple(held.values()), "pass") for address in addresses)

@@ -168,6 +168,162 @@ static int add_short(const struct passes *known, PyObject *entry, PyObject *grad
     return 1;
 }
 
+/* Formulas ---------------------------------------------------------------------------------------------------------- */
+
+#define MOST_TEMPORARIES 6
+
+struct values { /* what the steps of a formula read and make */
+    char *each[TEMPORARY + MOST_TEMPORARIES];
+    npy_intp steps[TEMPORARY + MOST_TEMPORARIES];
+    double wide[2]; /* operands that are numbers */
+    float narrow[2];
+};
+
+struct loop {
+    char *pointers[3];
+    npy_intp steps[3];
+};
+
+/* Is this an array like the gradient, which steps can read as it is? */
+static int is_like(PyArrayObject *gradient, PyObject *object)
+{
+    return is_array(object) && are_alike(gradient, (PyArrayObject *)object);
+}
+
+/* Let steps read a saved operand: 0 if it is not to be read just so. */
+static int read_operand(const struct passes *known, PyObject *node, const struct formula *formula, int which,
+                        PyArrayObject *gradient, struct values *values)
+{
+    int64_t data = which == 0 ? formula->x_data : formula->y_data;
+    if (data == 0)
+        return 1;
+    PyObject *saved = SLOT(node, data), *epoch = SLOT(node, which == 0 ? formula->x_epoch : formula->y_epoch);
+    int type = PyArray_DESCR(gradient)->type_num;
+    if (epoch != known->unwritten) {
+        if ((epoch != known->none && SLOT(epoch, known->next_of_epoch) != known->none) || !is_like(gradient, saved))
+            return 0;
+        values->each[X + which] = PyArray_DATA((PyArrayObject *)saved);
+        values->steps[X + which] = values->steps[G];
+    } else if (is_array(saved)) { /* a number */
+        PyArrayObject *number = (PyArrayObject *)saved;
+        if (PyArray_NDIM(number) != 0 || PyArray_DESCR(number)->type_num != type)
+            return 0;
+        values->each[X + which] = PyArray_DATA(number);
+    } else if (PyFloat_CheckExact(saved)) {
+        values->wide[which] = PyFloat_AsDouble(saved);
+        values->narrow[which] = (float)values->wide[which];
+        values->each[X + which] = type == NPY_DOUBLE ? (char *)&values->wide[which] : (char *)&values->narrow[which];
+    } else if (saved != known->none) {
+        return 0;
+    }
+    return 1;
+}
+
+static PyObject *computed(const struct formula *formula, int64_t begin, PyArrayObject *gradient, struct values *values)
+{
+    Py_IncRef((PyObject *)PyArray_DESCR(gradient));
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(gradient), PyArray_NDIM(gradient),
+                                          PyArray_DIMS(gradient), NULL, NULL, 0, NULL);
+    if (made == NULL)
+        return NULL;
+    npy_intp size = size_of(gradient);
+    int64_t count = formula->rest[begin];
+    const struct step *step = (const struct step *)&formula->rest[begin + 1];
+    for (int64_t k = 0; k < count && size != 0; k++, step++) {
+        struct loop all;
+        for (int64_t i = 0; i < step->count; i++) {
+            int64_t from = step->operands[i];
+            all.pointers[i] = from < 0 ? (char *)&formula->rest[-1 - from] : values->each[from];
+            all.steps[i] = from < 0 ? 0 : values->steps[from];
+        }
+        all.pointers[step->count] = k == count - 1 ? PyArray_DATA((PyArrayObject *)made) : values->each[step->result];
+        all.steps[step->count] = values->steps[G];
+        step->loop(all.pointers, &size, all.steps, step->its);
+    }
+    return made;
+}
+
+/* One gradient: None if it is not wanted. */
+static PyObject *pulled(const struct passes *known, const struct formula *formula, PyObject *behind, int64_t begin,
+                        PyObject *gradient, struct values *values)
+{
+    if (behind == known->none)
+        return kept(behind);
+    return begin == SAME ? kept(gradient) : computed(formula, begin, (PyArrayObject *)gradient, values);
+}
+
+/* Forget what a node has saved. */
+static void release(const struct passes *known, PyObject *node, int64_t data, int64_t epoch)
+{
+    if (data != 0 && (epoch == 0 ? SLOT(node, data) != known->not_saved : SLOT(node, epoch) != known->unwritten))
+        put(&SLOT(node, data), kept(known->none));
+}
+
+/* The gradients of a node as a tuple; None if that is for its formula in Python to do. */
+static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObject *table, PyObject *gradient, int keep)
+{
+    const struct formula *formula = PyArray_DATA((PyArrayObject *)table);
+    PyArrayObject *g = (PyArrayObject *)gradient;
+    PyObject *next = SLOT(node, known->next_of_node);
+    if (!are_alike(g, g) || PyDict_Size(known->disturbed) != 0 || PyTuple_Size(next) != formula->operands)
+        return kept(known->none);
+    int is_double = PyArray_DESCR(g)->type_num == NPY_DOUBLE;
+    int64_t x = is_double ? formula->x_double : formula->x_float, y = is_double ? formula->y_double : formula->y_float;
+    PyObject *behind_x = PyTuple_GetItem(next, 0), *behind_y = formula->operands == 2 ? PyTuple_GetItem(next, 1) : known->none;
+    if ((x == ABSENT && behind_x != known->none) || (y == ABSENT && behind_y != known->none))
+        return kept(known->none);
+
+    struct values values;
+    memset(&values, 0, sizeof values);
+    values.each[G] = PyArray_DATA(g);
+    values.steps[G] = size_of(g) == 1 ? 0 : is_double ? 8 : 4; /* as NumPy does */
+    if (!read_operand(known, node, formula, 0, g, &values) || !read_operand(known, node, formula, 1, g, &values))
+        return kept(known->none);
+    if (formula->out_data != 0) {
+        PyObject *out = SLOT(node, formula->out_data);
+        if (out != known->not_saved) {
+            if (!is_like(g, out))
+                return kept(known->none);
+            values.each[OUT] = PyArray_DATA((PyArrayObject *)out);
+            values.steps[OUT] = values.steps[G];
+        }
+    }
+    char *room = __builtin_alloca_with_align(MOST_TEMPORARIES * SHORT * 8, 8 * 64);
+    for (int k = 0; k < MOST_TEMPORARIES; k++) {
+        values.each[TEMPORARY + k] = room + k * SHORT * 8;
+        values.steps[TEMPORARY + k] = values.steps[G];
+    }
+
+    PyObject *results = PyTuple_New(formula->operands);
+    PyObject *g_x = results == NULL ? NULL : pulled(known, formula, behind_x, x, gradient, &values);
+    PyObject *g_y = g_x == NULL || formula->operands == 1 ? NULL : pulled(known, formula, behind_y, y, gradient, &values);
+    if (g_x == NULL || (g_y == NULL && formula->operands == 2)) {
+        Py_DecRef(results);
+        Py_DecRef(g_x);
+        return NULL;
+    }
+    PyTuple_SetItem(results, 0, g_x);
+    if (g_y != NULL)
+        PyTuple_SetItem(results, 1, g_y);
+    if (!keep) {
+        release(known, node, formula->x_data, formula->x_epoch);
+        release(known, node, formula->y_data, formula->y_epoch);
+        release(known, node, formula->out_data, 0);
+    }
+    return results;
+}
+
+/* The table of a class of nodes, borrowed: None if it has none. */
+static PyObject *formula_of(const struct passes *known, PyObject *node)
+{
+    PyObject *type = (PyObject *)Py_TYPE(node), *found = PyDict_GetItemWithError(known->formulas, type);
+    if (found != NULL || PyErr_Occurred())
+        return found;
+    found = PyObject_Vectorcall(known->learn, &type, 1, NULL); /* which keeps what it finds */
+    Py_DecRef(found);
+    return found;
+}
+
 /* The pass ---------------------------------------------------------------------------------------------------------- */
 
 struct waiting { /* a node that has all its gradients */
@@ -392,8 +548,15 @@ static int visit(struct pass *pass)
     if (plain < 0)
         return -1;
     if (plain) {
-        struct arguments given = {{node, gradient, pass->keep}};
-        pass->arrived = PyObject_VectorcallMethod(known->pull, given.each, 3, NULL);
+        PyObject *table = formula_of(known, node);
+        if (table == NULL || PyErr_CheckSignals() < 0)
+            return -1;
+        if (table != known->none)
+            pass->arrived = pull_natively(known, node, table, gradient, pass->keep == known->true_);
+        if (table == known->none || pass->arrived == known->none) {
+            struct arguments given = {{node, gradient, pass->keep}};
+            put(&pass->arrived, PyObject_VectorcallMethod(known->pull, given.each, 3, NULL));
+        }
         put(&pass->numbers, kept(known->none));
     } else { /* Python takes the gradient out of a list, so that nobody else holds it */
         PyObject *box = PyList_New(1);

@@ -23,6 +23,7 @@
 /* Exported since 3.9, and in the stable interface since 3.12. */
 PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *callable, PyObject *const *args, size_t count, PyObject *names);
 PyAPI_FUNC(PyObject *) PyObject_VectorcallMethod(PyObject *name, PyObject *const *args, size_t count, PyObject *names);
+PyAPI_FUNC(int) PyContextVar_Get(PyObject *variable, PyObject *otherwise, PyObject **value); /* since 3.7 */
 
 /* The table of a builtin function that Python made (`builtin_function` in structs.py): the data of an array. */
 #define TABLE_OF(self) PyArray_DATA((PyArrayObject *)(self))
@@ -38,6 +39,64 @@ struct leaves {
     int64_t variable_of_node, spec_of_node, next_of_node, rare_of_node, seq_of_node;
 };
 
+/* tape.py */
+typedef void numpys_loop(char **args, const npy_intp *lengths, const npy_intp *steps, void *its);
+
+/* What calls of all operators know. */
+struct calls {
+    PyTypeObject *tensor, *leaf, *view;                    /* classes */
+    PyObject *none, *true_, *unwritten, *not_saved, *hold; /* objects, the last one a name */
+    PyObject *modes, *switch_;                             /* the variable with the modes; where the normal ones are */
+    PyObject *open_levels;                                 /* of forward mode */
+    PyObject *clock, *accumulator_of;                      /* functions */
+    int64_t flags;                                         /* the floating point exceptions that NumPy looks at */
+    int64_t most;                                          /* elements, at most */
+    int64_t normal_of_switch, reference_of_leaf, epoch_of_counter, value_of_counter, version_of_view;
+    int64_t is_plain_of_spec, numbers_of_spec;
+    int64_t data_of_tensor, spec_of_tensor, node_of_tensor, counter_of_tensor, extra_of_tensor, meta_of_tensor;
+    int64_t next_of_node, rare_of_node, seq_of_node, spec_of_node;
+};
+
+/* What the calls of one elementwise operator know. */
+struct call {
+    const struct calls *known;
+    PyTypeObject *node; /* the class */
+    int64_t operands;   /* 1 or 2 */
+    int64_t x_data, x_epoch, y_data, y_epoch, out_data; /* slots of the node, 0 where it has none */
+    int64_t x_readers, y_readers, out_readers;          /* whose gradients read that: 1 for x, 2 for y */
+    numpys_loop *float_loop, *double_loop;
+    void *float_its, *double_its;
+};
+
+/* What the calls of any other operator know that has one result. */
+struct direct {
+    const struct calls *known;
+    PyTypeObject *node;
+    PyTypeObject *settings;                /* parameters that know of what kind a call is; NULL if no kind is native */
+    PyObject *kernel, *asarray, *spec_for; /* functions */
+    PyObject *shape, *dtype;               /* names */
+    int64_t call_of_settings, function_of_kind, is_differentiable_of_spec, params_of_node, specs_of_node;
+    int64_t out_data, out_readers, has_params, large, operands;
+    int64_t rest[]; /* for every operand its slots, 0 where the node has none, and whose gradients read it */
+};
+
+/* The formula of the nodes of an elementwise operator. */
+struct formula {
+    int64_t operands;
+    int64_t x_data, x_epoch, y_data, y_epoch, out_data;
+    int64_t x_float, x_double, y_float, y_double; /* where a gradient's steps begin in the rest; SAME or ABSENT */
+    int64_t rest[];                               /* the number of steps, steps; constants */
+};
+enum { ABSENT = -1, SAME = -2 }; /* there is no such gradient; it is what has arrived */
+
+/* A loop of NumPy's. */
+struct step {
+    numpys_loop *loop;
+    void *its;
+    int64_t count, operands[2], result; /* a constant is -1 minus its place in the rest */
+};
+enum { G, X, Y, OUT, TEMPORARY }; /* what steps read; from the last one on arrays that they make */
+
 /* passes.py */
 struct passes {
     PyTypeObject *sink;            /* the class of nodes behind leaves */
@@ -47,6 +106,10 @@ struct passes {
     PyObject *is_fast, *pull, *num_outputs, *add; /* names */
     PyObject *sums;                /* whose `add` adds up long gradients */
     PyObject *add_new, *at_output, *visit_leaves, *visit_one; /* functions of tape/ */
+    PyObject *formulas, *learn;    /* the formulas of classes of nodes, and what finds that of a new one */
+    PyObject *disturbed;           /* saved values that were written over */
+    PyObject *unwritten, *not_saved;
+    int64_t next_of_epoch;
     int64_t next_of_node, rare_of_node, seq_of_node;
 };
 

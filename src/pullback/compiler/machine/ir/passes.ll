@@ -1,27 +1,31 @@
 ; Made from c/passes.c by `make native`.
 
+%struct._typeobject = type opaque
 %struct.arguments = type { [5 x ptr] }
 %struct.pass = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, %struct.waiting, i64, i64, i64 }
 %struct.waiting = type { i64, i64, ptr, ptr }
+%struct.values = type { [10 x ptr], [10 x i64], [2 x double], [2 x float] }
+%struct.loop = type { [3 x ptr], [3 x i64] }
 
 @pullback_numpy = external local_unnamed_addr global ptr, align 8
+@PyFloat_Type = external global %struct._typeobject, align 1
 
 define noundef ptr @NAME_prepare(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
 entry:
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
-  %call1 = tail call ptr @PyList_New(i64 noundef 0) #8
+  %call1 = tail call ptr @PyList_New(i64 noundef 0) #9
   %cmp = icmp eq ptr %call1, null
   br i1 %cmp, label %if.then, label %lor.lhs.false
 
 lor.lhs.false:                                    ; preds = %entry
   %1 = load ptr, ptr %args, align 8
-  %call2 = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %1) #8
+  %call2 = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %1) #9
   %cmp3 = icmp slt i32 %call2, 0
   br i1 %cmp3, label %if.then, label %for.cond.preheader
 
 for.cond.preheader:                               ; preds = %lor.lhs.false
-  %call460 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #8
+  %call460 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #9
   %cmp5.not61 = icmp sgt i64 %call460, 0
   br i1 %cmp5.not61, label %for.body.lr.ph, label %for.end29
 
@@ -30,41 +34,41 @@ for.body.lr.ph:                                   ; preds = %for.cond.preheader
   %arrayidx14 = getelementptr inbounds i8, ptr %args, i64 8
   %sole8.i = getelementptr inbounds i8, ptr %0, i64 24
   %num_outputs.i = getelementptr inbounds i8, ptr %0, i64 72
-  %next_of_node.i = getelementptr inbounds i8, ptr %0, i64 128
+  %next_of_node.i = getelementptr inbounds i8, ptr %0, i64 176
   br label %for.body
 
 if.then:                                          ; preds = %lor.lhs.false, %entry
-  tail call void @Py_DecRef(ptr noundef %call1) #8
+  tail call void @Py_DecRef(ptr noundef %call1) #9
   br label %cleanup32
 
 for.body:                                         ; preds = %for.body.lr.ph, %for.inc25
   %k.062 = phi i64 [ 0, %for.body.lr.ph ], [ %inc26, %for.inc25 ]
-  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.062) #8
-  %call7 = tail call i64 @PyTuple_Size(ptr noundef %call6) #8
+  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.062) #9
+  %call7 = tail call i64 @PyTuple_Size(ptr noundef %call6) #9
   %cmp9.not58 = icmp sgt i64 %call7, 0
   br i1 %cmp9.not58, label %for.body11, label %for.inc25
 
 for.body11:                                       ; preds = %for.body, %for.inc
   %i.059 = phi i64 [ %inc, %for.inc ], [ 0, %for.body ]
-  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.059) #8
+  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.059) #9
   %2 = load ptr, ptr %none, align 8
   %cmp13.not = icmp eq ptr %call12, %2
   br i1 %cmp13.not, label %for.inc, label %land.lhs.true
 
 land.lhs.true:                                    ; preds = %for.body11
   %3 = load ptr, ptr %arrayidx14, align 8
-  %call.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %3, ptr noundef %call12) #8
+  %call.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %3, ptr noundef %call12) #9
   %cmp.i = icmp eq ptr %call.i, null
   br i1 %cmp.i, label %if.then.i, label %if.end7.i
 
 if.then.i:                                        ; preds = %land.lhs.true
-  %call2.i = tail call ptr @PyErr_Occurred() #8
+  %call2.i = tail call ptr @PyErr_Occurred() #9
   %tobool.not.i = icmp eq ptr %call2.i, null
   br i1 %tobool.not.i, label %lor.lhs.false.i, label %cleanup27
 
 lor.lhs.false.i:                                  ; preds = %if.then.i
   %4 = load ptr, ptr %sole8.i, align 8
-  %call3.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef %4) #8
+  %call3.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef %4) #9
   %cmp4.i = icmp slt i32 %call3.i, 0
   br i1 %cmp4.i, label %cleanup27, label %if.end.i
 
@@ -72,7 +76,7 @@ if.end.i:                                         ; preds = %lor.lhs.false.i
   %5 = load i64, ptr %next_of_node.i, align 8
   %add.ptr.i = getelementptr inbounds i8, ptr %call12, i64 %5
   %6 = load ptr, ptr %add.ptr.i, align 8
-  %call6.i = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %6) #8
+  %call6.i = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %6) #9
   br label %count_edge.exit
 
 if.end7.i:                                        ; preds = %land.lhs.true
@@ -81,51 +85,51 @@ if.end7.i:                                        ; preds = %land.lhs.true
   br i1 %cmp9.not.i, label %if.end16.i, label %if.then10.i
 
 if.then10.i:                                      ; preds = %if.end7.i
-  %call11.i = tail call ptr @PyList_GetItem(ptr noundef nonnull %call.i, i64 noundef 0) #8
-  %call12.i = tail call i64 @PyLong_AsLong(ptr noundef %call11.i) #8
+  %call11.i = tail call ptr @PyList_GetItem(ptr noundef nonnull %call.i, i64 noundef 0) #9
+  %call12.i = tail call i64 @PyLong_AsLong(ptr noundef %call11.i) #9
   %add.i = add nsw i64 %call12.i, 1
-  %call13.i = tail call ptr @PyLong_FromLong(i64 noundef %add.i) #8
+  %call13.i = tail call ptr @PyLong_FromLong(i64 noundef %add.i) #9
   %cmp14.i = icmp eq ptr %call13.i, null
   br i1 %cmp14.i, label %cleanup27, label %cond.false.i
 
 cond.false.i:                                     ; preds = %if.then10.i
-  %call15.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call.i, i64 noundef 0, ptr noundef nonnull %call13.i) #8
+  %call15.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call.i, i64 noundef 0, ptr noundef nonnull %call13.i) #9
   br label %count_edge.exit
 
 if.end16.i:                                       ; preds = %if.end7.i
   %8 = load ptr, ptr %num_outputs.i, align 8
-  %call17.i = tail call ptr @PyObject_GetAttr(ptr noundef %call12, ptr noundef %8) #8
+  %call17.i = tail call ptr @PyObject_GetAttr(ptr noundef %call12, ptr noundef %8) #9
   %cmp18.i = icmp eq ptr %call17.i, null
   br i1 %cmp18.i, label %cleanup27, label %if.end20.i
 
 if.end20.i:                                       ; preds = %if.end16.i
-  %call21.i = tail call i64 @PyLong_AsLong(ptr noundef nonnull %call17.i) #8
-  tail call void @Py_DecRef(ptr noundef nonnull %call17.i) #8
-  %call23.i = tail call ptr @PyList_New(i64 noundef 3) #8
-  %call25.i = tail call ptr @PyLong_FromLong(i64 noundef 2) #8
+  %call21.i = tail call i64 @PyLong_AsLong(ptr noundef nonnull %call17.i) #9
+  tail call void @Py_DecRef(ptr noundef nonnull %call17.i) #9
+  %call23.i = tail call ptr @PyList_New(i64 noundef 3) #9
+  %call25.i = tail call ptr @PyLong_FromLong(i64 noundef 2) #9
   %cmp26.i = icmp eq ptr %call23.i, null
   %cmp29.i = icmp eq ptr %call25.i, null
   %or.cond.i = select i1 %cmp26.i, i1 true, i1 %cmp29.i
   br i1 %or.cond.i, label %if.then31.i, label %if.end32.i
 
 if.then31.i:                                      ; preds = %if.end20.i
-  tail call void @Py_DecRef(ptr noundef %call23.i) #8
-  tail call void @Py_DecRef(ptr noundef %call25.i) #8
+  tail call void @Py_DecRef(ptr noundef %call23.i) #9
+  tail call void @Py_DecRef(ptr noundef %call25.i) #9
   br label %cleanup27
 
 if.end32.i:                                       ; preds = %if.end20.i
   %cmp22.i = icmp eq i64 %call21.i, 1
-  %call33.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 0, ptr noundef nonnull %call25.i) #8
+  %call33.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 0, ptr noundef nonnull %call25.i) #9
   %9 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %9) #8
-  %call35.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 1, ptr noundef %9) #8
+  tail call void @Py_IncRef(ptr noundef %9) #9
+  %call35.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 1, ptr noundef %9) #9
   %cond40.in.v.i = select i1 %cmp22.i, i64 32, i64 48
   %cond40.in.i = getelementptr inbounds i8, ptr %0, i64 %cond40.in.v.i
   %cond40.i = load ptr, ptr %cond40.in.i, align 8
-  tail call void @Py_IncRef(ptr noundef %cond40.i) #8
-  %call42.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 2, ptr noundef %cond40.i) #8
-  %call43.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef nonnull %call23.i) #8
-  tail call void @Py_DecRef(ptr noundef nonnull %call23.i) #8
+  tail call void @Py_IncRef(ptr noundef %cond40.i) #9
+  %call42.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 2, ptr noundef %cond40.i) #9
+  %call43.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef nonnull %call23.i) #9
+  tail call void @Py_DecRef(ptr noundef nonnull %call23.i) #9
   br label %count_edge.exit
 
 count_edge.exit:                                  ; preds = %if.end.i, %cond.false.i, %if.end32.i
@@ -140,19 +144,19 @@ for.inc:                                          ; preds = %count_edge.exit, %f
 
 for.inc25:                                        ; preds = %for.inc, %for.body
   %inc26 = add nuw nsw i64 %k.062, 1
-  %call4 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #8
+  %call4 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #9
   %cmp5.not = icmp slt i64 %inc26, %call4
   br i1 %cmp5.not, label %for.body, label %for.end29
 
 cleanup27:                                        ; preds = %if.end16.i, %if.then10.i, %if.then.i, %lor.lhs.false.i, %count_edge.exit, %if.then31.i
-  tail call void @Py_DecRef(ptr noundef nonnull %call1) #8
+  tail call void @Py_DecRef(ptr noundef nonnull %call1) #9
   br label %cleanup32
 
 for.end29:                                        ; preds = %for.inc25, %for.cond.preheader
-  tail call void @Py_DecRef(ptr noundef nonnull %call1) #8
+  tail call void @Py_DecRef(ptr noundef nonnull %call1) #9
   %none30 = getelementptr inbounds i8, ptr %0, i64 8
   %10 = load ptr, ptr %none30, align 8
-  tail call void @Py_IncRef(ptr noundef %10) #8
+  tail call void @Py_IncRef(ptr noundef %10) #9
   br label %cleanup32
 
 cleanup32:                                        ; preds = %cleanup27, %for.end29, %if.then
@@ -180,8 +184,9 @@ declare void @llvm.lifetime.end.p0(i64 immarg, ptr nocapture) #1
 
 define noundef ptr @NAME_loop(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
 entry:
+  %type.i.i = alloca ptr, align 8
   %given.i76 = alloca %struct.arguments, align 8
-  %given19.i = alloca %struct.arguments, align 8
+  %given44.i = alloca %struct.arguments, align 8
   %last.sroa.6.i26.i = alloca { ptr, ptr }, align 8
   %last.sroa.6.i.i = alloca { ptr, ptr }, align 8
   %later.sroa.7.i = alloca { ptr, ptr }, align 8
@@ -190,7 +195,7 @@ entry:
   %given.i.i.i = alloca %struct.arguments, align 8
   %given.i.i = alloca %struct.arguments, align 8
   %pass = alloca %struct.pass, align 8
-  call void @llvm.lifetime.start.p0(i64 152, ptr nonnull %pass) #8
+  call void @llvm.lifetime.start.p0(i64 152, ptr nonnull %pass) #9
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
   store ptr %0, ptr %pass, align 8
@@ -220,20 +225,20 @@ entry:
   %arrived = getelementptr inbounds i8, ptr %pass, i64 56
   %arrayidx6 = getelementptr inbounds i8, ptr %args, i64 16
   %7 = load ptr, ptr %arrayidx6, align 8
-  tail call void @Py_IncRef(ptr noundef %7) #8
+  tail call void @Py_IncRef(ptr noundef %7) #9
   store ptr %7, ptr %arrived, align 8
   %successors = getelementptr inbounds i8, ptr %pass, i64 64
   %arrayidx8 = getelementptr inbounds i8, ptr %args, i64 24
   %8 = load ptr, ptr %arrayidx8, align 8
-  tail call void @Py_IncRef(ptr noundef %8) #8
+  tail call void @Py_IncRef(ptr noundef %8) #9
   store ptr %8, ptr %successors, align 8
   %numbers = getelementptr inbounds i8, ptr %pass, i64 72
   %arrayidx10 = getelementptr inbounds i8, ptr %args, i64 32
   %9 = load ptr, ptr %arrayidx10, align 8
-  tail call void @Py_IncRef(ptr noundef %9) #8
+  tail call void @Py_IncRef(ptr noundef %9) #9
   store ptr %9, ptr %numbers, align 8
   %leaves = getelementptr inbounds i8, ptr %pass, i64 80
-  %call12 = tail call ptr @PyList_New(i64 noundef 0) #8
+  %call12 = tail call ptr @PyList_New(i64 noundef 0) #9
   store ptr %call12, ptr %leaves, align 8
   %ready = getelementptr inbounds i8, ptr %pass, i64 88
   %at_hand = getelementptr inbounds i8, ptr %pass, i64 96
@@ -261,12 +266,12 @@ while.body.lr.ph:                                 ; preds = %entry
   %arrayinit.cur.ptr.i = getelementptr inbounds i8, ptr %given.i, i64 32
   %node.i = getelementptr inbounds i8, ptr %pass, i64 112
   %gradient4.i = getelementptr inbounds i8, ptr %pass, i64 120
-  %arrayinit.element21.i = getelementptr inbounds i8, ptr %given19.i, i64 8
-  %arrayinit.element22.i = getelementptr inbounds i8, ptr %given19.i, i64 16
-  %arrayinit.element23.i = getelementptr inbounds i8, ptr %given19.i, i64 24
-  %arrayinit.element24.i = getelementptr inbounds i8, ptr %given19.i, i64 32
-  %arrayinit.element.i89 = getelementptr inbounds i8, ptr %given.i76, i64 8
-  %arrayinit.element7.i = getelementptr inbounds i8, ptr %given.i76, i64 16
+  %arrayinit.element46.i = getelementptr inbounds i8, ptr %given44.i, i64 8
+  %arrayinit.element47.i = getelementptr inbounds i8, ptr %given44.i, i64 16
+  %arrayinit.element48.i = getelementptr inbounds i8, ptr %given44.i, i64 24
+  %arrayinit.element49.i = getelementptr inbounds i8, ptr %given44.i, i64 32
+  %arrayinit.element.i94 = getelementptr inbounds i8, ptr %given.i76, i64 8
+  %arrayinit.element27.i = getelementptr inbounds i8, ptr %given.i76, i64 16
   %scevgep.i = getelementptr inbounds i8, ptr %given.i76, i64 24
   br label %while.body
 
@@ -274,17 +279,17 @@ while.body:                                       ; preds = %visit.exit, %while.
   %10 = load ptr, ptr %arrived, align 8
   %ob_type.i.i = getelementptr inbounds i8, ptr %10, i64 8
   %11 = load ptr, ptr %ob_type.i.i, align 8
-  %call.i.i = call i64 @PyType_GetFlags(ptr noundef %11) #8
+  %call.i.i = call i64 @PyType_GetFlags(ptr noundef %11) #9
   %12 = and i64 %call.i.i, 67108864
   %tobool.not.i = icmp eq i64 %12, 0
   br i1 %tobool.not.i, label %cond.false.i, label %cond.true.i
 
 cond.true.i:                                      ; preds = %while.body
-  %call3.i = call i64 @PyTuple_Size(ptr noundef nonnull %10) #8
+  %call3.i = call i64 @PyTuple_Size(ptr noundef nonnull %10) #9
   br label %cond.end.i
 
 cond.false.i:                                     ; preds = %while.body
-  %call4.i = call i64 @PyList_Size(ptr noundef nonnull %10) #8
+  %call4.i = call i64 @PyList_Size(ptr noundef nonnull %10) #9
   br label %cond.end.i
 
 cond.end.i:                                       ; preds = %cond.false.i, %cond.true.i
@@ -297,19 +302,19 @@ for.body.i:                                       ; preds = %cond.end.i, %for.in
   br i1 %tobool.not.i, label %cond.false8.i, label %cond.true6.i
 
 cond.true6.i:                                     ; preds = %for.body.i
-  %call7.i = call ptr @PyTuple_GetItem(ptr noundef %10, i64 noundef %k.041.i) #8
+  %call7.i = call ptr @PyTuple_GetItem(ptr noundef %10, i64 noundef %k.041.i) #9
   br label %cond.end10.i
 
 cond.false8.i:                                    ; preds = %for.body.i
-  %call9.i = call ptr @PyList_GetItem(ptr noundef %10, i64 noundef %k.041.i) #8
+  %call9.i = call ptr @PyList_GetItem(ptr noundef %10, i64 noundef %k.041.i) #9
   br label %cond.end10.i
 
 cond.end10.i:                                     ; preds = %cond.false8.i, %cond.true6.i
   %cond11.i = phi ptr [ %call7.i, %cond.true6.i ], [ %call9.i, %cond.false8.i ]
-  call void @Py_IncRef(ptr noundef %cond11.i) #8
+  call void @Py_IncRef(ptr noundef %cond11.i) #9
   %13 = load ptr, ptr %pass, align 8
   %14 = load ptr, ptr %successors, align 8
-  %call.i32.i = call ptr @PyTuple_GetItem(ptr noundef %14, i64 noundef %k.041.i) #8
+  %call.i32.i = call ptr @PyTuple_GetItem(ptr noundef %14, i64 noundef %k.041.i) #9
   %none.i.i = getelementptr inbounds i8, ptr %13, i64 8
   %15 = load ptr, ptr %none.i.i, align 8
   %cmp.i.i = icmp eq ptr %call.i32.i, %15
@@ -317,18 +322,18 @@ cond.end10.i:                                     ; preds = %cond.false8.i, %con
 
 cond.end.i.i:                                     ; preds = %cond.end10.i
   %16 = load ptr, ptr %entries, align 8
-  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %16, ptr noundef %call.i32.i) #8
+  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %16, ptr noundef %call.i32.i) #9
   %cmp4.i.i = icmp eq ptr %call3.i.i, null
   br i1 %cmp4.i.i, label %if.then.i.i, label %if.end.i.i
 
 if.then.i.i:                                      ; preds = %cond.end.i.i, %cond.end10.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  call void @Py_DecRef(ptr noundef %cond11.i) #9
   %17 = load ptr, ptr %none.i.i, align 8
   %cmp6.not.i.i = icmp eq ptr %call.i32.i, %17
   br i1 %cmp6.not.i.i, label %for.inc.i, label %land.rhs.i.i
 
 land.rhs.i.i:                                     ; preds = %if.then.i.i
-  %call7.i.i = call ptr @PyErr_Occurred() #8
+  %call7.i.i = call ptr @PyErr_Occurred() #9
   %tobool.i.i = icmp ne ptr %call7.i.i, null
   %18 = sext i1 %tobool.i.i to i32
   br label %hand_on.exit.i
@@ -346,7 +351,7 @@ if.then10.i.i:                                    ; preds = %if.end.i.i
   br i1 %cmp12.i.i, label %if.end32.i.i, label %cond.end17.i.i
 
 cond.end17.i.i:                                   ; preds = %if.then10.i.i
-  %call16.i.i = call ptr @PyTuple_GetItem(ptr noundef %20, i64 noundef %k.041.i) #8
+  %call16.i.i = call ptr @PyTuple_GetItem(ptr noundef %20, i64 noundef %k.041.i) #9
   %cmp19.not.i.i = icmp eq ptr %call16.i.i, null
   br i1 %cmp19.not.i.i, label %if.end32.i.i, label %land.lhs.true.i.i
 
@@ -356,22 +361,22 @@ land.lhs.true.i.i:                                ; preds = %cond.end17.i.i
   br i1 %cmp21.i.i, label %if.then24.i.i, label %lor.lhs.false.i.i
 
 lor.lhs.false.i.i:                                ; preds = %land.lhs.true.i.i
-  %call22.i.i = call i64 @PyLong_AsLong(ptr noundef nonnull %call16.i.i) #8
+  %call22.i.i = call i64 @PyLong_AsLong(ptr noundef nonnull %call16.i.i) #9
   %cmp23.not.i.i = icmp eq i64 %call22.i.i, 0
   br i1 %cmp23.not.i.i, label %if.end32.i.i, label %if.then24.i.i
 
 if.then24.i.i:                                    ; preds = %lor.lhs.false.i.i, %land.lhs.true.i.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i) #8
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i) #9
   store ptr %call.i32.i, ptr %given.i.i, align 8
   store ptr %call16.i.i, ptr %arrayinit.element.i.i, align 8
   store ptr %cond11.i, ptr %arrayinit.element25.i.i, align 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i.i, i8 0, i64 16, i1 false)
   %at_output.i.i = getelementptr inbounds i8, ptr %13, i64 104
   %23 = load ptr, ptr %at_output.i.i, align 8
-  %call28.i.i = call ptr @PyObject_Vectorcall(ptr noundef %23, ptr noundef nonnull %given.i.i, i64 noundef 3, ptr noundef null) #8
-  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  %call28.i.i = call ptr @PyObject_Vectorcall(ptr noundef %23, ptr noundef nonnull %given.i.i, i64 noundef 3, ptr noundef null) #9
+  call void @Py_DecRef(ptr noundef %cond11.i) #9
   %cmp29.not.i.i = icmp eq ptr %call28.i.i, null
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i) #8
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i) #9
   br i1 %cmp29.not.i.i, label %while.end.loopexit, label %if.end32.i.i
 
 if.end32.i.i:                                     ; preds = %if.then24.i.i, %lor.lhs.false.i.i, %cond.end17.i.i, %if.then10.i.i
@@ -380,15 +385,15 @@ if.end32.i.i:                                     ; preds = %if.then24.i.i, %lor
   br label %hand_on.exit.i
 
 if.end35.i.i:                                     ; preds = %if.end.i.i
-  call void @Py_IncRef(ptr noundef nonnull %call3.i.i) #8
+  call void @Py_IncRef(ptr noundef nonnull %call3.i.i) #9
   %24 = load ptr, ptr %none.i.i, align 8
   %cmp37.i.i = icmp eq ptr %24, %cond11.i
   br i1 %cmp37.i.i, label %cond.end41.thread.i.i, label %cond.false39.i.i
 
 cond.false39.i.i:                                 ; preds = %if.end35.i.i
   %25 = load ptr, ptr %pass, align 8
-  %call.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #8
-  %call3.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2) #8
+  %call.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #9
+  %call3.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2) #9
   %own.i.i.i = getelementptr inbounds i8, ptr %25, i64 40
   %26 = load ptr, ptr %own.i.i.i, align 8
   %cmp.i.i.i = icmp eq ptr %call3.i.i.i, %26
@@ -601,24 +606,24 @@ if.end18.i.i.i.i:                                 ; preds = %size_of.exit.i.thre
   %61 = load ptr, ptr %sums.i.i.i.i, align 8
   %add19.i.i.i.i = getelementptr inbounds i8, ptr %25, i64 80
   %62 = load ptr, ptr %add19.i.i.i.i, align 8
-  %call20.i.i.i.i = call ptr @PyObject_GetAttr(ptr noundef %61, ptr noundef %62) #8
+  %call20.i.i.i.i = call ptr @PyObject_GetAttr(ptr noundef %61, ptr noundef %62) #9
   %cmp21.i.i.i.i = icmp eq ptr %call20.i.i.i.i, null
   br i1 %cmp21.i.i.i.i, label %cond.end41.thread120.i.i, label %if.end24.i.i.i.i
 
 if.end24.i.i.i.i:                                 ; preds = %if.end18.i.i.i.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i.i) #8
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i.i) #9
   store ptr %call.i.i.i, ptr %given.i.i.i.i, align 8
   store ptr %cond11.i, ptr %arrayinit.element.i.i.i.i, align 8
   store ptr %call.i.i.i, ptr %arrayinit.element25.i.i.i.i, align 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i.i.i.i, i8 0, i64 16, i1 false)
-  call void @Py_IncRef(ptr noundef %call.i.i.i) #8
-  %call28.i.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef nonnull %call20.i.i.i.i, ptr noundef nonnull %given.i.i.i.i, i64 noundef 3, ptr noundef null) #8
-  call void @Py_DecRef(ptr noundef %call.i.i.i) #8
-  call void @Py_DecRef(ptr noundef nonnull %call20.i.i.i.i) #8
-  call void @Py_DecRef(ptr noundef %call28.i.i.i.i) #8
+  call void @Py_IncRef(ptr noundef %call.i.i.i) #9
+  %call28.i.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef nonnull %call20.i.i.i.i, ptr noundef nonnull %given.i.i.i.i, i64 noundef 3, ptr noundef null) #9
+  call void @Py_DecRef(ptr noundef %call.i.i.i) #9
+  call void @Py_DecRef(ptr noundef nonnull %call20.i.i.i.i) #9
+  call void @Py_DecRef(ptr noundef %call28.i.i.i.i) #9
   %cmp29.i.i.i.i = icmp eq ptr %call28.i.i.i.i, null
   %cond31.i.i.i.i = sext i1 %cmp29.i.i.i.i to i32
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i.i) #8
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i.i) #9
   br label %cond.end41.i.i
 
 if.end.i.i.i:                                     ; preds = %land.lhs.true.i.i.i, %cond.false39.i.i
@@ -634,8 +639,8 @@ land.lhs.true7.i.i.i:                             ; preds = %if.end.i.i.i
   br i1 %cmp8.i.i.i, label %if.then9.i.i.i, label %if.end12.i.i.i
 
 if.then9.i.i.i:                                   ; preds = %land.lhs.true7.i.i.i
-  call void @Py_IncRef(ptr noundef %cond11.i) #8
-  %call11.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %cond11.i) #8
+  call void @Py_IncRef(ptr noundef %cond11.i) #9
+  %call11.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %cond11.i) #9
   br label %cond.end41.i.i
 
 if.end12.i.i.i:                                   ; preds = %land.lhs.true7.i.i.i, %if.end.i.i.i
@@ -645,7 +650,7 @@ if.end12.i.i.i:                                   ; preds = %land.lhs.true7.i.i.
   br i1 %cmp13.not.i.i.i, label %if.end20.i.i.i, label %if.then14.i.i.i
 
 if.then14.i.i.i:                                  ; preds = %if.end12.i.i.i
-  %call.i.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #8
+  %call.i.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #9
   %ob_type.i.i.i76.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 8
   %66 = load ptr, ptr %ob_type.i.i.i76.i.i.i, align 8
   %67 = load ptr, ptr @pullback_numpy, align 8
@@ -739,7 +744,7 @@ are_alike.exit.i139.i.i.i:                        ; preds = %for.body.i.i.i132.i
   br i1 %84, label %if.end20.i.i.i, label %if.end.i.i.i.i
 
 if.end.i.i.i.i:                                   ; preds = %are_alike.exit.i139.i.i.i, %land.rhs.i.i108.i.i.i
-  call void @Py_IncRef(ptr noundef %70) #8
+  call void @Py_IncRef(ptr noundef %70) #9
   %85 = load ptr, ptr @pullback_numpy, align 8
   %arrayidx.i110.i.i.i = getelementptr inbounds i8, ptr %85, i64 752
   %86 = load ptr, ptr %arrayidx.i110.i.i.i, align 8
@@ -748,7 +753,7 @@ if.end.i.i.i.i:                                   ; preds = %are_alike.exit.i139
   %88 = load ptr, ptr %descr.i.i.i79.i.i.i, align 8
   %89 = load i32, ptr %nd.i.i.i80.i.i.i, align 8
   %90 = load ptr, ptr %dimensions.i.i.i102.i.i.i, align 8
-  %call13.i.i.i.i = call ptr %86(ptr noundef %87, ptr noundef %88, i32 noundef %89, ptr noundef %90, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #8
+  %call13.i.i.i.i = call ptr %86(ptr noundef %87, ptr noundef %88, i32 noundef %89, ptr noundef %90, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #9
   %cmp.i111.i.i.i = icmp eq ptr %call13.i.i.i.i, null
   br i1 %cmp.i111.i.i.i, label %cond.end41.thread120.i.i, label %if.end15.i.i.i.i
 
@@ -820,10 +825,10 @@ for.body18.i.i116.i.i.i:                          ; preds = %if.else.i.i115.i.i.
   br i1 %exitcond.not.i.i122.i.i.i, label %add_elements.exit.i.i.i.i, label %for.body18.i.i116.i.i.i
 
 add_elements.exit.i.i.i.i:                        ; preds = %for.body18.i.i116.i.i.i, %for.body.i.i124.i.i.i, %if.else.i.i115.i.i.i, %if.then.i.i123.i.i.i
-  %call16.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef nonnull %call13.i.i.i.i) #8
+  %call16.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef nonnull %call13.i.i.i.i) #9
   %103 = load ptr, ptr %own.i.i.i, align 8
-  call void @Py_IncRef(ptr noundef %103) #8
-  %call18.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2, ptr noundef %103) #8
+  call void @Py_IncRef(ptr noundef %103) #9
+  %call18.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2, ptr noundef %103) #9
   br label %cond.end41.thread.i.i
 
 if.end20.i.i.i:                                   ; preds = %are_alike.exit.i139.i.i.i, %land.lhs.true25.i.i101.i.i.i, %land.lhs.true19.i.i95.i.i.i, %land.lhs.true13.i.i92.i.i.i, %land.lhs.true9.i.i89.i.i.i, %land.lhs.true.i.i82.i.i.i, %lor.lhs.false5.i.i.i.i, %lor.lhs.false.i.i.i.i, %if.then14.i.i.i, %if.end12.i.i.i
@@ -833,18 +838,18 @@ if.end20.i.i.i:                                   ; preds = %are_alike.exit.i139
   br i1 %cmp22.i.i.i, label %cond.true.i.i.i, label %cond.false.i.i.i
 
 cond.true.i.i.i:                                  ; preds = %if.end20.i.i.i
-  %call23.i.i.i = call ptr @PyLong_FromLong(i64 noundef 0) #8
+  %call23.i.i.i = call ptr @PyLong_FromLong(i64 noundef 0) #9
   br label %cond.end.i.i.i
 
 cond.false.i.i.i:                                 ; preds = %if.end20.i.i.i
-  %call25.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %104, i64 noundef %k.041.i) #8
-  call void @Py_IncRef(ptr noundef %call25.i.i.i) #8
+  %call25.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %104, i64 noundef %k.041.i) #9
+  call void @Py_IncRef(ptr noundef %call25.i.i.i) #9
   br label %cond.end.i.i.i
 
 cond.end.i.i.i:                                   ; preds = %cond.false.i.i.i, %cond.true.i.i.i
   %cond27.i.i.i = phi ptr [ %call23.i.i.i, %cond.true.i.i.i ], [ %call25.i.i.i, %cond.false.i.i.i ]
-  %call28.i.i.i = call ptr @PyBool_FromLong(i64 noundef 0) #8
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i) #8
+  %call28.i.i.i = call ptr @PyBool_FromLong(i64 noundef 0) #9
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i) #9
   store ptr %call3.i.i, ptr %given.i.i.i, align 8
   store ptr %call.i32.i, ptr %arrayinit.element.i.i.i, align 8
   store ptr %cond27.i.i.i, ptr %arrayinit.element29.i.i.i, align 8
@@ -856,61 +861,61 @@ cond.end.i.i.i:                                   ; preds = %cond.false.i.i.i, %
 cond.false35.i.i.i:                               ; preds = %cond.end.i.i.i
   %add_new.i.i.i = getelementptr inbounds i8, ptr %25, i64 96
   %106 = load ptr, ptr %add_new.i.i.i, align 8
-  %call37.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef %106, ptr noundef nonnull %given.i.i.i, i64 noundef 5, ptr noundef null) #8
+  %call37.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef %106, ptr noundef nonnull %given.i.i.i, i64 noundef 5, ptr noundef null) #9
   br label %cond.end38.i.i.i
 
 cond.end38.i.i.i:                                 ; preds = %cond.false35.i.i.i, %cond.end.i.i.i
   %cond39.i.i.i = phi ptr [ %call37.i.i.i, %cond.false35.i.i.i ], [ null, %cond.end.i.i.i ]
-  call void @Py_DecRef(ptr noundef %cond27.i.i.i) #8
-  call void @Py_DecRef(ptr noundef %call28.i.i.i) #8
-  call void @Py_DecRef(ptr noundef %cond39.i.i.i) #8
+  call void @Py_DecRef(ptr noundef %cond27.i.i.i) #9
+  call void @Py_DecRef(ptr noundef %call28.i.i.i) #9
+  call void @Py_DecRef(ptr noundef %cond39.i.i.i) #9
   %cmp40.i.i.i = icmp eq ptr %cond39.i.i.i, null
   %cond41.i.i.i = sext i1 %cmp40.i.i.i to i32
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i) #8
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i) #9
   br label %cond.end41.i.i
 
 cond.end41.thread.i.i:                            ; preds = %for.body18.i.i.i.i.i, %for.body.i70.i.i.i.i, %add_elements.exit.i.i.i.i, %if.else.i.i.i.i.i, %if.then.i.i.i.i.i, %if.end35.i.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  call void @Py_DecRef(ptr noundef %cond11.i) #9
   br label %if.then44.i.i
 
 cond.end41.thread120.i.i:                         ; preds = %if.end.i.i.i.i, %if.end18.i.i.i.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  call void @Py_DecRef(ptr noundef %cond11.i) #9
   br label %if.end64.i.i
 
 cond.end41.i.i:                                   ; preds = %cond.end38.i.i.i, %if.then9.i.i.i, %if.end24.i.i.i.i
   %cond42.i.i = phi i32 [ %call11.i.i.i, %if.then9.i.i.i ], [ %cond41.i.i.i, %cond.end38.i.i.i ], [ %cond31.i.i.i.i, %if.end24.i.i.i.i ]
-  call void @Py_DecRef(ptr noundef %cond11.i) #8
+  call void @Py_DecRef(ptr noundef %cond11.i) #9
   %cmp43.i.i = icmp eq i32 %cond42.i.i, 0
   br i1 %cmp43.i.i, label %if.then44.i.i, label %if.end64.i.i
 
 if.then44.i.i:                                    ; preds = %cond.end41.i.i, %cond.end41.thread.i.i
-  %call45.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0) #8
-  %call46.i.i = call i64 @PyLong_AsLong(ptr noundef %call45.i.i) #8
+  %call45.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0) #9
+  %call46.i.i = call i64 @PyLong_AsLong(ptr noundef %call45.i.i) #9
   %sub.i.i = add nsw i64 %call46.i.i, -1
   %cmp47.not.i.i = icmp eq i64 %sub.i.i, 0
   br i1 %cmp47.not.i.i, label %if.else.i.i, label %if.then48.i.i
 
 if.then48.i.i:                                    ; preds = %if.then44.i.i
-  %call50.i.i = call ptr @PyLong_FromLong(i64 noundef %sub.i.i) #8
+  %call50.i.i = call ptr @PyLong_FromLong(i64 noundef %sub.i.i) #9
   %cmp51.i.i = icmp eq ptr %call50.i.i, null
   br i1 %cmp51.i.i, label %if.end64.i.i, label %cond.false53.i.i
 
 cond.false53.i.i:                                 ; preds = %if.then48.i.i
-  %call54.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0, ptr noundef nonnull %call50.i.i) #8
+  %call54.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0, ptr noundef nonnull %call50.i.i) #9
   br label %if.end64.i.i
 
 if.else.i.i:                                      ; preds = %if.then44.i.i
-  %call57.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #8
-  call void @Py_IncRef(ptr noundef %call57.i.i) #8
+  %call57.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #9
+  call void @Py_IncRef(ptr noundef %call57.i.i) #9
   %107 = load ptr, ptr %none.i.i, align 8
-  call void @Py_IncRef(ptr noundef %107) #8
-  %call61.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %107) #8
+  call void @Py_IncRef(ptr noundef %107) #9
+  %call61.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %107) #9
   %call62.i.i = call fastcc i32 @make_ready(ptr noundef nonnull %pass, ptr noundef %call.i32.i, ptr noundef %call57.i.i)
   br label %if.end64.i.i
 
 if.end64.i.i:                                     ; preds = %if.else.i.i, %cond.false53.i.i, %if.then48.i.i, %cond.end41.i.i, %cond.end41.thread120.i.i
   %wrong.1.i.i = phi i32 [ %cond42.i.i, %cond.end41.i.i ], [ %call62.i.i, %if.else.i.i ], [ %call54.i.i, %cond.false53.i.i ], [ -1, %if.then48.i.i ], [ -1, %cond.end41.thread120.i.i ]
-  call void @Py_DecRef(ptr noundef nonnull %call3.i.i) #8
+  call void @Py_DecRef(ptr noundef nonnull %call3.i.i) #9
   br label %hand_on.exit.i
 
 hand_on.exit.i:                                   ; preds = %if.end64.i.i, %if.end32.i.i, %land.rhs.i.i
@@ -925,14 +930,14 @@ for.inc.i:                                        ; preds = %hand_on.exit.i, %if
 
 lor.lhs.false:                                    ; preds = %for.inc.i, %cond.end.i
   store ptr null, ptr %arrived, align 8
-  call void @Py_DecRef(ptr noundef %10) #8
+  call void @Py_DecRef(ptr noundef %10) #9
   %108 = load ptr, ptr %leaves, align 8
-  %call.i = call i64 @PyList_Size(ptr noundef %108) #8
+  %call.i = call i64 @PyList_Size(ptr noundef %108) #9
   %cmp.i = icmp eq i64 %call.i, 0
   br i1 %cmp.i, label %cond.false, label %if.end.i
 
 if.end.i:                                         ; preds = %lor.lhs.false
-  %call2.i = call ptr @PyList_New(i64 noundef 0) #8
+  %call2.i = call ptr @PyList_New(i64 noundef 0) #9
   store ptr %call2.i, ptr %leaves, align 8
   %cmp5.i = icmp eq ptr %call2.i, null
   br i1 %cmp5.i, label %visit_leaves.exit.thread, label %visit_leaves.exit
@@ -942,7 +947,7 @@ visit_leaves.exit.thread:                         ; preds = %if.end.i
   br label %while.end.loopexit
 
 visit_leaves.exit:                                ; preds = %if.end.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i) #8
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i) #9
   %109 = load ptr, ptr %task, align 8
   store ptr %109, ptr %given.i, align 8
   store ptr %108, ptr %arrayinit.element.i, align 8
@@ -955,11 +960,11 @@ visit_leaves.exit:                                ; preds = %if.end.i
   store ptr null, ptr %arrayinit.cur.ptr.i, align 8
   %visit_leaves.i = getelementptr inbounds i8, ptr %110, i64 112
   %113 = load ptr, ptr %visit_leaves.i, align 8
-  %call14.i = call ptr @PyObject_Vectorcall(ptr noundef %113, ptr noundef nonnull %given.i, i64 noundef 4, ptr noundef null) #8
-  call void @Py_DecRef(ptr noundef %108) #8
-  call void @Py_DecRef(ptr noundef %call14.i) #8
+  %call14.i = call ptr @PyObject_Vectorcall(ptr noundef %113, ptr noundef nonnull %given.i, i64 noundef 4, ptr noundef null) #9
+  call void @Py_DecRef(ptr noundef %108) #9
+  call void @Py_DecRef(ptr noundef %call14.i) #9
   %cmp15.i = icmp eq ptr %call14.i, null
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i) #8
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i) #9
   br i1 %cmp15.i, label %while.end.loopexit, label %cond.false
 
 cond.false:                                       ; preds = %lor.lhs.false, %visit_leaves.exit
@@ -1184,7 +1189,7 @@ if.then.i.i66:                                    ; preds = %pop.exit78.i
   %spec.select.i91.i = select i1 %tobool.not.i.i, i64 16, i64 %mul.i90.i
   %140 = load ptr, ptr %ready, align 8
   %mul4.i.i = shl i64 %spec.select.i91.i, 5
-  %call.i.i67 = call ptr @realloc(ptr noundef %140, i64 noundef %mul4.i.i) #9
+  %call.i.i67 = call ptr @realloc(ptr noundef %140, i64 noundef %mul4.i.i) #10
   %cmp5.i.i = icmp eq ptr %call.i.i67, null
   br i1 %cmp5.i.i, label %cleanup.i.i, label %cleanup.thread.i.i
 
@@ -1195,7 +1200,7 @@ cleanup.thread.i.i:                               ; preds = %if.then.i.i66
   br label %if.end11.i.i
 
 cleanup.i.i:                                      ; preds = %if.then.i.i66
-  %call7.i.i68 = call ptr @PyErr_NoMemory() #8
+  %call7.i.i68 = call ptr @PyErr_NoMemory() #9
   br label %push.exit.i
 
 if.end11.i.i:                                     ; preds = %cleanup.thread.i.i, %pop.exit78.i
@@ -1254,17 +1259,17 @@ cond.end:                                         ; preds = %push.exit.i, %if.el
 land.lhs.true:                                    ; preds = %cond.end
   %147 = load ptr, ptr %pass, align 8
   %148 = load ptr, ptr %gradient4.i, align 8
-  %next_of_node.i = getelementptr inbounds i8, ptr %147, i64 128
+  %next_of_node.i = getelementptr inbounds i8, ptr %147, i64 176
   %149 = load i64, ptr %next_of_node.i, align 8
   %add.ptr.i = getelementptr inbounds i8, ptr %146, i64 %149
   %150 = load ptr, ptr %add.ptr.i, align 8
-  call void @Py_IncRef(ptr noundef %150) #8
+  call void @Py_IncRef(ptr noundef %150) #9
   %151 = load ptr, ptr %successors, align 8
   store ptr %150, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %151) #8
+  call void @Py_DecRef(ptr noundef %151) #9
   %152 = load ptr, ptr %node.i, align 8
   %153 = load ptr, ptr %pass, align 8
-  %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 136
+  %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 184
   %154 = load i64, ptr %rare_of_node.i.i, align 8
   %add.ptr.i.i = getelementptr inbounds i8, ptr %152, i64 %154
   %155 = load ptr, ptr %add.ptr.i.i, align 8
@@ -1286,12 +1291,12 @@ lor.lhs.false.i.i82:                              ; preds = %land.lhs.true
 if.end.i.i83:                                     ; preds = %lor.lhs.false.i.i82
   %is_fast5.i.i = getelementptr inbounds i8, ptr %153, i64 56
   %161 = load ptr, ptr %is_fast5.i.i, align 8
-  %call6.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %152, ptr noundef %161) #8
+  %call6.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %152, ptr noundef %161) #9
   %cmp7.i.i = icmp eq ptr %call6.i.i, null
   br i1 %cmp7.i.i, label %while.end.loopexit, label %if.end9.i.i
 
 if.end9.i.i:                                      ; preds = %if.end.i.i83
-  call void @Py_DecRef(ptr noundef nonnull %call6.i.i) #8
+  call void @Py_DecRef(ptr noundef nonnull %call6.i.i) #9
   %162 = load ptr, ptr %pass, align 8
   %true_.i.i = getelementptr inbounds i8, ptr %162, i64 16
   %163 = load ptr, ptr %true_.i.i, align 8
@@ -1307,7 +1312,7 @@ cond.true.i.i:                                    ; preds = %if.end9.i.i
 
 if.end.i.i.i85:                                   ; preds = %cond.true.i.i
   %166 = load ptr, ptr %targets, align 8
-  %call.i.i.i86 = call i32 @PyDict_Contains(ptr noundef %166, ptr noundef nonnull %152) #8
+  %call.i.i.i86 = call i32 @PyDict_Contains(ptr noundef %166, ptr noundef nonnull %152) #9
   %cmp1.not.i.i.i = icmp eq i32 %call.i.i.i86, 0
   br i1 %cmp1.not.i.i.i, label %if.end4.i.i.i, label %if.then2.i.i.i
 
@@ -1317,169 +1322,242 @@ if.then2.i.i.i:                                   ; preds = %if.end.i.i.i85
 
 if.end4.i.i.i:                                    ; preds = %if.end.i.i.i85
   %167 = load ptr, ptr %successors, align 8
-  %call5.i.i.i = call i64 @PyTuple_Size(ptr noundef %167) #8
+  %call5.i.i.i = call i64 @PyTuple_Size(ptr noundef %167) #9
   %cmp6.not41.i.i.i = icmp sgt i64 %call5.i.i.i, 0
   br i1 %cmp6.not41.i.i.i, label %for.body.i.i.i, label %if.then6.i88
 
 for.body.i.i.i:                                   ; preds = %if.end4.i.i.i, %for.inc.i.i.i
   %k.042.i.i.i = phi i64 [ %inc.i.i.i, %for.inc.i.i.i ], [ 0, %if.end4.i.i.i ]
   %168 = load ptr, ptr %successors, align 8
-  %call8.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %168, i64 noundef %k.042.i.i.i) #8
+  %call8.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %168, i64 noundef %k.042.i.i.i) #9
   %169 = load ptr, ptr %pass, align 8
   %none10.i.i.i = getelementptr inbounds i8, ptr %169, i64 8
   %170 = load ptr, ptr %none10.i.i.i, align 8
   %cmp11.i.i.i = icmp eq ptr %call8.i.i.i, %170
-  br i1 %cmp11.i.i.i, label %for.inc.i.i.i, label %cond.end.i.i.i90
+  br i1 %cmp11.i.i.i, label %for.inc.i.i.i, label %cond.end.i.i.i97
 
-cond.end.i.i.i90:                                 ; preds = %for.body.i.i.i
+cond.end.i.i.i97:                                 ; preds = %for.body.i.i.i
   %171 = load ptr, ptr %visit, align 8
-  %call13.i.i.i = call i32 @PySet_Contains(ptr noundef %171, ptr noundef %call8.i.i.i) #8
+  %call13.i.i.i = call i32 @PySet_Contains(ptr noundef %171, ptr noundef %call8.i.i.i) #9
   %cmp15.i.i.i = icmp sgt i32 %call13.i.i.i, 0
   br i1 %cmp15.i.i.i, label %for.inc.i.i.i, label %is_plain.exit.i
 
-for.inc.i.i.i:                                    ; preds = %cond.end.i.i.i90, %for.body.i.i.i
+for.inc.i.i.i:                                    ; preds = %cond.end.i.i.i97, %for.body.i.i.i
   %inc.i.i.i = add nuw nsw i64 %k.042.i.i.i, 1
   %exitcond.not.i.i.i = icmp eq i64 %inc.i.i.i, %call5.i.i.i
   br i1 %exitcond.not.i.i.i, label %if.then6.i88, label %for.body.i.i.i
 
-is_plain.exit.i:                                  ; preds = %cond.end.i.i.i90, %if.then2.i.i.i
-  %retval.1.i.i = phi i32 [ %call.lobit.i.i.i, %if.then2.i.i.i ], [ %call13.i.i.i, %cond.end.i.i.i90 ]
+is_plain.exit.i:                                  ; preds = %cond.end.i.i.i97, %if.then2.i.i.i
+  %retval.1.i.i = phi i32 [ %call.lobit.i.i.i, %if.then2.i.i.i ], [ %call13.i.i.i, %cond.end.i.i.i97 ]
   %cmp.i87 = icmp slt i32 %retval.1.i.i, 0
   br i1 %cmp.i87, label %while.end.loopexit, label %if.else.i78
 
 if.then6.i88:                                     ; preds = %for.inc.i.i.i, %if.end4.i.i.i, %cond.true.i.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i76) #8
+  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %type.i.i) #9
+  %ob_type.i.i.i = getelementptr inbounds i8, ptr %146, i64 8
+  %172 = load ptr, ptr %ob_type.i.i.i, align 8
+  store ptr %172, ptr %type.i.i, align 8
+  %formulas.i.i = getelementptr inbounds i8, ptr %147, i64 128
+  %173 = load ptr, ptr %formulas.i.i, align 8
+  %call1.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %173, ptr noundef %172) #9
+  %cmp.not.i132.i = icmp eq ptr %call1.i.i, null
+  br i1 %cmp.not.i132.i, label %lor.lhs.false.i133.i, label %formula_of.exit.thread148.i
+
+formula_of.exit.thread148.i:                      ; preds = %if.then6.i88
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #9
+  br label %lor.lhs.false.i
+
+lor.lhs.false.i133.i:                             ; preds = %if.then6.i88
+  %call2.i.i = call ptr @PyErr_Occurred() #9
+  %tobool.not.i.i95 = icmp eq ptr %call2.i.i, null
+  br i1 %tobool.not.i.i95, label %formula_of.exit.i, label %formula_of.exit.thread.i
+
+formula_of.exit.thread.i:                         ; preds = %lor.lhs.false.i133.i
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #9
+  br label %while.end.loopexit
+
+formula_of.exit.i:                                ; preds = %lor.lhs.false.i133.i
+  %learn.i.i = getelementptr inbounds i8, ptr %147, i64 136
+  %174 = load ptr, ptr %learn.i.i, align 8
+  %call3.i.i96 = call ptr @PyObject_Vectorcall(ptr noundef %174, ptr noundef nonnull %type.i.i, i64 noundef 1, ptr noundef null) #9
+  call void @Py_DecRef(ptr noundef %call3.i.i96) #9
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #9
+  %cmp8.i = icmp eq ptr %call3.i.i96, null
+  br i1 %cmp8.i, label %while.end.loopexit, label %lor.lhs.false.i
+
+lor.lhs.false.i:                                  ; preds = %formula_of.exit.i, %formula_of.exit.thread148.i
+  %retval.0.i151.i = phi ptr [ %call1.i.i, %formula_of.exit.thread148.i ], [ %call3.i.i96, %formula_of.exit.i ]
+  %call9.i89 = call i32 @PyErr_CheckSignals() #9
+  %cmp10.i = icmp slt i32 %call9.i89, 0
+  br i1 %cmp10.i, label %while.end.loopexit, label %if.end12.i
+
+if.end12.i:                                       ; preds = %lor.lhs.false.i
+  %none.i = getelementptr inbounds i8, ptr %147, i64 8
+  %175 = load ptr, ptr %none.i, align 8
+  %cmp13.not.i = icmp eq ptr %retval.0.i151.i, %175
+  br i1 %cmp13.not.i, label %if.end12.i.if.end17.i_crit_edge, label %if.then14.i
+
+if.end12.i.if.end17.i_crit_edge:                  ; preds = %if.end12.i
+  %.pre = load ptr, ptr %arrived, align 8
+  br label %if.end17.i
+
+if.then14.i:                                      ; preds = %if.end12.i
+  %176 = load ptr, ptr %keep, align 8
+  %true_.i90 = getelementptr inbounds i8, ptr %147, i64 16
+  %177 = load ptr, ptr %true_.i90, align 8
+  %cmp15.i91 = icmp eq ptr %176, %177
+  %conv.i92 = zext i1 %cmp15.i91 to i32
+  %call16.i = call fastcc ptr @pull_natively(ptr noundef nonnull %147, ptr noundef nonnull %146, ptr noundef nonnull %retval.0.i151.i, ptr noundef %148, i32 noundef %conv.i92)
+  store ptr %call16.i, ptr %arrived, align 8
+  %.pre.i93 = load ptr, ptr %none.i, align 8
+  br label %if.end17.i
+
+if.end17.i:                                       ; preds = %if.end12.i.if.end17.i_crit_edge, %if.then14.i
+  %178 = phi ptr [ %call16.i, %if.then14.i ], [ %.pre, %if.end12.i.if.end17.i_crit_edge ]
+  %179 = phi ptr [ %.pre.i93, %if.then14.i ], [ %175, %if.end12.i.if.end17.i_crit_edge ]
+  %cmp19.i = icmp eq ptr %retval.0.i151.i, %179
+  %cmp24.i = icmp eq ptr %178, %179
+  %or.cond = select i1 %cmp19.i, i1 true, i1 %cmp24.i
+  br i1 %or.cond, label %if.then26.i, label %if.end33.i
+
+if.then26.i:                                      ; preds = %if.end17.i
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i76) #9
   store ptr %146, ptr %given.i76, align 8
-  store ptr %148, ptr %arrayinit.element.i89, align 8
-  %172 = load ptr, ptr %keep, align 8
-  store ptr %172, ptr %arrayinit.element7.i, align 8
+  store ptr %148, ptr %arrayinit.element.i94, align 8
+  %180 = load ptr, ptr %keep, align 8
+  store ptr %180, ptr %arrayinit.element27.i, align 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i, i8 0, i64 16, i1 false)
   %pull.i = getelementptr inbounds i8, ptr %147, i64 64
-  %173 = load ptr, ptr %pull.i, align 8
-  %call10.i = call ptr @PyObject_VectorcallMethod(ptr noundef %173, ptr noundef nonnull %given.i76, i64 noundef 3, ptr noundef null) #8
-  store ptr %call10.i, ptr %arrived, align 8
-  %none.i = getelementptr inbounds i8, ptr %147, i64 8
-  %174 = load ptr, ptr %none.i, align 8
-  call void @Py_IncRef(ptr noundef %174) #8
-  %175 = load ptr, ptr %numbers, align 8
-  store ptr %174, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %175) #8
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i76) #8
+  %181 = load ptr, ptr %pull.i, align 8
+  %call32.i = call ptr @PyObject_VectorcallMethod(ptr noundef %181, ptr noundef nonnull %given.i76, i64 noundef 3, ptr noundef null) #9
+  %182 = load ptr, ptr %arrived, align 8
+  store ptr %call32.i, ptr %arrived, align 8
+  call void @Py_DecRef(ptr noundef %182) #9
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i76) #9
+  %.pre152.i = load ptr, ptr %none.i, align 8
+  br label %if.end33.i
+
+if.end33.i:                                       ; preds = %if.end17.i, %if.then26.i
+  %183 = phi ptr [ %.pre152.i, %if.then26.i ], [ %179, %if.end17.i ]
+  call void @Py_IncRef(ptr noundef %183) #9
+  %184 = load ptr, ptr %numbers, align 8
+  store ptr %183, ptr %numbers, align 8
+  call void @Py_DecRef(ptr noundef %184) #9
   br label %visit.exit
 
 if.else.i78:                                      ; preds = %is_plain.exit.i, %if.end9.i.i, %lor.lhs.false.i.i82, %land.lhs.true
-  %call12.i = call ptr @PyList_New(i64 noundef 1) #8
-  %cmp13.i = icmp eq ptr %call12.i, null
-  br i1 %cmp13.i, label %while.end.loopexit, label %if.end15.i
+  %call36.i = call ptr @PyList_New(i64 noundef 1) #9
+  %cmp37.i = icmp eq ptr %call36.i, null
+  br i1 %cmp37.i, label %while.end.loopexit, label %if.end40.i
 
-if.end15.i:                                       ; preds = %if.else.i78
-  %call16.i = call i32 @PyList_SetItem(ptr noundef nonnull %call12.i, i64 noundef 0, ptr noundef %148) #8
+if.end40.i:                                       ; preds = %if.else.i78
+  %call41.i = call i32 @PyList_SetItem(ptr noundef nonnull %call36.i, i64 noundef 0, ptr noundef %148) #9
   store ptr null, ptr %gradient4.i, align 8
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given19.i) #8
-  %176 = load ptr, ptr %task, align 8
-  store ptr %176, ptr %given19.i, align 8
-  %177 = load ptr, ptr %entries, align 8
-  store ptr %177, ptr %arrayinit.element21.i, align 8
-  store ptr %146, ptr %arrayinit.element22.i, align 8
-  store ptr %call12.i, ptr %arrayinit.element23.i, align 8
-  %178 = load ptr, ptr %general, align 8
-  store ptr %178, ptr %arrayinit.element24.i, align 8
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given44.i) #9
+  %185 = load ptr, ptr %task, align 8
+  store ptr %185, ptr %given44.i, align 8
+  %186 = load ptr, ptr %entries, align 8
+  store ptr %186, ptr %arrayinit.element46.i, align 8
+  store ptr %146, ptr %arrayinit.element47.i, align 8
+  store ptr %call36.i, ptr %arrayinit.element48.i, align 8
+  %187 = load ptr, ptr %general, align 8
+  store ptr %187, ptr %arrayinit.element49.i, align 8
   %visit_one.i = getelementptr inbounds i8, ptr %147, i64 120
-  %179 = load ptr, ptr %visit_one.i, align 8
-  %call27.i = call ptr @PyObject_Vectorcall(ptr noundef %179, ptr noundef nonnull %given19.i, i64 noundef 5, ptr noundef null) #8
-  call void @Py_DecRef(ptr noundef nonnull %call12.i) #8
-  %cmp28.not.i = icmp eq ptr %call27.i, null
-  br i1 %cmp28.not.i, label %cleanup49.critedge.i, label %if.end30.i
+  %188 = load ptr, ptr %visit_one.i, align 8
+  %call52.i = call ptr @PyObject_Vectorcall(ptr noundef %188, ptr noundef nonnull %given44.i, i64 noundef 5, ptr noundef null) #9
+  call void @Py_DecRef(ptr noundef nonnull %call36.i) #9
+  %cmp53.not.i = icmp eq ptr %call52.i, null
+  br i1 %cmp53.not.i, label %cleanup79.critedge.i, label %if.end56.i
 
-if.end30.i:                                       ; preds = %if.end15.i
-  %call31.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call27.i, i64 noundef 0) #8
-  call void @Py_IncRef(ptr noundef %call31.i) #8
-  store ptr %call31.i, ptr %arrived, align 8
-  %call35.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call27.i, i64 noundef 1) #8
-  call void @Py_IncRef(ptr noundef %call35.i) #8
-  %180 = load ptr, ptr %successors, align 8
-  store ptr %call35.i, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %180) #8
-  %call38.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call27.i, i64 noundef 2) #8
-  call void @Py_IncRef(ptr noundef %call38.i) #8
-  %181 = load ptr, ptr %numbers, align 8
-  store ptr %call38.i, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %181) #8
-  call void @Py_DecRef(ptr noundef nonnull %call27.i) #8
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given19.i) #8
+if.end56.i:                                       ; preds = %if.end40.i
+  %call57.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 0) #9
+  call void @Py_IncRef(ptr noundef %call57.i) #9
+  store ptr %call57.i, ptr %arrived, align 8
+  %call61.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 1) #9
+  call void @Py_IncRef(ptr noundef %call61.i) #9
+  %189 = load ptr, ptr %successors, align 8
+  store ptr %call61.i, ptr %successors, align 8
+  call void @Py_DecRef(ptr noundef %189) #9
+  %call64.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 2) #9
+  call void @Py_IncRef(ptr noundef %call64.i) #9
+  %190 = load ptr, ptr %numbers, align 8
+  store ptr %call64.i, ptr %numbers, align 8
+  call void @Py_DecRef(ptr noundef %190) #9
+  call void @Py_DecRef(ptr noundef nonnull %call52.i) #9
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #9
   br label %visit.exit
 
-cleanup49.critedge.i:                             ; preds = %if.end15.i
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given19.i) #8
+cleanup79.critedge.i:                             ; preds = %if.end40.i
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #9
   br label %while.end.loopexit
 
-visit.exit:                                       ; preds = %if.then6.i88, %if.end30.i
-  %182 = load ptr, ptr %gradient4.i, align 8
+visit.exit:                                       ; preds = %if.end33.i, %if.end56.i
+  %191 = load ptr, ptr %gradient4.i, align 8
   store ptr null, ptr %gradient4.i, align 8
-  call void @Py_DecRef(ptr noundef %182) #8
-  %183 = load ptr, ptr %node.i, align 8
+  call void @Py_DecRef(ptr noundef %191) #9
+  %192 = load ptr, ptr %node.i, align 8
   store ptr null, ptr %node.i, align 8
-  call void @Py_DecRef(ptr noundef %183) #8
-  %184 = load ptr, ptr %arrived, align 8
-  %.fr = freeze ptr %184
-  %cmp48.i = icmp eq ptr %.fr, null
-  br i1 %cmp48.i, label %while.end.loopexit, label %while.body
+  call void @Py_DecRef(ptr noundef %192) #9
+  %193 = load ptr, ptr %arrived, align 8
+  %.fr = freeze ptr %193
+  %cmp77.i = icmp eq ptr %.fr, null
+  br i1 %cmp77.i, label %while.end.loopexit, label %while.body
 
-while.end.loopexit:                               ; preds = %visit.exit, %is_plain.exit.i, %if.else.i78, %if.end.i.i83, %cond.end, %visit_leaves.exit, %hand_on.exit.i, %if.then24.i.i, %cleanup49.critedge.i, %visit_leaves.exit.thread
-  %.ph = phi i1 [ true, %visit_leaves.exit.thread ], [ true, %cleanup49.critedge.i ], [ true, %if.then24.i.i ], [ true, %hand_on.exit.i ], [ true, %visit.exit ], [ true, %is_plain.exit.i ], [ true, %if.else.i78 ], [ true, %if.end.i.i83 ], [ false, %cond.end ], [ true, %visit_leaves.exit ]
-  %.pre = load ptr, ptr %arrived, align 8
+while.end.loopexit:                               ; preds = %visit.exit, %is_plain.exit.i, %formula_of.exit.i, %lor.lhs.false.i, %if.else.i78, %if.end.i.i83, %cond.end, %visit_leaves.exit, %hand_on.exit.i, %if.then24.i.i, %cleanup79.critedge.i, %formula_of.exit.thread.i, %visit_leaves.exit.thread
+  %.ph = phi i1 [ true, %visit_leaves.exit.thread ], [ true, %formula_of.exit.thread.i ], [ true, %cleanup79.critedge.i ], [ true, %if.then24.i.i ], [ true, %hand_on.exit.i ], [ true, %visit.exit ], [ true, %is_plain.exit.i ], [ true, %formula_of.exit.i ], [ true, %lor.lhs.false.i ], [ true, %if.else.i78 ], [ true, %if.end.i.i83 ], [ false, %cond.end ], [ true, %visit_leaves.exit ]
+  %.pre117 = load ptr, ptr %arrived, align 8
   br label %while.end
 
 while.end:                                        ; preds = %while.end.loopexit, %entry
-  %185 = phi ptr [ %7, %entry ], [ %.pre, %while.end.loopexit ]
+  %194 = phi ptr [ %7, %entry ], [ %.pre117, %while.end.loopexit ]
   %more.0.lcssa = phi i1 [ true, %entry ], [ %.ph, %while.end.loopexit ]
-  call void @Py_DecRef(ptr noundef %185) #8
-  %186 = load ptr, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %186) #8
-  %187 = load ptr, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %187) #8
-  %188 = load ptr, ptr %leaves, align 8
-  call void @Py_DecRef(ptr noundef %188) #8
+  call void @Py_DecRef(ptr noundef %194) #9
+  %195 = load ptr, ptr %successors, align 8
+  call void @Py_DecRef(ptr noundef %195) #9
+  %196 = load ptr, ptr %numbers, align 8
+  call void @Py_DecRef(ptr noundef %196) #9
+  %197 = load ptr, ptr %leaves, align 8
+  call void @Py_DecRef(ptr noundef %197) #9
   %node = getelementptr inbounds i8, ptr %pass, i64 112
-  %189 = load ptr, ptr %node, align 8
-  call void @Py_DecRef(ptr noundef %189) #8
+  %198 = load ptr, ptr %node, align 8
+  call void @Py_DecRef(ptr noundef %198) #9
   %gradient = getelementptr inbounds i8, ptr %pass, i64 120
-  %190 = load ptr, ptr %gradient, align 8
-  call void @Py_DecRef(ptr noundef %190) #8
-  %191 = load i64, ptr %count13, align 8
-  %cmp32106 = icmp sgt i64 %191, 0
-  br i1 %cmp32106, label %for.body, label %for.cond.cleanup
+  %199 = load ptr, ptr %gradient, align 8
+  call void @Py_DecRef(ptr noundef %199) #9
+  %200 = load i64, ptr %count13, align 8
+  %cmp32113 = icmp sgt i64 %200, 0
+  br i1 %cmp32113, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:                                 ; preds = %for.body, %while.end
-  %192 = load ptr, ptr %ready, align 8
-  call void @free(ptr noundef %192) #8
+  %201 = load ptr, ptr %ready, align 8
+  call void @free(ptr noundef %201) #9
   br i1 %more.0.lcssa, label %cond.end45, label %cond.false42
 
 for.body:                                         ; preds = %while.end, %for.body
-  %k.0107 = phi i64 [ %inc, %for.body ], [ 0, %while.end ]
-  %193 = load ptr, ptr %ready, align 8
-  %node35 = getelementptr inbounds %struct.waiting, ptr %193, i64 %k.0107, i32 2
-  %194 = load ptr, ptr %node35, align 8
-  call void @Py_DecRef(ptr noundef %194) #8
-  %195 = load ptr, ptr %ready, align 8
-  %gradient38 = getelementptr inbounds %struct.waiting, ptr %195, i64 %k.0107, i32 3
-  %196 = load ptr, ptr %gradient38, align 8
-  call void @Py_DecRef(ptr noundef %196) #8
-  %inc = add nuw nsw i64 %k.0107, 1
-  %197 = load i64, ptr %count13, align 8
-  %cmp32 = icmp slt i64 %inc, %197
+  %k.0114 = phi i64 [ %inc, %for.body ], [ 0, %while.end ]
+  %202 = load ptr, ptr %ready, align 8
+  %node35 = getelementptr inbounds %struct.waiting, ptr %202, i64 %k.0114, i32 2
+  %203 = load ptr, ptr %node35, align 8
+  call void @Py_DecRef(ptr noundef %203) #9
+  %204 = load ptr, ptr %ready, align 8
+  %gradient38 = getelementptr inbounds %struct.waiting, ptr %204, i64 %k.0114, i32 3
+  %205 = load ptr, ptr %gradient38, align 8
+  call void @Py_DecRef(ptr noundef %205) #9
+  %inc = add nuw nsw i64 %k.0114, 1
+  %206 = load i64, ptr %count13, align 8
+  %cmp32 = icmp slt i64 %inc, %206
   br i1 %cmp32, label %for.body, label %for.cond.cleanup
 
 cond.false42:                                     ; preds = %for.cond.cleanup
-  %198 = load ptr, ptr %pass, align 8
-  %none = getelementptr inbounds i8, ptr %198, i64 8
-  %199 = load ptr, ptr %none, align 8
-  call void @Py_IncRef(ptr noundef %199) #8
+  %207 = load ptr, ptr %pass, align 8
+  %none = getelementptr inbounds i8, ptr %207, i64 8
+  %208 = load ptr, ptr %none, align 8
+  call void @Py_IncRef(ptr noundef %208) #9
   br label %cond.end45
 
 cond.end45:                                       ; preds = %for.cond.cleanup, %cond.false42
-  %cond46 = phi ptr [ %199, %cond.false42 ], [ null, %for.cond.cleanup ]
-  call void @llvm.lifetime.end.p0(i64 152, ptr nonnull %pass) #8
+  %cond46 = phi ptr [ %208, %cond.false42 ], [ null, %for.cond.cleanup ]
+  call void @llvm.lifetime.end.p0(i64 152, ptr nonnull %pass) #9
   ret ptr %cond46
 }
 
@@ -1517,40 +1595,40 @@ entry:
   br i1 %cmp, label %if.then, label %if.end9
 
 if.then:                                          ; preds = %entry
-  %call2 = tail call ptr @PyTuple_New(i64 noundef 2) #8
+  %call2 = tail call ptr @PyTuple_New(i64 noundef 2) #9
   %cmp3 = icmp eq ptr %call2, null
   br i1 %cmp3, label %if.then4, label %if.end
 
 if.then4:                                         ; preds = %if.then
-  tail call void @Py_DecRef(ptr noundef %gradient) #8
+  tail call void @Py_DecRef(ptr noundef %gradient) #9
   br label %cleanup30
 
 if.end:                                           ; preds = %if.then
-  tail call void @Py_IncRef(ptr noundef nonnull %node) #8
-  %call6 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 0, ptr noundef nonnull %node) #8
-  %call7 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 1, ptr noundef %gradient) #8
+  tail call void @Py_IncRef(ptr noundef nonnull %node) #9
+  %call6 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 0, ptr noundef nonnull %node) #9
+  %call7 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 1, ptr noundef %gradient) #9
   %leaves = getelementptr inbounds i8, ptr %pass, i64 80
   %3 = load ptr, ptr %leaves, align 8
-  %call8 = tail call i32 @PyList_Append(ptr noundef %3, ptr noundef nonnull %call2) #8
-  tail call void @Py_DecRef(ptr noundef nonnull %call2) #8
+  %call8 = tail call i32 @PyList_Append(ptr noundef %3, ptr noundef nonnull %call2) #9
+  tail call void @Py_DecRef(ptr noundef nonnull %call2) #9
   br label %cleanup30
 
 if.end9:                                          ; preds = %entry
-  %seq_of_node = getelementptr inbounds i8, ptr %0, i64 144
+  %seq_of_node = getelementptr inbounds i8, ptr %0, i64 192
   %4 = load i64, ptr %seq_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %4
   %5 = load ptr, ptr %add.ptr, align 8
-  %call10 = tail call i64 @PyLong_AsUnsignedLongLong(ptr noundef %5) #8
+  %call10 = tail call i64 @PyLong_AsUnsignedLongLong(ptr noundef %5) #9
   %cmp11 = icmp eq i64 %call10, -1
   br i1 %cmp11, label %land.lhs.true, label %if.end14
 
 land.lhs.true:                                    ; preds = %if.end9
-  %call12 = tail call ptr @PyErr_Occurred() #8
+  %call12 = tail call ptr @PyErr_Occurred() #9
   %tobool.not = icmp eq ptr %call12, null
   br i1 %tobool.not, label %if.end14, label %if.then13
 
 if.then13:                                        ; preds = %land.lhs.true
-  tail call void @Py_DecRef(ptr noundef %gradient) #8
+  tail call void @Py_DecRef(ptr noundef %gradient) #9
   br label %cleanup30
 
 if.end14:                                         ; preds = %land.lhs.true, %if.end9
@@ -1558,7 +1636,7 @@ if.end14:                                         ; preds = %land.lhs.true, %if.
   %6 = load i64, ptr %stamps, align 8
   %inc = add i64 %6, 1
   store i64 %inc, ptr %stamps, align 8
-  tail call void @Py_IncRef(ptr noundef nonnull %node) #8
+  tail call void @Py_IncRef(ptr noundef nonnull %node) #9
   %node19 = getelementptr inbounds i8, ptr %pass, i64 112
   %7 = load ptr, ptr %node19, align 8
   %cmp20 = icmp eq ptr %7, null
@@ -1589,7 +1667,7 @@ if.then.i:                                        ; preds = %if.end23
   %ready.i = getelementptr inbounds i8, ptr %pass, i64 88
   %10 = load ptr, ptr %ready.i, align 8
   %mul4.i = shl i64 %spec.select.i, 5
-  %call.i = tail call ptr @realloc(ptr noundef %10, i64 noundef %mul4.i) #9
+  %call.i = tail call ptr @realloc(ptr noundef %10, i64 noundef %mul4.i) #10
   %cmp5.i = icmp eq ptr %call.i, null
   br i1 %cmp5.i, label %if.end27, label %cleanup.thread.i
 
@@ -1651,9 +1729,9 @@ push.exit.thread:                                 ; preds = %cond.true.i.i, %is_
   br label %cleanup30
 
 if.end27:                                         ; preds = %if.then.i
-  %call7.i = tail call ptr @PyErr_NoMemory() #8
-  tail call void @Py_DecRef(ptr noundef nonnull %node) #8
-  tail call void @Py_DecRef(ptr noundef %gradient) #8
+  %call7.i = tail call ptr @PyErr_NoMemory() #9
+  tail call void @Py_DecRef(ptr noundef nonnull %node) #9
+  tail call void @Py_DecRef(ptr noundef %gradient) #9
   br label %cleanup30
 
 cleanup30:                                        ; preds = %if.then21, %if.end27, %push.exit.thread, %if.then13, %if.then4, %if.end
@@ -1675,13 +1753,744 @@ declare ptr @PyErr_NoMemory() local_unnamed_addr #2
 
 declare ptr @PyBool_FromLong(i64 noundef) local_unnamed_addr #2
 
+declare i32 @PyErr_CheckSignals() local_unnamed_addr #2
+
+define internal fastcc ptr @pull_natively(ptr nocapture noundef readonly %known, ptr nocapture noundef %node, ptr nocapture noundef readonly %table, ptr noundef %gradient, i32 noundef %keep) unnamed_addr #0 {
+land.lhs.true.i:
+  %values = alloca %struct.values, align 8
+  %data.i = getelementptr inbounds i8, ptr %table, i64 16
+  %0 = load ptr, ptr %data.i, align 8
+  %next_of_node = getelementptr inbounds i8, ptr %known, i64 176
+  %1 = load i64, ptr %next_of_node, align 8
+  %add.ptr = getelementptr inbounds i8, ptr %node, i64 %1
+  %2 = load ptr, ptr %add.ptr, align 8
+  %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
+  %3 = load ptr, ptr %descr.i.i, align 8
+  %nd.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
+  %4 = load i32, ptr %nd.i.i, align 8
+  %type_num.i = getelementptr inbounds i8, ptr %3, i64 28
+  %5 = load i32, ptr %type_num.i, align 4
+  %6 = add i32 %5, -11
+  %or.cond.i = icmp ult i32 %6, 2
+  br i1 %or.cond.i, label %land.lhs.true9.i, label %if.then
+
+land.lhs.true9.i:                                 ; preds = %land.lhs.true.i
+  %byteorder.i = getelementptr inbounds i8, ptr %3, i64 26
+  %7 = load i8, ptr %byteorder.i, align 2
+  %cmp11.not.i = icmp eq i8 %7, 62
+  br i1 %cmp11.not.i, label %if.then, label %land.lhs.true19.i
+
+land.lhs.true19.i:                                ; preds = %land.lhs.true9.i
+  %flags.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
+  %8 = load i32, ptr %flags.i.i, align 8
+  %and.i = and i32 %8, 257
+  %cmp23.i = icmp eq i32 %and.i, 257
+  br i1 %cmp23.i, label %land.lhs.true25.i, label %if.then
+
+land.lhs.true25.i:                                ; preds = %land.lhs.true19.i
+  %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %9 = load ptr, ptr %dimensions.i.i, align 8
+  %cmp6.i.i = icmp sgt i32 %4, 0
+  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %lor.lhs.false
+
+for.body.lr.ph.i.i:                               ; preds = %land.lhs.true25.i
+  %wide.trip.count.i.i = zext nneg i32 %4 to i64
+  br label %for.body.i.i
+
+for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
+  %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
+  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %9, i64 %indvars.iv.i.i
+  %10 = load i64, ptr %arrayidx.i.i, align 8
+  %mul.i.i = mul nsw i64 %10, %size.07.i.i
+  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
+  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
+  br i1 %exitcond.not.i.i, label %are_alike.exit, label %for.body.i.i
+
+are_alike.exit:                                   ; preds = %for.body.i.i
+  %11 = icmp sgt i64 %mul.i.i, 512
+  br i1 %11, label %if.then, label %lor.lhs.false
+
+lor.lhs.false:                                    ; preds = %land.lhs.true25.i, %are_alike.exit
+  %disturbed = getelementptr inbounds i8, ptr %known, i64 144
+  %12 = load ptr, ptr %disturbed, align 8
+  %call2 = tail call i64 @PyDict_Size(ptr noundef %12) #9
+  %cmp.not = icmp eq i64 %call2, 0
+  br i1 %cmp.not, label %lor.lhs.false3, label %if.then
+
+lor.lhs.false3:                                   ; preds = %lor.lhs.false
+  %call4 = tail call i64 @PyTuple_Size(ptr noundef %2) #9
+  %13 = load i64, ptr %0, align 8
+  %cmp5.not = icmp eq i64 %call4, %13
+  br i1 %cmp5.not, label %if.end, label %if.then
+
+if.then:                                          ; preds = %land.lhs.true.i, %land.lhs.true9.i, %land.lhs.true19.i, %lor.lhs.false3, %lor.lhs.false, %are_alike.exit
+  %none = getelementptr inbounds i8, ptr %known, i64 8
+  %14 = load ptr, ptr %none, align 8
+  tail call void @Py_IncRef(ptr noundef %14) #9
+  br label %cleanup149
+
+if.end:                                           ; preds = %lor.lhs.false3
+  %15 = load ptr, ptr %descr.i.i, align 8
+  %type_num = getelementptr inbounds i8, ptr %15, i64 28
+  %16 = load i32, ptr %type_num, align 4
+  %cmp8 = icmp eq i32 %16, 12
+  %cond.in.v = select i1 %cmp8, i64 56, i64 48
+  %cond.in = getelementptr inbounds i8, ptr %0, i64 %cond.in.v
+  %cond = load i64, ptr %cond.in, align 8
+  %cond14.in.v = select i1 %cmp8, i64 72, i64 64
+  %cond14.in = getelementptr inbounds i8, ptr %0, i64 %cond14.in.v
+  %cond14 = load i64, ptr %cond14.in, align 8
+  %call15 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #9
+  %17 = load i64, ptr %0, align 8
+  %cmp17 = icmp eq i64 %17, 2
+  br i1 %cmp17, label %cond.true19, label %cond.false21
+
+cond.true19:                                      ; preds = %if.end
+  %call20 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 1) #9
+  br label %cond.end23
+
+cond.false21:                                     ; preds = %if.end
+  %none22 = getelementptr inbounds i8, ptr %known, i64 8
+  %18 = load ptr, ptr %none22, align 8
+  br label %cond.end23
+
+cond.end23:                                       ; preds = %cond.false21, %cond.true19
+  %cond24 = phi ptr [ %call20, %cond.true19 ], [ %18, %cond.false21 ]
+  %cmp25 = icmp eq i64 %cond, -1
+  br i1 %cmp25, label %land.lhs.true, label %lor.lhs.false30
+
+land.lhs.true:                                    ; preds = %cond.end23
+  %none27 = getelementptr inbounds i8, ptr %known, i64 8
+  %19 = load ptr, ptr %none27, align 8
+  %cmp28.not = icmp eq ptr %call15, %19
+  br i1 %cmp28.not, label %lor.lhs.false30, label %if.then37
+
+lor.lhs.false30:                                  ; preds = %land.lhs.true, %cond.end23
+  %cmp31 = icmp eq i64 %cond14, -1
+  br i1 %cmp31, label %land.lhs.true33, label %if.end40
+
+land.lhs.true33:                                  ; preds = %lor.lhs.false30
+  %none34 = getelementptr inbounds i8, ptr %known, i64 8
+  %20 = load ptr, ptr %none34, align 8
+  %cmp35.not = icmp eq ptr %cond24, %20
+  br i1 %cmp35.not, label %if.end40, label %if.then37
+
+if.then37:                                        ; preds = %land.lhs.true33, %land.lhs.true
+  %21 = phi ptr [ %20, %land.lhs.true33 ], [ %19, %land.lhs.true ]
+  tail call void @Py_IncRef(ptr noundef %21) #9
+  br label %cleanup149
+
+if.end40:                                         ; preds = %land.lhs.true33, %lor.lhs.false30
+  call void @llvm.lifetime.start.p0(i64 184, ptr nonnull %values) #9
+  %22 = getelementptr inbounds i8, ptr %values, i64 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(184) %22, i8 0, i64 176, i1 false)
+  %data.i227 = getelementptr inbounds i8, ptr %gradient, i64 16
+  %23 = load ptr, ptr %data.i227, align 8
+  store ptr %23, ptr %values, align 8
+  %24 = load i32, ptr %nd.i.i, align 8
+  %cmp6.i = icmp sgt i32 %24, 0
+  br i1 %cmp6.i, label %for.body.lr.ph.i, label %size_of.exit.thread
+
+for.body.lr.ph.i:                                 ; preds = %if.end40
+  %25 = load ptr, ptr %dimensions.i.i, align 8
+  %wide.trip.count.i = zext nneg i32 %24 to i64
+  br label %for.body.i
+
+for.body.i:                                       ; preds = %for.body.i, %for.body.lr.ph.i
+  %indvars.iv.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %for.body.i ]
+  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i ], [ %mul.i230, %for.body.i ]
+  %arrayidx.i = getelementptr inbounds i64, ptr %25, i64 %indvars.iv.i
+  %26 = load i64, ptr %arrayidx.i, align 8
+  %.fr = freeze i64 %26
+  %mul.i230 = mul i64 %.fr, %size.07.i
+  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
+  br i1 %exitcond.not.i, label %size_of.exit, label %for.body.i
+
+size_of.exit:                                     ; preds = %for.body.i
+  %cmp43 = icmp eq i64 %mul.i230, 1
+  %cond48 = select i1 %cmp8, i64 8, i64 4
+  br i1 %cmp43, label %size_of.exit.thread, label %27
+
+size_of.exit.thread:                              ; preds = %if.end40, %size_of.exit
+  br label %27
+
+27:                                               ; preds = %size_of.exit, %size_of.exit.thread
+  %28 = phi i64 [ 0, %size_of.exit.thread ], [ %cond48, %size_of.exit ]
+  %steps = getelementptr inbounds i8, ptr %values, i64 80
+  store i64 %28, ptr %steps, align 8
+  %call53 = call fastcc i32 @read_operand(ptr noundef %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef %gradient, ptr noundef nonnull %values)
+  %tobool54.not = icmp eq i32 %call53, 0
+  br i1 %tobool54.not, label %if.then58, label %lor.lhs.false55
+
+lor.lhs.false55:                                  ; preds = %27
+  %call56 = call fastcc i32 @read_operand(ptr noundef %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef %gradient, ptr noundef nonnull %values)
+  %tobool57.not = icmp eq i32 %call56, 0
+  br i1 %tobool57.not, label %if.then58, label %if.end61
+
+if.then58:                                        ; preds = %lor.lhs.false55, %27
+  %none59 = getelementptr inbounds i8, ptr %known, i64 8
+  %29 = load ptr, ptr %none59, align 8
+  call void @Py_IncRef(ptr noundef %29) #9
+  br label %cleanup143
+
+if.end61:                                         ; preds = %lor.lhs.false55
+  %out_data = getelementptr inbounds i8, ptr %0, i64 40
+  %30 = load i64, ptr %out_data, align 8
+  %cmp62.not = icmp eq i64 %30, 0
+  br i1 %cmp62.not, label %if.end84, label %if.then64
+
+if.then64:                                        ; preds = %if.end61
+  %add.ptr66 = getelementptr inbounds i8, ptr %node, i64 %30
+  %31 = load ptr, ptr %add.ptr66, align 8
+  %not_saved = getelementptr inbounds i8, ptr %known, i64 160
+  %32 = load ptr, ptr %not_saved, align 8
+  %cmp67.not = icmp eq ptr %31, %32
+  br i1 %cmp67.not, label %if.end84, label %if.then69
+
+if.then69:                                        ; preds = %if.then64
+  %call70 = call fastcc i32 @is_like(ptr noundef %gradient, ptr noundef %31)
+  %tobool71.not = icmp eq i32 %call70, 0
+  br i1 %tobool71.not, label %cleanup, label %if.end75
+
+if.end75:                                         ; preds = %if.then69
+  %data.i231 = getelementptr inbounds i8, ptr %31, i64 16
+  %33 = load ptr, ptr %data.i231, align 8
+  %arrayidx78 = getelementptr inbounds i8, ptr %values, i64 24
+  store ptr %33, ptr %arrayidx78, align 8
+  %34 = load i64, ptr %steps, align 8
+  %arrayidx82 = getelementptr inbounds i8, ptr %values, i64 104
+  store i64 %34, ptr %arrayidx82, align 8
+  br label %if.end84
+
+cleanup:                                          ; preds = %if.then69
+  %none73 = getelementptr inbounds i8, ptr %known, i64 8
+  %35 = load ptr, ptr %none73, align 8
+  call void @Py_IncRef(ptr noundef %35) #9
+  br label %cleanup143
+
+if.end84:                                         ; preds = %if.then64, %if.end75, %if.end61
+  %36 = alloca [24576 x i8], align 64
+  br label %for.body
+
+for.cond.cleanup:                                 ; preds = %for.body
+  %37 = load i64, ptr %0, align 8
+  %call99 = call ptr @PyTuple_New(i64 noundef %37) #9
+  %cmp100 = icmp eq ptr %call99, null
+  br i1 %cmp100, label %if.then127, label %cond.end105
+
+for.body:                                         ; preds = %if.end84, %for.body
+  %indvars.iv = phi i64 [ 0, %if.end84 ], [ %indvars.iv.next, %for.body ]
+  %38 = shl nuw nsw i64 %indvars.iv, 12
+  %add.ptr88 = getelementptr inbounds i8, ptr %36, i64 %38
+  %39 = add nuw nsw i64 %indvars.iv, 4
+  %arrayidx90 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %39
+  store ptr %add.ptr88, ptr %arrayidx90, align 8
+  %40 = load i64, ptr %steps, align 8
+  %arrayidx96 = getelementptr inbounds [10 x i64], ptr %steps, i64 0, i64 %39
+  store i64 %40, ptr %arrayidx96, align 8
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
+  %exitcond.not = icmp eq i64 %indvars.iv.next, 6
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+
+cond.end105:                                      ; preds = %for.cond.cleanup
+  %call104 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %call15, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp107 = icmp eq ptr %call104, null
+  br i1 %cmp107, label %if.then127, label %lor.lhs.false109
+
+lor.lhs.false109:                                 ; preds = %cond.end105
+  %41 = load i64, ptr %0, align 8
+  %cmp111 = icmp eq i64 %41, 1
+  br i1 %cmp111, label %if.end128.thread, label %lor.lhs.false120
+
+lor.lhs.false120:                                 ; preds = %lor.lhs.false109
+  %call115 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %cond24, i64 noundef %cond14, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp121 = icmp eq ptr %call115, null
+  br i1 %cmp121, label %land.lhs.true123, label %if.then132
+
+land.lhs.true123:                                 ; preds = %lor.lhs.false120
+  %.pr = load i64, ptr %0, align 8
+  %cmp125 = icmp eq i64 %.pr, 2
+  br i1 %cmp125, label %if.then127, label %if.end128.thread
+
+if.then127:                                       ; preds = %for.cond.cleanup, %cond.end105, %land.lhs.true123
+  %cond106245250 = phi ptr [ %call104, %land.lhs.true123 ], [ null, %cond.end105 ], [ null, %for.cond.cleanup ]
+  call void @Py_DecRef(ptr noundef %call99) #9
+  call void @Py_DecRef(ptr noundef %cond106245250) #9
+  br label %cleanup143
+
+if.end128.thread:                                 ; preds = %land.lhs.true123, %lor.lhs.false109
+  %call129267 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call99, i64 noundef 0, ptr noundef nonnull %call104) #9
+  br label %if.end134
+
+if.then132:                                       ; preds = %lor.lhs.false120
+  %call129 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call99, i64 noundef 0, ptr noundef nonnull %call104) #9
+  %call133 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call99, i64 noundef 1, ptr noundef nonnull %call115) #9
+  br label %if.end134
+
+if.end134:                                        ; preds = %if.end128.thread, %if.then132
+  %tobool135.not = icmp eq i32 %keep, 0
+  br i1 %tobool135.not, label %if.then136, label %cleanup143
+
+if.then136:                                       ; preds = %if.end134
+  %x_data = getelementptr inbounds i8, ptr %0, i64 8
+  %42 = load i64, ptr %x_data, align 8
+  %x_epoch = getelementptr inbounds i8, ptr %0, i64 16
+  %43 = load i64, ptr %x_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %42, i64 noundef %43)
+  %y_data = getelementptr inbounds i8, ptr %0, i64 24
+  %44 = load i64, ptr %y_data, align 8
+  %y_epoch = getelementptr inbounds i8, ptr %0, i64 32
+  %45 = load i64, ptr %y_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %44, i64 noundef %45)
+  %46 = load i64, ptr %out_data, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %46, i64 noundef 0)
+  br label %cleanup143
+
+cleanup143:                                       ; preds = %cleanup, %if.then127, %if.then136, %if.end134, %if.then58
+  %retval.2 = phi ptr [ %35, %cleanup ], [ %29, %if.then58 ], [ null, %if.then127 ], [ %call99, %if.then136 ], [ %call99, %if.end134 ]
+  call void @llvm.lifetime.end.p0(i64 184, ptr nonnull %values) #9
+  br label %cleanup149
+
+cleanup149:                                       ; preds = %if.then37, %cleanup143, %if.then
+  %retval.4 = phi ptr [ %14, %if.then ], [ %21, %if.then37 ], [ %retval.2, %cleanup143 ]
+  ret ptr %retval.4
+}
+
 declare ptr @PyObject_VectorcallMethod(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #2
 
 declare i32 @PyDict_Contains(ptr noundef, ptr noundef) local_unnamed_addr #2
 
 declare i32 @PySet_Contains(ptr noundef, ptr noundef) local_unnamed_addr #2
 
-declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #7
+declare i64 @PyDict_Size(ptr noundef) local_unnamed_addr #2
+
+define internal fastcc range(i32 0, 2) i32 @read_operand(ptr nocapture noundef readonly %known, ptr nocapture noundef readonly %node, ptr nocapture noundef readonly %formula, i32 noundef %which, ptr nocapture noundef readonly %gradient, ptr noundef %values) unnamed_addr #0 {
+entry:
+  %cmp = icmp eq i32 %which, 0
+  %cond.in.v = select i1 %cmp, i64 8, i64 24
+  %cond.in = getelementptr inbounds i8, ptr %formula, i64 %cond.in.v
+  %cond = load i64, ptr %cond.in, align 8
+  %cmp1 = icmp eq i64 %cond, 0
+  br i1 %cmp1, label %cleanup79, label %if.end
+
+if.end:                                           ; preds = %entry
+  %add.ptr = getelementptr inbounds i8, ptr %node, i64 %cond
+  %0 = load ptr, ptr %add.ptr, align 8
+  %cond6.in.v = select i1 %cmp, i64 16, i64 32
+  %cond6.in = getelementptr inbounds i8, ptr %formula, i64 %cond6.in.v
+  %cond6 = load i64, ptr %cond6.in, align 8
+  %add.ptr7 = getelementptr inbounds i8, ptr %node, i64 %cond6
+  %1 = load ptr, ptr %add.ptr7, align 8
+  %descr.i = getelementptr inbounds i8, ptr %gradient, i64 56
+  %2 = load ptr, ptr %descr.i, align 8
+  %type_num = getelementptr inbounds i8, ptr %2, i64 28
+  %3 = load i32, ptr %type_num, align 4
+  %unwritten = getelementptr inbounds i8, ptr %known, i64 152
+  %4 = load ptr, ptr %unwritten, align 8
+  %cmp8.not = icmp eq ptr %1, %4
+  br i1 %cmp8.not, label %if.else, label %if.then9
+
+if.then9:                                         ; preds = %if.end
+  %none = getelementptr inbounds i8, ptr %known, i64 8
+  %5 = load ptr, ptr %none, align 8
+  %cmp10.not = icmp eq ptr %1, %5
+  br i1 %cmp10.not, label %lor.lhs.false, label %land.lhs.true
+
+land.lhs.true:                                    ; preds = %if.then9
+  %next_of_epoch = getelementptr inbounds i8, ptr %known, i64 168
+  %6 = load i64, ptr %next_of_epoch, align 8
+  %add.ptr11 = getelementptr inbounds i8, ptr %1, i64 %6
+  %7 = load ptr, ptr %add.ptr11, align 8
+  %cmp13.not = icmp eq ptr %7, %5
+  br i1 %cmp13.not, label %lor.lhs.false, label %cleanup79
+
+lor.lhs.false:                                    ; preds = %land.lhs.true, %if.then9
+  %call14 = tail call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %0)
+  %tobool.not = icmp eq i32 %call14, 0
+  br i1 %tobool.not, label %cleanup79, label %if.end16
+
+if.end16:                                         ; preds = %lor.lhs.false
+  %data.i = getelementptr inbounds i8, ptr %0, i64 16
+  %8 = load ptr, ptr %data.i, align 8
+  %add = add nuw nsw i32 %which, 1
+  %idxprom = zext nneg i32 %add to i64
+  %arrayidx = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom
+  store ptr %8, ptr %arrayidx, align 8
+  %steps = getelementptr inbounds i8, ptr %values, i64 80
+  %9 = load i64, ptr %steps, align 8
+  %arrayidx22 = getelementptr inbounds [10 x i64], ptr %steps, i64 0, i64 %idxprom
+  store i64 %9, ptr %arrayidx22, align 8
+  br label %if.end75
+
+if.else:                                          ; preds = %if.end
+  %ob_type.i.i = getelementptr inbounds i8, ptr %0, i64 8
+  %10 = load ptr, ptr %ob_type.i.i, align 8
+  %11 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i = getelementptr inbounds i8, ptr %11, i64 16
+  %12 = load ptr, ptr %arrayidx.i, align 8
+  %cmp.i.not = icmp eq ptr %10, %12
+  br i1 %cmp.i.not, label %if.then25, label %if.else39
+
+if.then25:                                        ; preds = %if.else
+  %nd.i = getelementptr inbounds i8, ptr %0, i64 24
+  %13 = load i32, ptr %nd.i, align 8
+  %cmp27.not = icmp eq i32 %13, 0
+  br i1 %cmp27.not, label %lor.lhs.false28, label %cleanup79
+
+lor.lhs.false28:                                  ; preds = %if.then25
+  %descr.i122 = getelementptr inbounds i8, ptr %0, i64 56
+  %14 = load ptr, ptr %descr.i122, align 8
+  %type_num30 = getelementptr inbounds i8, ptr %14, i64 28
+  %15 = load i32, ptr %type_num30, align 4
+  %cmp31.not = icmp eq i32 %15, %3
+  br i1 %cmp31.not, label %if.end33, label %cleanup79
+
+if.end33:                                         ; preds = %lor.lhs.false28
+  %data.i123 = getelementptr inbounds i8, ptr %0, i64 16
+  %16 = load ptr, ptr %data.i123, align 8
+  %add36 = add nuw nsw i32 %which, 1
+  %idxprom37 = zext nneg i32 %add36 to i64
+  %arrayidx38 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom37
+  store ptr %16, ptr %arrayidx38, align 8
+  br label %if.end75
+
+if.else39:                                        ; preds = %if.else
+  %cmp.i125.not = icmp eq ptr %10, @PyFloat_Type
+  br i1 %cmp.i125.not, label %if.then42, label %if.else67
+
+if.then42:                                        ; preds = %if.else39
+  %call43 = tail call double @PyFloat_AsDouble(ptr noundef nonnull %0) #9
+  %wide = getelementptr inbounds i8, ptr %values, i64 160
+  %idxprom44 = zext nneg i32 %which to i64
+  %arrayidx45 = getelementptr inbounds [2 x double], ptr %wide, i64 0, i64 %idxprom44
+  store double %call43, ptr %arrayidx45, align 8
+  %conv = fptrunc double %call43 to float
+  %narrow = getelementptr inbounds i8, ptr %values, i64 176
+  %arrayidx50 = getelementptr inbounds [2 x float], ptr %narrow, i64 0, i64 %idxprom44
+  store float %conv, ptr %arrayidx50, align 4
+  %cmp51 = icmp eq i32 %3, 12
+  %cond62 = select i1 %cmp51, ptr %arrayidx45, ptr %arrayidx50
+  %add64 = add nuw nsw i32 %which, 1
+  %idxprom65 = zext nneg i32 %add64 to i64
+  %arrayidx66 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom65
+  store ptr %cond62, ptr %arrayidx66, align 8
+  br label %if.end75
+
+if.else67:                                        ; preds = %if.else39
+  %none68 = getelementptr inbounds i8, ptr %known, i64 8
+  %17 = load ptr, ptr %none68, align 8
+  %cmp69.not = icmp eq ptr %0, %17
+  br i1 %cmp69.not, label %if.end75, label %cleanup79
+
+if.end75:                                         ; preds = %if.end33, %if.else67, %if.then42, %if.end16
+  br label %cleanup79
+
+cleanup79:                                        ; preds = %if.end75, %lor.lhs.false, %land.lhs.true, %if.then25, %lor.lhs.false28, %if.else67, %entry
+  %retval.2 = phi i32 [ 1, %entry ], [ 1, %if.end75 ], [ 0, %lor.lhs.false ], [ 0, %land.lhs.true ], [ 0, %if.then25 ], [ 0, %lor.lhs.false28 ], [ 0, %if.else67 ]
+  ret i32 %retval.2
+}
+
+define internal fastcc range(i32 0, 2) i32 @is_like(ptr nocapture noundef readonly %gradient, ptr nocapture noundef readonly %object) unnamed_addr #7 {
+entry:
+  %ob_type.i.i = getelementptr inbounds i8, ptr %object, i64 8
+  %0 = load ptr, ptr %ob_type.i.i, align 8
+  %1 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i = getelementptr inbounds i8, ptr %1, i64 16
+  %2 = load ptr, ptr %arrayidx.i, align 8
+  %cmp.i.not = icmp eq ptr %0, %2
+  br i1 %cmp.i.not, label %land.rhs, label %land.end
+
+land.rhs:                                         ; preds = %entry
+  %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
+  %3 = load ptr, ptr %descr.i.i, align 8
+  %nd.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
+  %4 = load i32, ptr %nd.i.i, align 8
+  %nd.i50.i = getelementptr inbounds i8, ptr %object, i64 24
+  %5 = load i32, ptr %nd.i50.i, align 8
+  %cmp.i4 = icmp eq i32 %4, %5
+  br i1 %cmp.i4, label %land.lhs.true.i, label %land.end
+
+land.lhs.true.i:                                  ; preds = %land.rhs
+  %type_num.i = getelementptr inbounds i8, ptr %3, i64 28
+  %6 = load i32, ptr %type_num.i, align 4
+  %descr.i51.i = getelementptr inbounds i8, ptr %object, i64 56
+  %7 = load ptr, ptr %descr.i51.i, align 8
+  %type_num4.i = getelementptr inbounds i8, ptr %7, i64 28
+  %8 = load i32, ptr %type_num4.i, align 4
+  %cmp5.i = icmp eq i32 %6, %8
+  %9 = add i32 %6, -11
+  %or.cond.i = icmp ult i32 %9, 2
+  %or.cond49.i = and i1 %or.cond.i, %cmp5.i
+  br i1 %or.cond49.i, label %land.lhs.true9.i, label %land.end
+
+land.lhs.true9.i:                                 ; preds = %land.lhs.true.i
+  %byteorder.i = getelementptr inbounds i8, ptr %3, i64 26
+  %10 = load i8, ptr %byteorder.i, align 2
+  %cmp11.not.i = icmp eq i8 %10, 62
+  br i1 %cmp11.not.i, label %land.end, label %land.lhs.true13.i
+
+land.lhs.true13.i:                                ; preds = %land.lhs.true9.i
+  %byteorder15.i = getelementptr inbounds i8, ptr %7, i64 26
+  %11 = load i8, ptr %byteorder15.i, align 2
+  %cmp17.not.i = icmp eq i8 %11, 62
+  br i1 %cmp17.not.i, label %land.end, label %land.lhs.true19.i
+
+land.lhs.true19.i:                                ; preds = %land.lhs.true13.i
+  %flags.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
+  %12 = load i32, ptr %flags.i.i, align 8
+  %flags.i54.i = getelementptr inbounds i8, ptr %object, i64 64
+  %13 = load i32, ptr %flags.i54.i, align 8
+  %and.i = and i32 %12, 257
+  %and22.i = and i32 %and.i, %13
+  %cmp23.i = icmp eq i32 %and22.i, 257
+  br i1 %cmp23.i, label %land.lhs.true25.i, label %land.end
+
+land.lhs.true25.i:                                ; preds = %land.lhs.true19.i
+  %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %14 = load ptr, ptr %dimensions.i.i, align 8
+  %dimensions.i55.i = getelementptr inbounds i8, ptr %object, i64 32
+  %15 = load ptr, ptr %dimensions.i55.i, align 8
+  %conv29.i = sext i32 %4 to i64
+  %mul.i = shl nsw i64 %conv29.i, 3
+  %bcmp.i = tail call i32 @bcmp(ptr %14, ptr %15, i64 %mul.i)
+  %cmp31.i = icmp eq i32 %bcmp.i, 0
+  br i1 %cmp31.i, label %land.rhs.i, label %land.end
+
+land.rhs.i:                                       ; preds = %land.lhs.true25.i
+  %cmp6.i.i = icmp sgt i32 %4, 0
+  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %land.end
+
+for.body.lr.ph.i.i:                               ; preds = %land.rhs.i
+  %wide.trip.count.i.i = zext nneg i32 %4 to i64
+  br label %for.body.i.i
+
+for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
+  %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
+  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %14, i64 %indvars.iv.i.i
+  %16 = load i64, ptr %arrayidx.i.i, align 8
+  %mul.i.i = mul nsw i64 %16, %size.07.i.i
+  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
+  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
+  br i1 %exitcond.not.i.i, label %size_of.exit.loopexit.i, label %for.body.i.i
+
+size_of.exit.loopexit.i:                          ; preds = %for.body.i.i
+  %17 = icmp slt i64 %mul.i.i, 513
+  %18 = zext i1 %17 to i32
+  br label %land.end
+
+land.end:                                         ; preds = %size_of.exit.loopexit.i, %land.rhs.i, %land.lhs.true25.i, %land.lhs.true19.i, %land.lhs.true13.i, %land.lhs.true9.i, %land.lhs.true.i, %land.rhs, %entry
+  %land.ext = phi i32 [ 0, %entry ], [ 0, %land.lhs.true25.i ], [ 0, %land.lhs.true19.i ], [ 0, %land.lhs.true13.i ], [ 0, %land.lhs.true9.i ], [ 0, %land.lhs.true.i ], [ 0, %land.rhs ], [ 1, %land.rhs.i ], [ %18, %size_of.exit.loopexit.i ]
+  ret i32 %land.ext
+}
+
+define internal fastcc ptr @pulled(ptr nocapture noundef readonly %known, ptr noundef %formula, ptr noundef %behind, i64 noundef %begin, ptr noundef %gradient, ptr nocapture noundef readonly %values) unnamed_addr #0 {
+entry:
+  %size.i = alloca i64, align 8
+  %all.i = alloca %struct.loop, align 8
+  %none = getelementptr inbounds i8, ptr %known, i64 8
+  %0 = load ptr, ptr %none, align 8
+  %cmp = icmp eq ptr %0, %behind
+  br i1 %cmp, label %if.then, label %if.end
+
+if.then:                                          ; preds = %entry
+  tail call void @Py_IncRef(ptr noundef %behind) #9
+  br label %return
+
+if.end:                                           ; preds = %entry
+  %cmp1 = icmp eq i64 %begin, -2
+  br i1 %cmp1, label %cond.true, label %cond.false
+
+cond.true:                                        ; preds = %if.end
+  tail call void @Py_IncRef(ptr noundef %gradient) #9
+  br label %return
+
+cond.false:                                       ; preds = %if.end
+  %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
+  %1 = load ptr, ptr %descr.i.i, align 8
+  tail call void @Py_IncRef(ptr noundef %1) #9
+  %2 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i = getelementptr inbounds i8, ptr %2, i64 752
+  %3 = load ptr, ptr %arrayidx.i, align 8
+  %arrayidx1.i = getelementptr inbounds i8, ptr %2, i64 16
+  %4 = load ptr, ptr %arrayidx1.i, align 8
+  %5 = load ptr, ptr %descr.i.i, align 8
+  %nd.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
+  %6 = load i32, ptr %nd.i.i, align 8
+  %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %7 = load ptr, ptr %dimensions.i.i, align 8
+  %call5.i = tail call ptr %3(ptr noundef %4, ptr noundef %5, i32 noundef %6, ptr noundef %7, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #9
+  %cmp.i = icmp eq ptr %call5.i, null
+  br i1 %cmp.i, label %return, label %if.end.i
+
+if.end.i:                                         ; preds = %cond.false
+  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %size.i) #9
+  %8 = load i32, ptr %nd.i.i, align 8
+  %cmp6.i.i = icmp sgt i32 %8, 0
+  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %size_of.exit.i
+
+for.body.lr.ph.i.i:                               ; preds = %if.end.i
+  %9 = load ptr, ptr %dimensions.i.i, align 8
+  %wide.trip.count.i.i = zext nneg i32 %8 to i64
+  br label %for.body.i.i
+
+for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
+  %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
+  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %9, i64 %indvars.iv.i.i
+  %10 = load i64, ptr %arrayidx.i.i, align 8
+  %mul.i.i = mul nsw i64 %10, %size.07.i.i
+  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
+  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
+  br i1 %exitcond.not.i.i, label %size_of.exit.i, label %for.body.i.i
+
+size_of.exit.i:                                   ; preds = %for.body.i.i, %if.end.i
+  %size.0.lcssa.i.i = phi i64 [ 1, %if.end.i ], [ %mul.i.i, %for.body.i.i ]
+  store i64 %size.0.lcssa.i.i, ptr %size.i, align 8
+  %rest.i = getelementptr inbounds i8, ptr %formula, i64 80
+  %arrayidx7.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %begin
+  %11 = load i64, ptr %arrayidx7.i, align 8
+  %cmp1090.i = icmp sgt i64 %11, 0
+  %cmp1191.i = icmp ne i64 %size.0.lcssa.i.i, 0
+  %12 = select i1 %cmp1090.i, i1 %cmp1191.i, i1 false
+  br i1 %12, label %for.body.lr.ph.i, label %for.cond.cleanup.i
+
+for.body.lr.ph.i:                                 ; preds = %size_of.exit.i
+  %add.i = add nsw i64 %begin, 1
+  %arrayidx9.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %add.i
+  %steps.i = getelementptr inbounds i8, ptr %values, i64 80
+  %steps29.i = getelementptr inbounds i8, ptr %all.i, i64 24
+  %sub31.i = add nsw i64 %11, -1
+  %data.i.i = getelementptr inbounds i8, ptr %call5.i, i64 16
+  br label %for.body.i
+
+for.cond.cleanup.i:                               ; preds = %cond.end38.i, %size_of.exit.i
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %size.i) #9
+  br label %return
+
+for.body.i:                                       ; preds = %cond.end38.i, %for.body.lr.ph.i
+  %k.093.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc52.i, %cond.end38.i ]
+  %step.092.i = phi ptr [ %arrayidx9.i, %for.body.lr.ph.i ], [ %incdec.ptr.i, %cond.end38.i ]
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i) #9
+  %count13.i = getelementptr inbounds i8, ptr %step.092.i, i64 16
+  %13 = load i64, ptr %count13.i, align 8
+  %cmp1488.i = icmp sgt i64 %13, 0
+  br i1 %cmp1488.i, label %for.body16.lr.ph.i, label %for.cond.cleanup15.i
+
+for.body16.lr.ph.i:                               ; preds = %for.body.i
+  %operands.i = getelementptr inbounds i8, ptr %step.092.i, i64 24
+  br label %for.body16.i
+
+for.cond.cleanup15.i:                             ; preds = %cond.end27.i, %for.body.i
+  %cmp32.i = icmp eq i64 %k.093.i, %sub31.i
+  br i1 %cmp32.i, label %cond.end38.i, label %cond.false35.i
+
+for.body16.i:                                     ; preds = %cond.end27.i, %for.body16.lr.ph.i
+  %i.089.i = phi i64 [ 0, %for.body16.lr.ph.i ], [ %inc.i, %cond.end27.i ]
+  %arrayidx17.i = getelementptr inbounds [2 x i64], ptr %operands.i, i64 0, i64 %i.089.i
+  %14 = load i64, ptr %arrayidx17.i, align 8
+  %cmp18.i = icmp slt i64 %14, 0
+  br i1 %cmp18.i, label %cond.end.thread.i, label %cond.false25.i
+
+cond.end.thread.i:                                ; preds = %for.body16.i
+  %sub.i = xor i64 %14, -1
+  %arrayidx20.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %sub.i
+  br label %cond.end27.i
+
+cond.false25.i:                                   ; preds = %for.body16.i
+  %arrayidx21.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %14
+  %15 = load ptr, ptr %arrayidx21.i, align 8
+  %arrayidx26.i = getelementptr inbounds [10 x i64], ptr %steps.i, i64 0, i64 %14
+  %16 = load i64, ptr %arrayidx26.i, align 8
+  br label %cond.end27.i
+
+cond.end27.i:                                     ; preds = %cond.false25.i, %cond.end.thread.i
+  %.sink.i = phi ptr [ %arrayidx20.i, %cond.end.thread.i ], [ %15, %cond.false25.i ]
+  %cond28.i = phi i64 [ 0, %cond.end.thread.i ], [ %16, %cond.false25.i ]
+  %17 = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %i.089.i
+  store ptr %.sink.i, ptr %17, align 8
+  %arrayidx30.i = getelementptr inbounds [3 x i64], ptr %steps29.i, i64 0, i64 %i.089.i
+  store i64 %cond28.i, ptr %arrayidx30.i, align 8
+  %inc.i = add nuw nsw i64 %i.089.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i, %13
+  br i1 %exitcond.not.i, label %for.cond.cleanup15.i, label %for.body16.i
+
+cond.false35.i:                                   ; preds = %for.cond.cleanup15.i
+  %result.i = getelementptr inbounds i8, ptr %step.092.i, i64 40
+  %18 = load i64, ptr %result.i, align 8
+  %arrayidx37.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %18
+  br label %cond.end38.i
+
+cond.end38.i:                                     ; preds = %cond.false35.i, %for.cond.cleanup15.i
+  %cond39.in.i = phi ptr [ %arrayidx37.i, %cond.false35.i ], [ %data.i.i, %for.cond.cleanup15.i ]
+  %cond39.i = load ptr, ptr %cond39.in.i, align 8
+  %arrayidx42.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %13
+  store ptr %cond39.i, ptr %arrayidx42.i, align 8
+  %19 = load i64, ptr %steps.i, align 8
+  %arrayidx47.i = getelementptr inbounds [3 x i64], ptr %steps29.i, i64 0, i64 %13
+  store i64 %19, ptr %arrayidx47.i, align 8
+  %20 = load ptr, ptr %step.092.i, align 8
+  %its.i = getelementptr inbounds i8, ptr %step.092.i, i64 8
+  %21 = load ptr, ptr %its.i, align 8
+  call void %20(ptr noundef nonnull %all.i, ptr noundef nonnull %size.i, ptr noundef nonnull %steps29.i, ptr noundef %21) #9
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i) #9
+  %inc52.i = add nuw nsw i64 %k.093.i, 1
+  %incdec.ptr.i = getelementptr inbounds i8, ptr %step.092.i, i64 48
+  %cmp10.i = icmp slt i64 %inc52.i, %11
+  %22 = load i64, ptr %size.i, align 8
+  %cmp11.i = icmp ne i64 %22, 0
+  %23 = select i1 %cmp10.i, i1 %cmp11.i, i1 false
+  br i1 %23, label %for.body.i, label %for.cond.cleanup.i
+
+return:                                           ; preds = %for.cond.cleanup.i, %cond.false, %cond.true, %if.then
+  %retval.0 = phi ptr [ %behind, %if.then ], [ %gradient, %cond.true ], [ null, %cond.false ], [ %call5.i, %for.cond.cleanup.i ]
+  ret ptr %retval.0
+}
+
+define internal fastcc void @release(ptr nocapture noundef readonly %known, ptr nocapture noundef %node, i64 noundef %data, i64 noundef %epoch) unnamed_addr #0 {
+entry:
+  %cmp.not = icmp eq i64 %data, 0
+  br i1 %cmp.not, label %if.end, label %land.lhs.true
+
+land.lhs.true:                                    ; preds = %entry
+  %cmp1 = icmp eq i64 %epoch, 0
+  br i1 %cmp1, label %cond.true, label %cond.false
+
+cond.true:                                        ; preds = %land.lhs.true
+  %add.ptr = getelementptr inbounds i8, ptr %node, i64 %data
+  %0 = load ptr, ptr %add.ptr, align 8
+  %not_saved = getelementptr inbounds i8, ptr %known, i64 160
+  %1 = load ptr, ptr %not_saved, align 8
+  %cmp2.not = icmp eq ptr %0, %1
+  br i1 %cmp2.not, label %if.end, label %if.then
+
+cond.false:                                       ; preds = %land.lhs.true
+  %add.ptr3 = getelementptr inbounds i8, ptr %node, i64 %epoch
+  %2 = load ptr, ptr %add.ptr3, align 8
+  %unwritten = getelementptr inbounds i8, ptr %known, i64 152
+  %3 = load ptr, ptr %unwritten, align 8
+  %cmp4.not = icmp eq ptr %2, %3
+  br i1 %cmp4.not, label %if.end, label %if.then
+
+if.then:                                          ; preds = %cond.false, %cond.true
+  %add.ptr5 = getelementptr inbounds i8, ptr %node, i64 %data
+  %none = getelementptr inbounds i8, ptr %known, i64 8
+  %4 = load ptr, ptr %none, align 8
+  tail call void @Py_IncRef(ptr noundef %4) #9
+  %5 = load ptr, ptr %add.ptr5, align 8
+  store ptr %4, ptr %add.ptr5, align 8
+  tail call void @Py_DecRef(ptr noundef %5) #9
+  br label %if.end
+
+if.end:                                           ; preds = %if.then, %cond.false, %cond.true, %entry
+  ret void
+}
+
+declare double @PyFloat_AsDouble(ptr noundef) local_unnamed_addr #2
+
+declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #8
 
 attributes #0 = { nounwind }
 attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
@@ -1690,6 +2499,7 @@ attributes #3 = { mustprogress nocallback nofree nounwind willreturn memory(argm
 attributes #4 = { mustprogress nounwind willreturn allockind("free") memory(argmem: readwrite, inaccessiblemem: readwrite) }
 attributes #5 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
 attributes #6 = { mustprogress nounwind willreturn allockind("realloc") allocsize(1) memory(argmem: readwrite, inaccessiblemem: readwrite) }
-attributes #7 = { nofree nounwind willreturn memory(argmem: read) }
-attributes #8 = { nounwind }
-attributes #9 = { nounwind allocsize(1) }
+attributes #7 = { nofree nounwind memory(read, inaccessiblemem: none) }
+attributes #8 = { nofree nounwind willreturn memory(argmem: read) }
+attributes #9 = { nounwind }
+attributes #10 = { nounwind allocsize(1) }

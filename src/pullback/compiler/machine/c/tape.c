@@ -1,0 +1,458 @@
+/* Recorded calls (tape.py): what the functions of eager/source.py do for plain tensors in normal modes. Both functions
+   here return None for a call that is not for them.
+
+   `call` is that of elementwise operators, of tensors of one spec and numbers, which are computed by NumPy's own loop. Where
+   that has raised a floating point exception, NumPy computes again, and complains. `direct` is that of other operators
+   with one result, which a function of Python or a compiled one computes. */
+
+#include "pullback.h"
+#include <fenv.h>
+#include <string.h>
+
+static PyObject *kept(PyObject *object)
+{
+    Py_IncRef(object);
+    return object;
+}
+
+/* Arrays on the stack are in structs: their alignment would not be the same for all machines. */
+struct nodes {
+    PyObject *each[2];
+};
+
+struct loop {
+    char *pointers[3];
+    npy_intp steps[3];
+};
+
+struct operand {
+    PyObject *tensor; /* NULL for a number */
+    PyObject *saved;  /* what a node keeps: an array, or a number */
+    char *data;
+    npy_intp step;
+    double wide; /* a number that is not known as an array */
+    float narrow;
+};
+
+struct operands {
+    struct operand each[2];
+};
+
+static int lies_well(PyObject *object)
+{
+    int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+    return (PyArray_FLAGS((PyArrayObject *)object) & flags) == flags;
+}
+
+static npy_intp size_of(PyArrayObject *array)
+{
+    npy_intp size = 1;
+    for (int k = 0; k < PyArray_NDIM(array); k++)
+        size *= PyArray_DIMS(array)[k];
+    return size;
+}
+
+/* Is this a light view whose history is up to date? */
+static int is_fresh(const struct calls *known, PyObject *tensor, PyObject *extra)
+{
+    if (Py_TYPE(extra) != known->view || PyObject_IsTrue(known->open_levels) != 0 ||
+        SLOT(tensor, known->node_of_tensor) == known->none)
+        return 0;
+    PyObject *counter = SLOT(tensor, known->counter_of_tensor);
+    return PyObject_RichCompareBool(SLOT(extra, known->version_of_view), SLOT(counter, known->value_of_counter), Py_EQ) == 1;
+}
+
+/* Is this a tensor that is nothing but an array with a history? */
+static int is_usual(const struct calls *known, PyObject *object)
+{
+    if (Py_TYPE(object) != known->tensor)
+        return 0;
+    PyObject *extra = SLOT(object, known->extra_of_tensor);
+    return (extra == known->none || is_fresh(known, object, extra)) &&
+           Py_TYPE(SLOT(object, known->data_of_tensor)) == &PyArray_Type;
+}
+
+static int is_plain(const struct calls *known, PyObject *object)
+{
+    return is_usual(known, object) && lies_well(SLOT(object, known->data_of_tensor));
+}
+
+/* A number as an array of the dtype, which NumPy would make of it; 1 if that is possible. */
+static int read_number(const struct calls *known, PyObject *spec, PyObject *number, struct operand *read, int type)
+{
+    if (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number))
+        return 0;
+    PyObject *found = PyDict_GetItemWithError(SLOT(spec, known->numbers_of_spec), number);
+    if (found != NULL) {
+        if (Py_TYPE(found) != &PyArray_Type)
+            return 0;
+        read->data = PyArray_DATA((PyArrayObject *)found);
+        read->saved = found;
+        return 1;
+    }
+    if (PyErr_Occurred())
+        return -1;
+    read->wide = PyFloat_CheckExact(number) ? PyFloat_AsDouble(number) : 1;
+    if (PyLong_CheckExact(number) && PyObject_Not(number))
+        read->wide = 0;
+    if (read->wide != 0) /* the first time Python makes the array */
+        return 0;
+    read->narrow = (float)read->wide;
+    read->data = type == NPY_DOUBLE ? (char *)&read->wide : (char *)&read->narrow;
+    read->saved = number;
+    return 1;
+}
+
+static void read_tensor(const struct calls *known, PyObject *tensor, struct operand *read, npy_intp step)
+{
+    read->tensor = tensor;
+    read->saved = SLOT(tensor, known->data_of_tensor);
+    read->data = PyArray_DATA((PyArrayObject *)read->saved);
+    read->step = step;
+}
+
+/* The node behind a tensor, whose reference is the caller's: None for a constant, NULL for an exception. */
+static PyObject *node_behind(const struct calls *known, PyObject *tensor)
+{
+    PyObject *behind = tensor == NULL ? known->none : SLOT(tensor, known->node_of_tensor);
+    if (Py_TYPE(behind) != known->leaf)
+        return kept(behind);
+    PyObject *reference = SLOT(behind, known->reference_of_leaf);
+    if (reference != known->none) {
+        Py_IncRef(reference);
+        PyObject *found = PyObject_CallNoArgs(reference);
+        Py_DecRef(reference);
+        if (found != known->none)
+            return found;
+        Py_DecRef(found);
+    }
+    return PyObject_Vectorcall(known->accumulator_of, &tensor, 1, NULL);
+}
+
+/* Fill the slots of a node for an operand; a gradient that reads it is wanted, or not. */
+static int save(const struct calls *known, PyObject *node, int64_t data, int64_t epoch, const struct operand *read, int wanted)
+{
+    if (data == 0)
+        return 0;
+    PyObject *since = known->unwritten;
+    if (wanted && read->tensor != NULL) {
+        PyObject *counter = SLOT(read->tensor, known->counter_of_tensor);
+        since = counter == known->none ? known->none : SLOT(counter, known->epoch_of_counter);
+        if (since != known->none) {
+            struct nodes given = {{since, read->saved}};
+            since = PyObject_VectorcallMethod(known->hold, given.each, 2, NULL);
+            if (since == NULL)
+                return -1;
+            SLOT(node, epoch) = since;
+            SLOT(node, data) = kept(read->saved);
+            return 0;
+        }
+    }
+    SLOT(node, epoch) = kept(since);
+    SLOT(node, data) = kept(wanted ? read->saved : known->none);
+    return 0;
+}
+
+static PyObject *new_tensor(const struct calls *known, PyObject *out, PyObject *spec)
+{
+    PyObject *tensor = PyType_GenericAlloc(known->tensor, 0);
+    if (tensor == NULL)
+        return NULL;
+    SLOT(tensor, known->data_of_tensor) = kept(out);
+    SLOT(tensor, known->spec_of_tensor) = kept(spec);
+    SLOT(tensor, known->node_of_tensor) = kept(known->none);
+    SLOT(tensor, known->counter_of_tensor) = kept(known->none);
+    SLOT(tensor, known->extra_of_tensor) = kept(known->none);
+    SLOT(tensor, known->meta_of_tensor) = kept(known->none);
+    return tensor;
+}
+
+/* The node of a call; the references to the nodes behind are taken over. */
+static PyObject *new_node(const struct call *op, PyObject *spec, const struct operand *read, PyObject **behind, PyObject *out)
+{
+    const struct calls *known = op->known;
+    int64_t wanted = (behind[0] != known->none ? 1 : 0) | (op->operands == 2 && behind[1] != known->none ? 2 : 0);
+    PyObject *next = PyTuple_New(op->operands);
+    if (next == NULL) {
+        for (int64_t k = 0; k < op->operands; k++)
+            Py_DecRef(behind[k]);
+        return NULL;
+    }
+    for (int64_t k = 0; k < op->operands; k++)
+        PyTuple_SetItem(next, k, behind[k]);
+    PyObject *node = PyType_GenericAlloc(op->node, 0);
+    if (node == NULL) {
+        Py_DecRef(next);
+        return NULL;
+    }
+    SLOT(node, known->next_of_node) = next;
+    SLOT(node, known->spec_of_node) = kept(spec);
+    SLOT(node, known->rare_of_node) = kept(known->none);
+    if (op->out_data != 0)
+        SLOT(node, op->out_data) = kept(op->out_readers & wanted ? out : known->not_saved);
+    int wrong = save(known, node, op->x_data, op->x_epoch, &read[0], (op->x_readers & wanted) != 0) < 0 ||
+                (op->operands == 2 &&
+                 save(known, node, op->y_data, op->y_epoch, &read[1], (op->y_readers & wanted) != 0) < 0);
+    PyObject *stamp = wrong ? NULL : PyObject_CallNoArgs(known->clock);
+    if (stamp == NULL) {
+        Py_DecRef(node);
+        return NULL;
+    }
+    SLOT(node, known->seq_of_node) = stamp;
+    return node;
+}
+
+static PyObject *recorded(const struct call *op, PyObject *spec, const struct operand *read, PyObject *out)
+{
+    const struct calls *known = op->known;
+    struct nodes found;
+    PyObject **behind = found.each;
+    for (int64_t k = 0; k < op->operands; k++) {
+        behind[k] = node_behind(known, read[k].tensor);
+        if (behind[k] == NULL) {
+            if (k == 1)
+                Py_DecRef(behind[0]);
+            return NULL;
+        }
+    }
+    PyObject *result = new_tensor(known, out, spec);
+    if (result == NULL || (behind[0] == known->none && (op->operands == 1 || behind[1] == known->none))) {
+        for (int64_t k = 0; k < op->operands; k++)
+            Py_DecRef(behind[k]);
+        return result;
+    }
+    PyObject *node = new_node(op, spec, read, behind, out);
+    if (node == NULL) {
+        Py_DecRef(result);
+        return NULL;
+    }
+    PyObject *none = SLOT(result, known->node_of_tensor);
+    SLOT(result, known->node_of_tensor) = node;
+    Py_DecRef(none);
+    return result;
+}
+
+/* Are the modes normal? */
+static int are_normal(const struct calls *known)
+{
+    PyObject *modes = NULL;
+    if (PyContextVar_Get(known->modes, NULL, &modes) < 0)
+        return -1;
+    Py_DecRef(modes);
+    return modes == SLOT(known->switch_, known->normal_of_switch);
+}
+
+/* Read the operands; the array whose shape and dtype the result has, or NULL if the call is not for this function. */
+static PyArrayObject *read_operands(const struct call *op, PyObject *const *args, struct operand *read)
+{
+    const struct calls *known = op->known;
+    int first = is_plain(known, args[0]) ? 0 : 1;
+    if (first == 1 && (op->operands == 1 || !is_plain(known, args[1])))
+        return NULL;
+    PyObject *tensor = args[first], *spec = SLOT(tensor, known->spec_of_tensor);
+    PyArrayObject *array = (PyArrayObject *)SLOT(tensor, known->data_of_tensor);
+    int type = PyArray_DESCR(array)->type_num;
+    if (SLOT(spec, known->is_plain_of_spec) != known->true_ || (type != NPY_DOUBLE && type != NPY_FLOAT) ||
+        !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || size_of(array) > known->most)
+        return NULL;
+    npy_intp step = size_of(array) == 1 ? 0 : type == NPY_DOUBLE ? 8 : 4; /* as NumPy does */
+    read_tensor(known, tensor, &read[first], step);
+    if (op->operands == 2) {
+        PyObject *other = args[1 - first];
+        if (first == 0 && is_plain(known, other)) {
+            if (SLOT(other, known->spec_of_tensor) != spec)
+                return NULL;
+            read_tensor(known, other, &read[1], step);
+        } else if (read_number(known, spec, other, &read[1 - first], type) <= 0) {
+            return NULL;
+        }
+    }
+    return array;
+}
+
+/* call(x) or call(x, y) */
+PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    const struct call *op = TABLE_OF(self);
+    const struct calls *known = op->known;
+    struct operands given;
+    memset(&given, 0, sizeof given);
+    struct operand *read = given.each;
+    int normal = count == op->operands ? are_normal(known) : 0;
+    if (normal < 0)
+        return NULL;
+    PyArrayObject *array = normal ? read_operands(op, args, read) : NULL;
+    if (array == NULL)
+        return PyErr_Occurred() ? NULL : kept(known->none);
+
+    int type = PyArray_DESCR(array)->type_num;
+    numpys_loop *loop = type == NPY_DOUBLE ? op->double_loop : op->float_loop;
+    if (loop == NULL)
+        return kept(known->none);
+    Py_IncRef((PyObject *)PyArray_DESCR(array));
+    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array),
+                                         NULL, NULL, 0, NULL);
+    if (out == NULL)
+        return NULL;
+    npy_intp size = size_of(array);
+    struct loop all = {{read[0].data, read[1].data}, {read[0].step, read[1].step}};
+    all.pointers[op->operands] = PyArray_DATA((PyArrayObject *)out);
+    all.steps[op->operands] = size == 1 ? 0 : type == NPY_DOUBLE ? 8 : 4;
+    if (fetestexcept((int)known->flags))
+        feclearexcept((int)known->flags);
+    if (size != 0)
+        loop(all.pointers, &size, all.steps, type == NPY_DOUBLE ? op->double_its : op->float_its);
+    PyObject *spec = SLOT(args[read[0].tensor != NULL ? 0 : 1], known->spec_of_tensor);
+    PyObject *result = fetestexcept((int)known->flags) ? kept(known->none) : recorded(op, spec, read, out);
+    Py_DecRef(out);
+    return result;
+}
+
+/* Other operators ---------------------------------------------------------------------------------------------------- */
+
+struct slots { /* of an operand, in the rest of a table */
+    int64_t data, epoch, readers;
+};
+
+/* What computes the result: NULL if it is not known here. */
+static PyObject *compute(const struct direct *op, PyObject *arrays, PyObject *params)
+{
+    if (op->settings == NULL)
+        return PyObject_Call(op->kernel, arrays, op->has_params ? params : NULL);
+    PyObject *function = SLOT(SLOT(params, op->call_of_settings), op->function_of_kind);
+    Py_IncRef(function);
+    PyObject *results = PyObject_CallObject(function, arrays);
+    Py_DecRef(function);
+    if (results == NULL)
+        return NULL;
+    PyObject *out = kept(PyTuple_GetItem(results, 0));
+    Py_DecRef(results);
+    return out;
+}
+
+static int is_native_kind(const struct direct *op, PyObject *params)
+{
+    return Py_TYPE(params) == op->settings &&
+           SLOT(SLOT(params, op->call_of_settings), op->function_of_kind) != op->known->none;
+}
+
+/* The spec of a result, whose reference is the caller's: often that of an operand. */
+static PyObject *spec_of(const struct direct *op, PyObject *operands, PyArrayObject *out)
+{
+    const struct calls *known = op->known;
+    for (int64_t k = 0; k < op->operands; k++) {
+        PyObject *tensor = PyTuple_GetItem(operands, k);
+        PyArrayObject *array = (PyArrayObject *)SLOT(tensor, known->data_of_tensor);
+        if (PyArray_DESCR(array) == PyArray_DESCR(out) && PyArray_NDIM(array) == PyArray_NDIM(out) &&
+            memcmp(PyArray_DIMS(array), PyArray_DIMS(out), PyArray_NDIM(out) * sizeof(npy_intp)) == 0)
+            return kept(SLOT(tensor, known->spec_of_tensor));
+    }
+    struct nodes given = {{PyObject_GetAttr((PyObject *)out, op->shape), PyObject_GetAttr((PyObject *)out, op->dtype)}};
+    PyObject *spec = NULL;
+    if (given.each[0] != NULL && given.each[1] != NULL)
+        spec = PyObject_Vectorcall(op->spec_for, given.each, 2, NULL);
+    Py_DecRef(given.each[0]);
+    Py_DecRef(given.each[1]);
+    return spec;
+}
+
+/* Is the gradient of this operand wanted? */
+static int is_wanted(const struct direct *op, PyObject *tensor)
+{
+    PyObject *spec = SLOT(tensor, op->known->spec_of_tensor);
+    return SLOT(tensor, op->known->node_of_tensor) != op->known->none &&
+           SLOT(spec, op->is_differentiable_of_spec) == op->known->true_;
+}
+
+/* Fill the slots of a new node; -1 if that fails. */
+static int fill(const struct direct *op, PyObject *node, PyObject *operands, PyObject *params, PyObject *out, PyObject *spec,
+                int64_t wanted)
+{
+    const struct calls *known = op->known;
+    const struct slots *slots = (const struct slots *)op->rest;
+    PyObject *next = PyTuple_New(op->operands), *specs = PyTuple_New(op->operands);
+    SLOT(node, known->next_of_node) = next;
+    SLOT(node, op->specs_of_node) = specs;
+    if (next == NULL || specs == NULL)
+        return -1;
+    SLOT(node, known->spec_of_node) = kept(spec);
+    SLOT(node, known->rare_of_node) = kept(known->none);
+    SLOT(node, op->params_of_node) = kept(params);
+    if (op->out_data != 0)
+        SLOT(node, op->out_data) = kept(op->out_readers & wanted ? out : known->not_saved);
+    for (int64_t k = 0; k < op->operands; k++) {
+        PyObject *tensor = PyTuple_GetItem(operands, k);
+        PyObject *behind = node_behind(known, wanted >> k & 1 ? tensor : NULL);
+        if (behind == NULL)
+            return -1;
+        PyTuple_SetItem(next, k, behind);
+        PyTuple_SetItem(specs, k, kept(SLOT(tensor, known->spec_of_tensor)));
+        struct operand read = {.tensor = tensor, .saved = SLOT(tensor, known->data_of_tensor)};
+        if (save(known, node, slots[k].data, slots[k].epoch, &read, (slots[k].readers & wanted) != 0) < 0)
+            return -1;
+    }
+    PyObject *stamp = PyObject_CallNoArgs(known->clock);
+    SLOT(node, known->seq_of_node) = stamp;
+    return stamp == NULL ? -1 : 0;
+}
+
+/* The result as a tensor, with its history; the reference to the array is taken over. */
+static PyObject *result_of(const struct direct *op, PyObject *operands, PyObject *params, PyObject *out)
+{
+    const struct calls *known = op->known;
+    if (Py_TYPE(out) != &PyArray_Type) {
+        PyObject *array = PyObject_Vectorcall(op->asarray, &out, 1, NULL);
+        Py_DecRef(out);
+        if (array == NULL)
+            return NULL;
+        out = array;
+    }
+    PyObject *spec = spec_of(op, operands, (PyArrayObject *)out);
+    PyObject *result = spec == NULL ? NULL : new_tensor(known, out, spec);
+    int64_t wanted = 0;
+    for (int64_t k = 0; k < op->operands; k++)
+        wanted |= (int64_t)is_wanted(op, PyTuple_GetItem(operands, k)) << k;
+    if (result != NULL && wanted != 0 && SLOT(spec, op->is_differentiable_of_spec) == known->true_) {
+        PyObject *node = PyType_GenericAlloc(op->node, 0);
+        if (node == NULL || fill(op, node, operands, params, out, spec, wanted) < 0) {
+            Py_DecRef(node);
+            Py_DecRef(result);
+            result = NULL;
+        } else {
+            PyObject *none = SLOT(result, known->node_of_tensor);
+            SLOT(result, known->node_of_tensor) = node;
+            Py_DecRef(none);
+        }
+    }
+    Py_DecRef(spec);
+    Py_DecRef(out);
+    return result;
+}
+
+/* direct(operands, params) */
+PyObject *direct(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    const struct direct *op = TABLE_OF(self);
+    const struct calls *known = op->known;
+    PyObject *operands = args[0], *params = args[1];
+    (void)count;
+    int normal = are_normal(known);
+    if (normal < 0)
+        return NULL;
+    if (!normal || PyTuple_Size(operands) != op->operands || (!op->has_params && PyDict_Size(params) != 0) ||
+        (op->settings != NULL && !is_native_kind(op, params)))
+        return kept(known->none);
+    for (int64_t k = 0; k < op->operands; k++) {
+        PyObject *tensor = PyTuple_GetItem(operands, k);
+        if (!is_usual(known, tensor) || size_of((PyArrayObject *)SLOT(tensor, known->data_of_tensor)) >= op->large)
+            return kept(known->none);
+    }
+    PyObject *arrays = PyTuple_New(op->operands);
+    if (arrays == NULL)
+        return NULL;
+    for (int64_t k = 0; k < op->operands; k++)
+        PyTuple_SetItem(arrays, k, kept(SLOT(PyTuple_GetItem(operands, k), known->data_of_tensor)));
+    PyObject *out = compute(op, arrays, params);
+    Py_DecRef(arrays);
+    return out == NULL ? NULL : result_of(op, operands, params, out);
+}
