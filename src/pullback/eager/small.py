@@ -3,8 +3,9 @@
 A softmax of 16 by 16 is five calls of NumPy, and its formula four: twelve microseconds, of which the numbers take one.
 The native compiler makes one function of either (`eager/traced_calls.py`). So calls of one kind, which is an operator
 with its parameters on arrays of these shapes and dtypes, are counted, and when they are so many that native code has
-paid, it takes the place of the kernel, or of the formula. Calls are counted and not timed, so that a program that
-runs twice gives the same bits twice.
+paid, it is made, and takes the place of the kernel, or of the formula, if the best of twenty runs of it is faster.
+So when that is decided does not depend on times, but what is decided may, where both take about as long: then two
+runs of a program may differ in last bits.
 
 Native functions are made for arrays that lie row by row, and check that themselves; what lies otherwise, what is not
 finite and what fails goes on to NumPy. docs/design/native-eager.md tells why.
@@ -31,7 +32,7 @@ ndarray = np.ndarray
 
 CALLS = 5000
 """Calls of one kind after which it is compiled, if the price of loading the compiler has been paid."""
-_SECONDS = 10e-6  # what a call is taken to cost, so that a program that runs twice decides the same twice
+_SECONDS = 10e-6  # what a call is taken to cost, so that a program that runs twice decides at the same call
 _WORTH = 0.9  # of NumPy's time: what native code may take, at most
 _MOST = 256  # entries of a spec
 _FLOATS = frozenset("fd")
