@@ -65,7 +65,7 @@ def native_soon(monkeypatch):
 
 def forget():
     """What was counted with other numbers in force."""
-    for shape in (ROWS, (7,), (9,), (4, 4), (4,), (), (5,)):
+    for shape in (ROWS, (7,), (9,), (4, 4), (4,), (), (5,), (5, 5)):
         for dtype in (np.float32, np.float64, np.int64, np.bool_):
             spec_for(shape, np.dtype(dtype)).known.clear()
     small._all.clear()
