@@ -20,6 +20,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "pullback"
 
 # From the lowest line to the highest. Neighbours in one line do not know each other.
 LAYERS = (
+    ("_phrases",),
     ("_sites",),
     ("errors",),
     ("core",),

@@ -16,6 +16,7 @@ from pullback.aot._trace.capture import Options
 from pullback.compiler import numpy_source
 from pullback.compiler.machine import objects
 from pullback.compiler.native import compile_native, left_to_numpy, read_native, write_native
+from pullback.core.doors import door
 from pullback.core.frames import warn
 from pullback.graph.graph import Graph
 from pullback.graph.pipeline import run
@@ -25,6 +26,7 @@ __all__ = ["compile", "export_source"]
 accumulators.makers.append(lambda *given: compiler.sinks_function(*given))  # loaded when it is called
 
 
+@door
 def compile(
     fn: Callable[..., Any] | None = None, *, backend: Any = "auto", partitioner: Any = "auto",
     memory_budget: float = 1.0, recompile_limit: int = 8, fallback: str = "eager", fastmath: bool = False,
@@ -49,6 +51,8 @@ def compile(
             function, backend=backend, partitioner=partitioner, memory_budget=memory_budget,
             recompile_limit=recompile_limit, fallback=fallback, fastmath=fastmath, **options,
         )  # fmt: skip
+    for name in options.keys() - Options.__annotations__.keys():
+        raise TypeError(f"compile() got an unexpected keyword argument '{name}'")
     strict = fallback == "raise" or bool(options.get("strict"))
     compilers = Compilers(_backend(backend, strict, fastmath), partitioner=partitioner, memory_budget=memory_budget)
     chosen = Options(**{"side_effects": "refuse", "live": True, **options})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -60,12 +61,21 @@ def told(error: Exception, *, why: str = "", fix: str = "", where: str = "") -> 
     site = hide_callers()
     where = f"{where}, at {site}" if where else site
     what = str(error)
-    labels = (("where", where), ("why", why), ("fix", fix))
+    labels = (("where", where), ("why", why), ("fix", fix), ("torch", torch_phrase("", what)))
     error.args = ("\n".join([what, *(f"  {label:<6}{text}" for label, text in labels if text)]),)
     if isinstance(error, ImportError):
         error.msg = error.args[0]  # which is what it shows
     vars(error).update(what=what, where=where, why=why, fix=fix, site=site)
     return error
+
+
+_PHRASES = "pullback._phrases"  # loaded with the first error
+
+
+def torch_phrase(code: str, what: str) -> str:
+    """What torch says of the same mistake, if anything."""
+    phrase: str = import_module(_PHRASES).torch_phrase(code, what)
+    return phrase
 
 
 def not_installed(who: str, library: str, extra: str) -> Any:

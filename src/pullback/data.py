@@ -15,6 +15,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
+from pullback.core.doors import door as _door
 from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.core.pytree import flatten as _flatten
 from pullback.core.pytree import unflatten as _unflatten
@@ -109,6 +110,7 @@ class BatchIterator:
         self._seed, self._epoch, self._position = state["seed"], state["epoch"], state["position"]
 
 
+@_door
 def batches(
     *arrays_or_tree: _Any, size: int, shuffle: bool = True, seed: int | None = None, drop_last: bool = False,
     epochs: int = 1, pad: bool = False,

@@ -45,6 +45,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pullback._sites import hide_callers as _hide_callers
+from pullback._sites import torch_phrase as _torch_phrase
 
 __all__ = [
     "AOTError", "AliasError", "AutogradError", "CaptureError", "CheckpointError", "CheckpointFileError",
@@ -76,7 +77,7 @@ class AutogradError(RuntimeError):
         self.fix = fix
         parts = [f"[{code}] {what}"]
         help_ = f'pb.help("{code}")'
-        labels = (("where", where), ("why", why), ("fix", fix), ("torch", _IN_TORCH.get(code, "")), ("help", help_))
+        labels = (("where", where), ("why", why), ("fix", fix), ("torch", _torch_phrase(code, what)), ("help", help_))
         parts += [f"  {label:<6}{text}" for label, text in labels if text]
         super().__init__("\n".join(parts))
 
@@ -98,71 +99,6 @@ def _rebuild(
 # What a special case of another rule breaks besides.
 _WIDER = {"SCIPY_ON_GRAD": ("NUMPY_ON_GRAD",)}
 
-_IN_TORCH = {
-    "CALLBACK_OUTSIDE": "Final callbacks can only be installed during backward pass",
-    "DATA_DTYPE": "data set to a tensor that requires gradients must be floating point or complex dtype",
-    "DEEPCOPY_NONLEAF": "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol",
-    "DETACH_VIEW": "Can't detach views in-place. Use detach() instead.",
-    "DIRTY_LEAF": "a leaf Variable that requires grad is being used in an in-place operation",
-    "DIRTY_NOT_RETURNED": "Some elements marked as dirty during the forward method were not returned as output",
-    "DTYPE": "only Tensors of floating point dtype can require gradients",
-    "EDGE_MATERIALIZE": "materialize_grads cannot be used when the given input is a GradientEdge",
-    "FLAG_IN_TRANSFORM": "You are attempting to call Tensor.requires_grad_() inside of a function being transformed",
-    "FN_NO_VMAP": "You tried to vmap over an autograd.Function, but it does not have vmap support. Please override and "
-    "implement the vmap staticmethod or set generate_vmap_rule=True.",
-    "FN_VMAP_AMBIGUOUS": "it has both generate_vmap_rule=True and an overridden vmap staticmethod",
-    "FORWARD_NO_LEVEL": "no level exists, make sure to enter_dual_level() first",
-    "FORWARD_SHAPE": "Trying to set a forward gradient that has a different size than that of the original Tensor",
-    "GRADOUT_COMPLEX": "both grad_output and output are required to have the same dtype",
-    "GRADOUT_SHAPE": "Mismatch in shape: grad_output",
-    "GRAD_SHAPE": "returned an invalid gradient: expected shape compatible with that of the input",
-    "GRAD_SELF": "can't assign Variable as its own grad",
-    "HOOKS_FREED": "Calling register_hooks on a saved tensor after it has been freed",
-    "HOOKS_NONE": "Calling register_hooks on a saved tensor with value None is forbidden",
-    "HOOKS_TWICE": "Calling register_hooks on a saved tensor whose hooks have already been set",
-    "HOOK_COUNT": "has returned an incorrect number of values",
-    "HOOK_DTYPE": "has changed the type of value",
-    "HOOK_NO_GRAD": "cannot register a hook on a tensor that doesn't require gradient",
-    "HOOK_SHAPE": "has changed the size of value",
-    "IMPLICIT_COMPLEX": "grad can be implicitly created only for real scalar outputs",
-    "IMPLICIT_NONSCALAR": "grad can be implicitly created only for scalar outputs",
-    "INFERENCE_FLAG": "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed",
-    "INFERENCE_INPLACE": "Inplace update to inference tensor outside InferenceMode is not allowed",
-    "INFERENCE_SAVE": "Inference tensors cannot be saved for backward",
-    "INFERENCE_VERSION": "Inference tensors do not track version counter",
-    "INPUTS_EMPTY": "argument to `backward()` cannot be empty",
-    "INPUT_NO_GRAD": "One of the differentiated Tensors does not require grad",
-    "LEAF_INPLACE": "a leaf Variable that requires grad is being used in an in-place operation",
-    "NONLEAF_FLAG": "you can only change requires_grad flags of leaf variables",
-    "NO_EDGE": "It is not possible to get the gradient edge for a Tensor that does not require gradients",
-    "NUMPY_ON_GRAD": "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
-    "SCIPY_ON_GRAD": "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
-    "NUM_GRADS": "returned an incorrect number of gradients",
-    "ONCE_DIFFERENTIABLE": "trying to differentiate twice a function that was marked with @once_differentiable",
-    "OUT_GRAD": "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-    "requires grad.",
-    "OVERLAP_WRITE": "more than one element of the written-to tensor refers to a single memory location",
-    "PACK_MUTATED": "A saved tensor pack hook is modifying its input in place.",
-    "POST_ACC_NONLEAF": "post accumulate grad hooks cannot be registered on non-leaf tensors",
-    "POST_ACC_RETURN": "Tensor post accumulate grad hooks should return None.",
-    "RESIZE_GRAD": "cannot resize variables that require grad",
-    "RETAIN_NO_GRAD": "can't retain_grad on Tensor that has requires_grad=False",
-    "ROOT_NO_GRAD": "does not require grad and does not have a grad_fn",
-    "SAVE_RETURNED_INPUT": "A input that has been returned as-is as output is being saved for backward",
-    "SECOND_BACKWARD": "Trying to backward through the graph a second time (or directly access saved tensors after "
-    "they have already been freed). Specify retain_graph=True if you need to backward through the graph a second time",
-    "UNUSED_INPUT": "appears to not have been used in the graph. Set allow_unused=True",
-    "VERSION": "one of the variables needed for gradient computation has been modified by an inplace operation",
-    "VIEW_CUSTOM": "is a view and is being modified inplace. This view was created inside a custom Function",
-    "VIEW_INFERENCE": "A view was created in inference mode and is being modified inplace in normal mode",
-    "VIEW_MULTI": "is a view and is being modified inplace. This view is the output of a function that returns "
-    "multiple views.",
-    "VIEW_NO_GRAD": "A view was created in no_grad mode and is being modified inplace with grad mode enabled",
-    "VIEW_OF_LEAF_INPLACE": "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-    "VMAP_INPLACE": "is not possible because there exists a Tensor `other` in extra_args that has more elements than "
-    "`self`",
-}
-"""By code: what torch says of the same mistake, for people who search for it."""
 
 
 class InternalError(AutogradError):

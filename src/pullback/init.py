@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
+from pullback.core.doors import door as _door
 from pullback.core.lazy import explain_unknown as _explain_unknown
 from pullback.operators import functions as _functions
 from pullback.operators.random import continuous as _continuous
@@ -35,6 +36,7 @@ def _shape(shape: _Any) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
+@_door
 def zeros(shape: _Any, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     """Zeros.
 
@@ -44,6 +46,7 @@ def zeros(shape: _Any, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     return constant(shape, 0.0, dtype=dtype)
 
 
+@_door
 def ones(shape: _Any, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     """Ones.
 
@@ -53,6 +56,7 @@ def ones(shape: _Any, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     return constant(shape, 1.0, dtype=dtype)
 
 
+@_door
 def constant(shape: _Any, value: _Any = 0.0, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     """The same number everywhere.
 
@@ -63,6 +67,7 @@ def constant(shape: _Any, value: _Any = 0.0, *, rng: _Any = None, dtype: _Any = 
     return made
 
 
+@_door
 def identity(shape: _Any, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     """A matrix with ones on its diagonal.
 
@@ -76,6 +81,7 @@ def identity(shape: _Any, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     return made
 
 
+@_door
 def normal(
     shape: _Any, mean: float = 0.0, std: float = 1.0, *, rng: _Any = None, dtype: _Any = None
 ) -> Tensor:
@@ -87,6 +93,7 @@ def normal(
     return _continuous.normal(mean, std, _shape(shape), dtype=dtype, generator=rng)
 
 
+@_door
 def uniform(
     shape: _Any, low: float = 0.0, high: float = 1.0, *, rng: _Any = None, dtype: _Any = None
 ) -> Tensor:
@@ -98,6 +105,7 @@ def uniform(
     return _continuous.uniform(low, high, _shape(shape), dtype=dtype, generator=rng)
 
 
+@_door
 def truncated_normal(
     shape: _Any, mean: float = 0.0, std: float = 1.0, low: float = -2.0, high: float = 2.0, *, rng: _Any = None,
     dtype: _Any = None,
@@ -131,6 +139,7 @@ def _fan(who: str, shape: _Any, mode: str) -> int:
     return max(_fans(who, shape)[mode == "fan_out"], 1)
 
 
+@_door
 def xavier_uniform(shape: _Any, gain: float = 1.0, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     """Uniform numbers with variance `gain**2 * 2 / (fan_in + fan_out)` (Glorot and Bengio).
 
@@ -141,6 +150,7 @@ def xavier_uniform(shape: _Any, gain: float = 1.0, *, rng: _Any = None, dtype: _
     return uniform(shape, -bound, bound, rng=rng, dtype=dtype)
 
 
+@_door
 def xavier_normal(shape: _Any, gain: float = 1.0, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     """Normal numbers with variance `gain**2 * 2 / (fan_in + fan_out)` (Glorot and Bengio).
 
@@ -151,6 +161,7 @@ def xavier_normal(shape: _Any, gain: float = 1.0, *, rng: _Any = None, dtype: _A
     return normal(shape, 0.0, std, rng=rng, dtype=dtype)
 
 
+@_door
 def kaiming_uniform(
     shape: _Any, gain: float = _math.sqrt(2.0), *, mode: str = "fan_in", rng: _Any = None, dtype: _Any = None
 ) -> Tensor:
@@ -163,6 +174,7 @@ def kaiming_uniform(
     return uniform(shape, -bound, bound, rng=rng, dtype=dtype)
 
 
+@_door
 def kaiming_normal(
     shape: _Any, gain: float = _math.sqrt(2.0), *, mode: str = "fan_in", rng: _Any = None, dtype: _Any = None
 ) -> Tensor:
@@ -174,6 +186,7 @@ def kaiming_normal(
     return normal(shape, 0.0, gain / _math.sqrt(_fan("kaiming_normal", shape, mode)), rng=rng, dtype=dtype)
 
 
+@_door
 def lecun_normal(shape: _Any, *, mode: str = "fan_in", rng: _Any = None, dtype: _Any = None) -> Tensor:
     """Normal numbers without tails (beyond two deviations) with variance `1 / fan` (LeCun), as JAX has them.
 
@@ -185,6 +198,7 @@ def lecun_normal(shape: _Any, *, mode: str = "fan_in", rng: _Any = None, dtype: 
     return truncated_normal(shape, 0.0, std, -2 * std, 2 * std, rng=rng, dtype=dtype)
 
 
+@_door
 def orthogonal(shape: _Any, gain: float = 1.0, *, rng: _Any = None, dtype: _Any = None) -> Tensor:
     """A random orthogonal matrix times `gain`; the axes behind the first count as one.
 

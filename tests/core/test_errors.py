@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pullback as pb
-from pullback.errors import _IN_TORCH
+from pullback._phrases import BY_CODE
 
 
 def second_pass():
@@ -105,4 +105,4 @@ def test_a_mistake_is_also_told_in_the_words_of_torch(sentence, mistake):
 
 def test_every_code_with_words_of_torch_is_raised_somewhere():
     source = "".join(path.read_text() for path in Path(pb.__file__).parent.rglob("*.py") if path.name != "errors.py")
-    assert [code for code in _IN_TORCH if f'"{code}"' not in source] == []
+    assert [code for code in BY_CODE if f'"{code}"' not in source] == []

@@ -48,6 +48,7 @@ class Case:
         raise AssertionError("the program ended without an error")
 
 
+PHRASES = (Path(__file__).parent / "phrases.txt").read_text().split("\n", 1)[1].strip("\n").split("\n")
 CASES = [pytest.param(Case(text), id=text.partition("\n")[0].replace(" ", "-")) for text in TABLE]
 # Plain functions that call operators are no doors of their own: what they raise shows where it went.
 NOT_DOORS = {"1", "14", "20", "21", "24", "25", "34", "35", "44", "46", "47", "49", "50", "53", "54", "56"}
@@ -81,6 +82,20 @@ def test_tracebacks_hide_our_frames(case):
     ]
     if case.marked is not None:  # all others are of GradcheckError, and of plain TypeErrors
         assert all(hidden)
+
+
+@pytest.mark.parametrize(("program", "phrase"), [*zip(PHRASES[::2], PHRASES[1::2], strict=True)])
+def test_what_torch_says_is_part_of_the_message(program, phrase):
+    with pytest.raises(Exception) as caught, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(program, "/programs/torch", "exec"), {"pb": pb, "__name__": "program"})
+    assert phrase.removeprefix("> ") in "".join(traceback.format_exception_only(caught.value))
+
+
+def test_a_list_where_an_array_was_meant():
+    with pytest.raises(TypeError, match="can't multiply sequence") as caught:
+        pb.grad(lambda x: (x * x).sum())([1.0, 2.0])
+    assert "argument 0 is a list" in caught.value.__notes__[0] and "np.array" in caught.value.__notes__[1]
 
 
 def test_set_traceback_full_shows_our_frames_and_internal_errors_always_do():

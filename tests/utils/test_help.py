@@ -8,6 +8,7 @@ import pytest
 import pullback as pb
 from docs._ext.errors import SUBJECTS, index_page, page_of, raised_by
 from pullback import errors
+from pullback._phrases import BY_CODE
 from pullback.utils._help import explanations
 
 SOURCE = Path(pb.__file__).parent
@@ -25,7 +26,7 @@ WITHOUT_PROGRAM = {
 
 def codes_in_the_source():
     """The codes that errors are raised with, read with `ast`."""
-    found = {"INTERNAL", *errors._IN_TORCH}
+    found = {"INTERNAL", *BY_CODE}
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and node.args:

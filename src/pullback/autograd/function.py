@@ -68,7 +68,8 @@ class Function(Statics):
 
 
 def _node_class_of(cls: type[Function]) -> type[FunctionNode]:
-    members = {"__slots__": (), "__module__": cls.__module__, "_function": cls, "__doc__": FunctionNode.__doc__}
+    module = getattr(cls, "__module__", "")  # code that `exec` runs may have none
+    members = {"__slots__": (), "__module__": module, "_function": cls, "__doc__": FunctionNode.__doc__}
     return type(f"{cls.__name__}Backward", (FunctionNode,), members)
 
 

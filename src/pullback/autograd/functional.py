@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.doors import door
 from pullback.declare.op import registry
 from pullback.payloads.kinds import has_kind, of_array
 from pullback.tape.forward.duals import jvp_of_tuple
@@ -29,6 +30,7 @@ Tensors = Tensor | tuple[Tensor, ...]
 _STRATEGIES = ("forward-mode", "reverse-mode")
 
 
+@door
 def vjp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False,
     strict: bool = False,
@@ -51,6 +53,7 @@ def vjp(
     return call.like_output(outputs), call.like_input(gradients)
 
 
+@door
 def jvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False,
     strict: bool = False,
@@ -68,6 +71,7 @@ def jvp(
     return call.like_output(outputs), call.like_output(tangents)
 
 
+@door
 def jacobian(
     func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, strategy: str = "reverse-mode",
@@ -86,6 +90,7 @@ def jacobian(
     return call.like_output([call.like_input(row) for row in rows])
 
 
+@door
 def hessian(
     func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
@@ -105,6 +110,7 @@ def hessian(
     return call.like_input([call.like_input(row) for row in rows])
 
 
+@door
 def vhp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False,
     strict: bool = False,
@@ -126,6 +132,7 @@ def vhp(
     return slopes.value(), call.like_input(products)
 
 
+@door
 def hvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False,
     strict: bool = False,

@@ -92,7 +92,7 @@ def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
     if not unknown:
         return lengths
     if len(unknown) > 1:
-        raise ValueError(f"reshape: only one length may be -1, got shape {lengths}")
+        raise told(ValueError(f"reshape: only one length may be -1, got shape {lengths}"))
     known = 1
     for length in lengths:
         known *= length if length != -1 else 1

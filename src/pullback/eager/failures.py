@@ -7,58 +7,48 @@ Nothing here runs unless there is an error.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pullback._sites import hide_callers, is_own, told
+from pullback.core.doors import is_ours, name_place, unknown_keyword
 from pullback.core.frames import drop_own_frames
 from pullback.core.spec import describe
 from pullback.declare.op import Op
 
-Told = tuple[str, str, str]  # what happened, why, and what to write instead
+Told = tuple[str, str, str]  # what happened, why, and what to write instead; "" leaves a text as it is
 
 
 def failed(error: Exception, op: Op, operands: Sequence[Any]) -> None:
     """Say more in an error that leaves an operator. Whoever calls this raises it again."""
-    site = getattr(error, "site", None)
-    if site is None and _is_of_a_kernel(error):
-        tell(error, op.name.rpartition(".")[2].lstrip("_"), operands, op.function)
+    if getattr(error, "site", None) is None and is_ours(error):
+        tell(error, op.name.rpartition(".")[2].lstrip("_").removeprefix("linalg_"), operands, op.function)
     drop_own_frames(error)
 
 
 def tell(error: Exception, name: str, operands: Sequence[Any], function: Any = None) -> None:
     """Write the four parts into an error of NumPy's or Python's, and say where it is."""
     error.op = name  # type: ignore[attr-defined]
-    parts: Told | None = None
-    if isinstance(error, TypeError) and (match := _KEYWORD.search(str(error))):
-        parts = _unknown_keyword(name, match[1], function)
-    elif isinstance(error, np.exceptions.AxisError):
-        _add_to_axis_error(error, name, operands)
-    else:
-        text = str(error)
-        arrays = [x for x in operands if _has_shape(x)]
-        parts = next((say(name, text, arrays) for phrase, say in _PHRASES if phrase in text), None)
-    if parts is not None:
-        what, why, fix = parts
+    arrays = [x for x in operands if _has_shape(x)]
+    if isinstance(error, np.exceptions.AxisError) and arrays:
+        _name_operand(error, f"{name} of {_shown(arrays[0])}")
+    text = str(error)
+    parts = next((say(name, text, arrays) for phrase, say in _PHRASES if phrase in text), None)
+    if parts is None:
+        name_place(error, unknown_keyword(error, function))
+        return
+    what, why, fix = parts
+    if what and error.args == (text,):
         error.args = (what,)
-        told(error, why=why, fix=fix)
+    name_place(error, fix, why)
 
 
-_KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")  # as of 3.13 Python has a hint of its own
-_NUMPY = (np.__path__[0],)
-
-
-def _is_of_a_kernel(error: Exception) -> bool:
-    """Was it raised by this package, or by NumPy for it, and not by code of the user's?"""
-    entry: Any = error.__traceback__
-    while entry.tb_next is not None:
-        entry = entry.tb_next
-    filename = entry.tb_frame.f_code.co_filename
-    return is_own(filename) or filename.startswith(_NUMPY)
+def _name_operand(error: Any, shown: str) -> None:
+    """NumPy's class writes its text from its fields; there is room for a few words before it."""
+    if error._msg is None:
+        error._msg = shown
 
 
 def _has_shape(x: Any) -> bool:
@@ -69,29 +59,12 @@ def _shown(x: Any) -> str:
     return describe(x.shape, x.dtype)
 
 
-def _unknown_keyword(name: str, keyword: str, function: Any) -> Told:
-    try:
-        known = [each for each in inspect.signature(function).parameters if each != "out"]
-    except (TypeError, ValueError):
-        known = []
-    import difflib  # nobody needs it until there is an error
-
-    close = difflib.get_close_matches(keyword, known, 1, 0.5)
-    fix = f"write {close[0]}=" if close else f"it takes {', '.join(known)}" if known else ""
-    return f"{name}() got an unexpected keyword argument '{keyword}'", "", fix
-
-
-def _add_to_axis_error(error: Any, name: str, operands: Sequence[Any]) -> None:
-    """NumPy's class writes its text from its fields; there is room for a few words before it."""
-    array = next((x for x in operands if _has_shape(x)), None)
-    if array is not None and error._msg is None:
-        error._msg = f"{name} of {_shown(array)}"
-    error.site = hide_callers()
-    error.add_note(f"  where {error.site}")
-
-
 def _not_broadcast(name: str, text: str, arrays: list[Any]) -> Told:
     shapes = [tuple(x.shape) for x in arrays]
+    if _fit(shapes):  # it is something else that does not fit, such as what an index selects
+        match = re.search(r"remapped\]: (\(.*?\)).*shape (\(.*?\))", text)
+        what = f"a value of shape {match[1]} cannot be written to elements of shape {match[2]}" if match else ""
+        return what, "lengths must be equal or 1, counted from the last axis", ""
     what = f"{name}: operands could not be broadcast together with shapes {' '.join(map(str, shapes))}"
     why, fix = "lengths must be equal or 1, counted from the last axis", ""
     if len(shapes) == 2:
@@ -104,13 +77,19 @@ def _not_broadcast(name: str, text: str, arrays: list[Any]) -> Told:
     return what, why, fix
 
 
+def _fit(shapes: list[tuple[int, ...]]) -> bool:
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return False
+    return True
+
+
 def _more_axes(x: tuple[int, ...], y: tuple[int, ...]) -> str:
     """How to write one of two shapes with an axis at the end, if they fit then."""
     for which, short, long in (("left", x, y), ("right", y, x)):
         if len(short) == 1 and len(long) >= 1:
-            try:
-                np.broadcast_shapes((*short, 1), long)
-            except ValueError:
+            if not _fit([(*short, 1), long]):
                 continue
             why = "for every pair" if len(long) == 1 else "so that its axis is the one before the last"
             return f"write [:, None] behind the {which} one, {why}"
@@ -154,6 +133,36 @@ def _no_such_element(name: str, text: str, arrays: list[Any]) -> Told:
     size = re.search(r"with size (\d+)", text)
     fix = f"positions are 0 to {int(size[1]) - 1}, or -{size[1]} to -1 from the end" if size and size[1] != "0" else ""
     return f"{text}{shown}", "", fix
+
+
+def _not_defined(name: str, text: str, arrays: list[Any]) -> Told:
+    kind = re.search(r"of type (\w+)", text)
+    names = ["str" if x.dtype.kind == "U" else str(x.dtype) for x in arrays]
+    given = kind[1] if kind else " and ".join(names) or "what it is given"
+    fix = "convert it to numbers first"
+    if any(word in name for word in ("bitwise", "shift", "invert")):
+        fix = "it is about bits: use integers or truth values, such as x > 0, or x.astype(int)"
+    return f"{name} is not defined for {given}", "", fix
+
+
+def _few_axes(name: str, text: str, arrays: list[Any]) -> Told:
+    shown = " and ".join(map(_shown, arrays))
+    return f"{name}: an operand has too few axes: {shown}", "", "write x[None] for one more, or `*` to scale"
+
+
+def _does_not_fit_out(name: str, text: str, arrays: list[Any]) -> Told:
+    what = f"{name}: the result does not fit into the tensor that is written: {text}"
+    return what, "writing in place keeps the shape of a tensor", "write x = x + y for a new one"
+
+
+def _not_cast(name: str, text: str, arrays: list[Any]) -> Told:
+    fix = "write x = x + y for a new tensor, or make the tensor with the wider dtype"
+    return text, "writing in place keeps the dtype of a tensor, and this would lose digits or imaginary parts", fix
+
+
+def _of_nothing(name: str, text: str, arrays: list[Any]) -> Told:
+    shown = f" of {_shown(arrays[0])}" if arrays else ""
+    return f"{name}{shown}: {text}", "there are no elements to choose from", "ask x.size first; max has initial="
 
 
 def _singular(name: str, text: str, arrays: list[Any]) -> Told:
@@ -204,6 +213,13 @@ def _first_bad_pivot(a: Any) -> int | None:
 _PHRASES: tuple[tuple[str, Callable[[str, str, list[Any]], Told]], ...] = (
     ("could not be broadcast together", _not_broadcast),
     ("mismatch in its core dimension", _inner_lengths),
+    ("does not have enough dimensions", _few_axes),
+    ("not supported for the input types", _not_defined),
+    ("loop of ufunc does not support argument", _not_defined),
+    ("non-broadcastable output operand", _does_not_fit_out),
+    ("with casting rule", _not_cast),
+    ("zero-size array to reduction operation", _of_nothing),
+    ("of an empty sequence", _of_nothing),
     ("must match exactly, but along dimension", _unequal_parts),
     ("all the input arrays must have same number of dimensions", _unequal_parts),
     ("all input arrays must have the same shape", _unequal_parts),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pullback._sites import told
-from pullback.core.frames import drop_own_frames
+from pullback.core.doors import door, leave
 from pullback.core.pytree import flatten
 from pullback.core.spec import describe
 from pullback.core.state import current, put_back
@@ -105,6 +105,7 @@ def _no_tensor(who: str, output: Any, number_site: str) -> Exception:
     return error
 
 
+@door
 def grad_and_value(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
@@ -125,7 +126,7 @@ def grad_and_value(
             return differentiated(args, kwargs)
         except BaseException as error:
             put_back(error, before)
-            drop_own_frames(error)
+            leave(error)
             raise
 
     def differentiated(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -147,6 +148,7 @@ def grad_and_value(
     return transformed
 
 
+@door
 def value_and_grad(
     function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
@@ -166,13 +168,14 @@ def value_and_grad(
             gradient, value = with_gradient(*args, **kwargs)
         except BaseException as error:
             put_back(error, before)
-            drop_own_frames(error)
+            leave(error)
             raise
         return value, gradient
 
     return transformed
 
 
+@door
 def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of a scalar function with respect to the arguments that `argnums` names.
 
@@ -191,13 +194,14 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
             gradient, value = with_value(*args, **kwargs)
         except BaseException as error:
             put_back(error, before)
-            drop_own_frames(error)
+            leave(error)
             raise
         return (gradient, value[1]) if has_aux else gradient
 
     return transformed
 
 
+@door
 def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function, and the function that multiplies gradients of the value with its Jacobian.
 
@@ -213,7 +217,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
         return vjp_at("vjp", function, primals, {}, None, has_aux)
     except BaseException as error:
         put_back(error, before)
-        drop_own_frames(error)
+        leave(error)
         raise
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pullback.core.doors import door
 from pullback.core.progress import Progress, labelled, shown
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.func._grad import Argnums, grad, normalized_argnums, picked, vjp, vjp_at
@@ -94,6 +95,7 @@ def _check_chunk_size(who: str, chunk_size: int | None) -> None:
         raise ValueError(f"{who}: chunk_size should be None or greater than 0. (got {chunk_size!r})")
 
 
+@door
 def jacrev(
     function: Callable[..., Any],
     argnums: Argnums | None = 0,
@@ -252,6 +254,7 @@ def _by_argument(argnums: Argnums | None, per_argument: tuple[Any, ...]) -> Any:
     return tuple(per_argument) if argnums is None else picked(argnums, list(per_argument))
 
 
+@door
 def jacfwd(
     function: Callable[..., Any],
     argnums: Argnums | None = 0,
@@ -391,6 +394,7 @@ def _count(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
 
 
+@door
 def hessian(
     function: Callable[..., Any], argnums: Argnums = 0, *, chunk_size: int | None = None, progress: Progress = None,
     executor: Any = None,
@@ -408,6 +412,7 @@ def hessian(
     return jacfwd(jacrev(function, argnums), argnums, chunk_size=chunk_size, progress=progress, executor=executor)
 
 
+@door
 def hvp(
     function: Callable[..., Any],
     primals: Any,
@@ -446,6 +451,7 @@ def hvp(
     raise ValueError(f'hvp: strategy must be "fwd_rev", "rev_fwd" or "rev_rev", got {strategy!r}')
 
 
+@door
 def hvp_fn(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The gradient, and the function that multiplies with the Hessian: one evaluation, then a sweep per product.
 
@@ -465,6 +471,7 @@ def _product_of(function: Callable[..., Any], primals: tuple[Any, ...]) -> Calla
 
 # `jacobian`, which chooses its mode, and `gnvp`, products with the Gauss-Newton matrix.
 
+@door
 def jacobian(
     function: Callable[..., Any], argnums: Argnums | None = 0, *, chunk_size: int | None = None,
     progress: Progress = None, executor: Any = None,
@@ -491,6 +498,7 @@ def jacobian(
     return transformed
 
 
+@door
 def gnvp(function: Callable[..., Any], loss: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The gradient of `loss(function(*primals))`, and the product of its Gauss-Newton matrix with `tangents`.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.doors import door
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.state import current
 from pullback.declare.op import Op
@@ -85,6 +86,7 @@ def own_payload(who: str, value: Any) -> Any:
     return tensor._data.copy()
 
 
+@door
 def jet(function: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     """The value of a function, and its derivatives along a path through `primals`, to any order.
 

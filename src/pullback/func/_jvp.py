@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pullback._sites import told
-from pullback.core.frames import drop_own_frames
+from pullback.core.doors import door, leave
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.state import current, put_back
 from pullback.func._grad import vjp
@@ -19,6 +19,7 @@ from pullback.tape.transform.tokens import without_room
 from pullback.tensors.tensor import Tensor, as_constant, extra_for, gradient_like, shared_counter, zero_tangent
 
 
+@door
 def jvp(
     function: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
@@ -40,7 +41,7 @@ def jvp(
         return _run(function, leaves, directions, structure, strict, has_aux)
     except BaseException as error:
         put_back(error, before)
-        drop_own_frames(error)
+        leave(error)
         raise
 
 
@@ -168,6 +169,7 @@ def _without(level: ForwardLevel, value: Any) -> Any:
     return unpacked_at(level, value).primal if isinstance(value, Tensor) and level in live_levels((value,)) else value
 
 
+@door
 def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function, and its derivative at that point as a linear function of tangents.
 
@@ -219,6 +221,7 @@ def _direction(index: int, leaf: Any, primal: Tensor) -> Tensor | None:
     return value
 
 
+@door
 def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
     """The transpose of a linear function, such as `linearize` returns, as a function of cotangents.
 

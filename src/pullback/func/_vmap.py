@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from pullback._sites import told
-from pullback.core.frames import drop_own_frames
+from pullback.core.doors import door, leave
 from pullback.core.outside import as_numbers, is_array
 from pullback.core.progress import Bar, Progress, shown
 from pullback.core.pytree import flatten, prefix_leaves, unflatten
@@ -37,6 +37,7 @@ OutDims = Any
 NOT_GIVEN: Any = ...  # None is a value of its own
 
 
+@door
 def vmap(
     function: Callable[..., Any],
     in_dims: InDims = 0,
@@ -81,7 +82,7 @@ def vmap(
             return run_mapped(args, kwargs)
         except BaseException as error:
             put_back(error, before)
-            drop_own_frames(error)
+            leave(error)
             raise
 
     def run_mapped(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.autograd import grad
 from pullback.core.frames import is_own, user_place, warn, who_asks
 from pullback.core.spec import describe
@@ -271,7 +272,7 @@ def to_float(tensor: Tensor) -> float:
     value = _only_element(tensor, payload_of(tensor, "a float"), "float()")
     _leave_the_graph(tensor, sys._getframe(1))
     if value.dtype.kind == "c":
-        raise TypeError("a complex tensor cannot become a float; take x.real or abs(x)")
+        raise told(TypeError("a complex tensor cannot become a float"), fix="take x.real or abs(x)")
     return float(value)
 
 
@@ -288,7 +289,7 @@ def to_int(tensor: Tensor) -> int:
         raise lost_gradient(tensor, "an element of a NumPy array")
     value = _only_element(tensor, payload_of(tensor, "an int"), "int()")
     if value.dtype.kind == "c":
-        raise TypeError("a complex tensor cannot become an int; take x.real or abs(x)")
+        raise told(TypeError("a complex tensor cannot become an int"), fix="take x.real or abs(x)")
     return int(value)
 
 
@@ -298,25 +299,25 @@ def to_bool(tensor: Tensor) -> bool:
         _refuse_to_decide(sys._getframe(1))
     payload = payload_of(tensor, "a truth value")
     if payload.size != 1:
-        raise ValueError(
-            f"the truth value of a tensor of shape {list(tensor.shape)} is ambiguous: use x.any() or x.all()"
-        )
+        raise told(
+            ValueError(f"the truth value of a tensor of shape {list(tensor.shape)} is ambiguous"),
+            why="some of its elements may hold and others not", fix="use x.any() or x.all()",
+        )  # fmt: skip
     return bool(payload)
 
 
 def to_index(tensor: Tensor) -> int:
     """What `sequence[tensor]` and `range(tensor)` call."""
     if tensor.dtype.kind not in "iu" or tensor.size != 1:
-        raise TypeError(
-            f"only a tensor with one integer is an index, and this one is {describe(tensor.shape, tensor.dtype)}"
-        )
+        shown = describe(tensor.shape, tensor.dtype)
+        raise told(TypeError(f"only a tensor with one integer is an index, and this one is {shown}"))
     return int(payload_of(tensor, "an index").item())
 
 
 def length(tensor: Tensor) -> int:
     """The length of the first axis."""
     if not tensor.ndim:
-        raise TypeError("len() of a tensor without axes")
+        raise told(TypeError("len() of a tensor without axes"), fix="x.size is 1; pb.atleast_1d(x) has an axis")
     return tensor.shape[0]
 
 
@@ -328,7 +329,10 @@ def contains(tensor: Tensor, value: Any) -> bool:
 
 def _only_element(tensor: Tensor, payload: Array, what: str) -> Any:
     if payload.size != 1:
-        raise ValueError(f"{what} needs a tensor with one element, and this one has shape {list(tensor.shape)}")
+        raise told(
+            ValueError(f"{what} needs a tensor with one element, and this one has shape {list(tensor.shape)}"),
+            fix="choose one of them, x[0], or reduce them, x.sum(); x.tolist() has all",
+        )
     return payload.reshape(())[()]
 
 

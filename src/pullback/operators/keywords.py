@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.axes import merge_spellings, normalize_axes
-from pullback.core.frames import drop_own_frames
+from pullback.core.doors import leave
 from pullback.declare.composite import composite
 from pullback.declare.families import reduced_shape
 from pullback.declare.op import Op
@@ -41,7 +41,7 @@ def _with_alpha(op: Op, name: str, sign: str, aliases: tuple[str, ...]) -> None:
         try:
             return op.function(x, y if _is_one(alpha) else as_operand(y) * alpha, out=out)
         except Exception as error:
-            drop_own_frames(error)
+            leave(error, function)
             raise
 
     def inplace(self: Tensor, y: Any, /, *, alpha: Any = 1) -> Tensor:
@@ -147,7 +147,7 @@ def _with_where(name: str, op: Any, neutral: Any, combine: Callable[..., Any] | 
             reduced = reduce(x, axes, keepdims, **others)
             return combine(reduced, tensor_from(initial).astype(reduced.dtype))
         except Exception as error:
-            drop_own_frames(error)
+            leave(error, function)
             raise
 
     _publish_reduction(function, name, doc)

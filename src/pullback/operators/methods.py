@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.frames import drop_own_frames
+from pullback.core.doors import leave
 from pullback.declare.composite import Composite, composite, composites
 from pullback.declare.op import Op, registry
 from pullback.eager.build import inplace_twin
@@ -161,7 +161,7 @@ def _operator(name: str) -> Callable[..., Any]:
                 return function(self, other)
             return sparse_product(name, self, other) if has_sparse else NotImplemented
         except Exception as error:
-            drop_own_frames(error)
+            leave(error, function)
             raise
 
     method.__name__, method.__doc__ = name, function.__doc__

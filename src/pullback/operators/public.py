@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from inspect import cleandoc, isfunction
+from inspect import CO_VARKEYWORDS, cleandoc, isfunction
 from typing import Any
 
-from pullback.core.frames import drop_own_frames
+from pullback.core.doors import door, leave
 from pullback.declare.composite import Composite, composites
 from pullback.declare.op import Op, registry
 from pullback.eager.build import as_operand
@@ -84,6 +84,7 @@ def complete(namespace: dict[str, Any], space: str) -> None:
     """The same for the functions of a module that no declaration makes."""
     for name in namespace["__all__"]:
         if isfunction(namespace[name]) and ">>>" not in (namespace[name].__doc__ or ""):
+            namespace[name] = door(namespace[name])
             _complete(namespace[name], f"{space}.{name}")
 
 
@@ -124,7 +125,7 @@ def public_composite(item: Composite) -> Callable[..., Any]:
     """What users call of a composite: arrays and lists count as constant Tensors."""
     inner, arrays = item.function, item.arrays
     if arrays == 0:
-        return inner
+        return inner if inner.__code__.co_flags & CO_VARKEYWORDS else door(inner)
 
     @functools.wraps(inner)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -136,7 +137,7 @@ def public_composite(item: Composite) -> Callable[..., Any]:
                 leading[0] = as_constant(leading[0])
             return inner(*leading, *args[arrays:], **kwargs)
         except Exception as error:
-            drop_own_frames(error)
+            leave(error, inner)
             raise
 
     return function

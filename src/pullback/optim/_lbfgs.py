@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pullback as pb
+from pullback.core.doors import door
 from pullback.optim._optimizers import Optimizer, check_finite
 from pullback.tree import ravel
 from pullback.tree._dataclasses import dataclass
@@ -154,6 +155,7 @@ class LBFGS(Optimizer):
 
     _default_lr = 1.0
 
+    @door
     def __init__(
         self, params: Any = None, lr: Any = None, *, max_iter: int = 20, max_eval: int | None = None,
         tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import pullback as pb
+from pullback.core.doors import door
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.errors import AutogradError
 from pullback.optim import _rules
@@ -374,6 +375,7 @@ class SGD(Optimizer):
     _rule = staticmethod(_rules.sgd)
     _default_lr = 1e-3
 
+    @door
     def __init__(
         self, params: Any = None, lr: Any = None, *, momentum: Any = 0.0, weight_decay: Any = 0.0,
         nesterov: bool = False, on_nonfinite: str = "error",
@@ -399,6 +401,7 @@ class Adam(Optimizer):
     _default_lr = 1e-3
     _default_decay = 0.0
 
+    @door
     def __init__(
         self, params: Any = None, lr: Any = None, *, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8,
         weight_decay: Any = None, on_nonfinite: str = "error",
@@ -438,6 +441,7 @@ class RMSprop(Optimizer):
     _rule = staticmethod(_rules.rmsprop)
     _default_lr = 1e-2
 
+    @door
     def __init__(
         self, params: Any = None, lr: Any = None, *, alpha: Any = 0.99, eps: Any = 1e-8, weight_decay: Any = 0.0,
         momentum: Any = 0.0, centered: bool = False, on_nonfinite: str = "error",
@@ -464,6 +468,7 @@ class Adagrad(Optimizer):
     _rule = staticmethod(_rules.adagrad)
     _default_lr = 1e-2
 
+    @door
     def __init__(
         self, params: Any = None, lr: Any = None, *, lr_decay: Any = 0.0, weight_decay: Any = 0.0,
         initial_accumulator_value: float = 0.0, eps: Any = 1e-10, on_nonfinite: str = "error",

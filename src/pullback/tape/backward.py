@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.frames import drop_own_frames, is_own, warn
+from pullback.core.doors import door, leave
+from pullback.core.frames import is_own, warn
 from pullback.core.spec import Spec, describe
 from pullback.core.state import change_grad, current, open_levels, put_back, switch
 from pullback.declare.op import registry
@@ -77,7 +78,7 @@ def backward(
         run_pass(edges, gradients, keep, bool(create_graph), accumulate_into)
     except BaseException as error:
         put_back(error, before)
-        drop_own_frames(error)
+        leave(error)
         raise
 
 
@@ -153,7 +154,7 @@ def grad(
         return tuple(results) if keys is None else dict(zip(keys, results, strict=True))
     except BaseException as error:
         put_back(error, before)
-        drop_own_frames(error)
+        leave(error)
         raise
 
 
@@ -527,8 +528,9 @@ def tensor_backward(
         backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs=inputs)
     except BaseException as error:
         put_back(error, before)
-        drop_own_frames(error)
+        leave(error)
         raise
 
 
-setattr(Tensor, "backward", tensor_backward)  # noqa: B010  (a plain assignment is an unknown attribute to mypy)
+tensor_backward.__qualname__ = "Tensor.backward"  # as errors of Python's call it
+setattr(Tensor, "backward", door(tensor_backward))  # noqa: B010  (a plain assignment is an unknown attribute to mypy)

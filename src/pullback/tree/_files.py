@@ -20,8 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core import pytree
 from pullback.core.blocks import Block, block_of
+from pullback.core.doors import door
 from pullback.core.pytree import flatten, unflatten
 from pullback.operators import functions
 from pullback.payloads.kinds import has_kind
@@ -55,6 +57,7 @@ class LoadReport(NamedTuple):
     different: list[str]
 
 
+@door
 def save(path: Path, tree: Any, *, comm: Any = None, keep: int | None = None) -> None:
     """Write a tree of tensors, arrays and plain values into a file, `.npz` or `.safetensors`, or into a folder.
 
@@ -74,9 +77,9 @@ def save(path: Path, tree: Any, *, comm: Any = None, keep: int | None = None) ->
     >>> pb.load(path)["steps"]
     3
     """
+    target, kind = _place(path, tree)
     arrays = _Collected()
     described = _described(tree, _names(tree), arrays)
-    target, kind = _place(path)
     spread = [name for name, array in arrays.items() if isinstance(array, Block)]
     if kind == "folder" or comm is not None or keep is not None or spread:
         if kind in _FILES:
@@ -89,9 +92,14 @@ def save(path: Path, tree: Any, *, comm: Any = None, keep: int | None = None) ->
         write = _safetensors_writer(arrays, text)
     else:
         write = _npz_writer(arrays, text)
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        fix = f"make it first: os.makedirs({folder!r})"
+        raise told(FileNotFoundError(f"pb.save: there is no folder {folder!r}"), fix=fix)
     write_atomically(target, write)
 
 
+@door
 def load(path: Path, like: Any = None, *, strict: bool = True, comm: Any = None) -> Any:
     """The tree of a file or folder that `save` wrote; arrays come as what they were, tensors or NumPy arrays.
 
@@ -135,8 +143,12 @@ def _made(described: Any, arrays: Arrays, file: str, like: Any, strict: bool) ->
 _FILES = (".npz", ".safetensors")
 
 
-def _place(path: Path) -> tuple[str, str]:
+def _place(path: Path, tree: Any = None) -> tuple[str, str]:
     """Where the file is, and what it is: its suffix, "" if it has none, or "folder"."""
+    if not isinstance(path, (str, os.PathLike)):
+        is_swapped = isinstance(tree, (str, os.PathLike))
+        fix = f"write pb.save({tree!r}, tree): the path comes first" if is_swapped else "give a str or a Path"
+        raise told(TypeError(f"pb.save and pb.load take a path first, got a {type(path).__name__}"), fix=fix)
     text = os.fspath(path)
     suffix = os.path.splitext(text)[1]
     if suffix == ".ckpt" or text.endswith(("/", os.sep)):

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import torch_phrase
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.spec import Spec
 from pullback.core.state import change, current, in_force, open_levels, reinstate
@@ -308,7 +309,7 @@ def _mismatch(what: str, frame: Frame) -> CheckpointError:
         f"the checkpointed function `{name}` {what}\n"
         "  why   the values of the second run take the places of those of the first, one by one\n"
         "  fix   let it do the same on every call: no global state, no other randomness than the generators that "
-        f"preserve_rng_state restores\n{frame.explain()}"
+        f"preserve_rng_state restores\n  torch {torch_phrase('', what)}\n{frame.explain()}"
     )
 
 

@@ -103,7 +103,8 @@ def restore(holder: Holder) -> Tensor:
         raise CheckpointError(
             "two backward passes of one GraphExecGroup need the same saved value\n"
             "  why   the passes of a group share one run of a checkpointed function, and values are dropped once used\n"
-            "  fix   run these passes in groups of their own, or without a group"
+            "  fix   run these passes in groups of their own, or without a group\n"
+            "  torch Performing two backward calls that overlap (i.e. require the same saved activation to be unpacked)"
         )
     # Somebody other than the node it was saved for has read it, say a hook that looks at `_saved_self`.
     return _value_from_a_run_of_its_own(holder)

@@ -28,6 +28,7 @@ from pullback.aot._control.body import (
 from pullback.aot._control.flow import Cond, Scan, WhileLoop, carried_on, check_communicate_alike, reached
 from pullback.aot._control.reverse import halves
 from pullback.aot._control.run import run_flow
+from pullback.core.doors import door
 from pullback.core.state import current
 from pullback.graph.descriptors import DummyAOTInput
 from pullback.graph.graph import Graph
@@ -37,6 +38,7 @@ from pullback.tensors.tensor import Tensor
 __all__ = ["cond", "fori_loop", "scan", "while_loop"]
 
 
+@door
 def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
     """`true_fn(*args)` if the predicate holds, else `false_fn(*args)`; both return the same kind of thing.
 
@@ -72,6 +74,7 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     return results[0].filled(run_flow(flow, [predicate, *arguments]))
 
 
+@door
 def scan(
     f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
 ) -> tuple[Any, Any]:
@@ -112,6 +115,7 @@ def scan(
     return carry.filled(found[:carried]), returned[0].filled(found[carried:])
 
 
+@door
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any, *, max_steps: int | None = None
 ) -> Any:
@@ -131,6 +135,7 @@ def while_loop(
     return _bounded(cond_fun, body_fun, carry, max_steps)
 
 
+@door
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init: Any) -> Any:
     """`carry = body_fun(i, carry)` for i from `lower` up to, and without, `upper`.
 

@@ -38,6 +38,7 @@ from pullback.autograd._gradcheck.reverse import (
     stored_elements,
     tangent_function,
 )
+from pullback.core.doors import door
 from pullback.core.frames import warn
 from pullback.core.progress import Progress, TimeUp, labelled, shown
 from pullback.core.state import current, put_back
@@ -47,6 +48,7 @@ from pullback.tensors.tensor import Tensor
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 
+@door
 def gradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -207,6 +209,7 @@ def _check_constant_outputs(problem: Problem, numerical: list[InputDerivative]) 
                 )
 
 
+@door
 def gradgradcheck(
     func: Callable[..., Any],
     inputs: Any,

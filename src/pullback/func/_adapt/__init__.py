@@ -10,6 +10,7 @@ from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, Ge
 from types import coroutine as coroutine_of
 from typing import Any
 
+from pullback.core.doors import door
 from pullback.core.frames import MARK, adapted_call
 from pullback.errors import AutogradError
 from pullback.func._adapt.numpy_proxy import is_numpy, numpy_value
@@ -18,6 +19,7 @@ from pullback.func._adapt.scipy_callbacks import is_scipy, public_module
 from pullback.func._made import Transformed, made_by
 
 
+@door
 def adapt(
     function: Callable[..., Any] | None = None, *, modules: Iterable[ModuleType | str] = ()
 ) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pullback.autograd.function import Function
+from pullback.core.doors import door
 from pullback.core.frames import warn
 from pullback.core.records import replace
 from pullback.errors import AutogradError, ImplicitAccuracyWarning
@@ -353,6 +354,7 @@ def _rule(name: str) -> type[Function]:
     return type(title, (_Implicit,), {})
 
 
+@door
 def implicit(
     solve: Callable[..., Any], residual: Callable[..., Any], *, diff: Diff | None = None
 ) -> Callable[..., Tensor]:

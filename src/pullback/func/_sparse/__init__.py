@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.doors import door
 from pullback.core.progress import Progress, labelled
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.state import current
@@ -38,6 +39,7 @@ _MODES = ("auto", "fwd", "rev", "bicoloring")
 _FORMATS = ("coo", "csr")
 
 
+@door
 def sparse_jacobian(
     function: Callable[..., Any],
     sparsity: Any = None,
@@ -105,6 +107,7 @@ def sparse_jacobian(
     return transformed
 
 
+@door
 def sparse_hessian(
     function: Callable[..., Any],
     sparsity: Any = None,

@@ -173,8 +173,9 @@ def _as_index_array(part: Any) -> Any:
         array = np.array([_as_number(item) for item in part] if isinstance(part, (list, tuple)) else part)
         array = array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
     if array.dtype.kind not in "iub":
+        shown = f"an array of {array.dtype}" if array.ndim else type(part).__name__
         raise told(
-            IndexError(f"an index holds ints, slices, None, Ellipsis and integer or truth arrays, not {array.dtype}"),
+            IndexError(f"an index holds ints, slices, None, Ellipsis and integer or truth arrays, not {shown}"),
             why="a position between two elements has none" if array.dtype.kind == "f" else "",
             fix="write int(i), or // in place of / where it is computed; x.astype(int) for an array"
             if array.dtype.kind == "f"

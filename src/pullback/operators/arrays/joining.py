@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.axes import normalize_axis_index
 from pullback.core.spec import Spec, spec_for
 from pullback.declare.composite import composite
@@ -422,7 +423,7 @@ def unbind(x: Any, axis: int = 0, *, dim: int | None = None) -> tuple[Any, ...]:
 def iterate(x: Tensor) -> Iterator[Tensor]:
     """The elements along the first axis: views."""
     if x.ndim == 0:
-        raise TypeError("a tensor without axes cannot be iterated over")
+        raise told(TypeError("a tensor without axes cannot be iterated over"), fix="pb.atleast_1d(x) has an axis")
     return iter(unbind(x))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.outside import number_dtype
 from pullback.core.spec import describe, is_complex_dtype, spec_for
 from pullback.declare.composite import composite
@@ -320,7 +321,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     """Overwrite every element of this tensor with `value`, a number or a tensor without axes."""
     value = as_operand(value)
     if getattr(value, "ndim", 0) != 0:
-        raise ValueError(f"fill_: the value must be one number, got {describe(value.shape, value.dtype)}; use copy_")
+        shown = describe(value.shape, value.dtype)
+        raise told(ValueError(f"fill_: the value must be one number, got {shown}"), fix="use copy_")
     return write(_assign, self, (value,), {}, overwrites=True)
 
 

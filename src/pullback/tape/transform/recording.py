@@ -45,12 +45,24 @@ class Recording:
         self.transform = transform = Transform(self.who)
         with running(transform, grad=True, inference=False):
             given = [self._argument(position, value, transform) for position, value in enumerate(args)]
-            returned = function(*given, **kwargs)
+            try:
+                returned = function(*given, **kwargs)
+            except (TypeError, AttributeError) as error:
+                self._mention_lists(error, args)
+                raise
             for out in [returned] if type(returned) is Tensor else flatten(returned)[0]:
                 info = view_of(out) if isinstance(out, Tensor) else None
                 if info is not None and info.creation_meta is CreationMeta.DEFAULT:
                     refresh_view(out)  # when the token has died, a written base has no history to view
             return returned
+
+    def _mention_lists(self, error: Exception, args: tuple[Any, ...]) -> None:
+        """A list of numbers stays a list for the function, which may have thought of an array."""
+        for position, value in enumerate(args):
+            if isinstance(value, (list, tuple)) and (self.positions is None or position in self.positions):
+                kind = type(value).__name__
+                error.add_note(f"  why   {self.who}: argument {position} is a {kind}, and is a {kind} of tensors here")
+                error.add_note("  fix   give one array, np.array([...]), if the function computes with it as a whole")
 
     def _argument(self, position: int, value: Any, transform: Transform) -> Any:
         if self.positions is not None and position not in self.positions:
