@@ -68,7 +68,7 @@ def _check_missing(data: Any) -> None:
 
 
 def what_is_no_number(data: Any) -> str:
-    """Which column of a table, or what kind of elements, is in the way; "" if that is not known."""
+    """Which column of a table, which element, or what kind of elements, is in the way."""
     dtypes = getattr(data, "dtypes", None)
     columns = getattr(data, "columns", None)
     if columns is not None and dtypes is not None:
@@ -77,8 +77,17 @@ def what_is_no_number(data: Any) -> str:
                 return f"column {name!r} is of dtype {dtype}"
     name = getattr(data, "name", None)
     if hasattr(data, "dtype"):
-        return (f"column {name!r} is" if isinstance(name, str) else "it is") + f" of dtype {data.dtype}"
-    return ""
+        return (f"column {name!r} is" if isinstance(name, str) else "this data is") + f" of dtype {data.dtype}"
+    place: list[int] = []
+    while isinstance(data, (list, tuple)) and (bad := _first_bad(data)) is not None:
+        place.append(bad)
+        data = data[bad]
+    return f"{f'element {place}' if place else 'this'} is a {type(data).__name__}"
+
+
+def _first_bad(data: Any) -> int | None:
+    """Which element of a list is neither a number nor an array of them."""
+    return next((k for k, part in enumerate(data) if np.asarray(part).dtype.kind not in "biufc"), None)
 
 
 def number_dtype(dtype: Any) -> np.dtype[Any]:

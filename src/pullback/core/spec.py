@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
+
 LARGE = 1 << 14
 """Elements from which on an array is large: calls that take so long that native code may pay (eager/large.py)."""
 _NATIVE = frozenset("fd")
@@ -85,6 +87,9 @@ _interned: dict[tuple[tuple[int, ...], np.dtype[Any]], Spec] = {}
 _MOST_INTERNED = 8192
 
 
+NUMBERS_ONLY = "a tensor holds truth values, integers, real or complex numbers, and"
+
+
 def spec_for(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Spec:
     """The interned spec of this shape and dtype."""
     key = (shape, dtype)
@@ -93,6 +98,11 @@ def spec_for(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Spec:
         table = _table_for(shape)
         spec = table.get(key)
         if spec is None:
+            if dtype.kind not in "biufc":
+                # NumPy computes with objects, but they have no derivative: a gradient would end here without a word.
+                raise told(
+                    TypeError(f"{NUMBERS_ONLY} this data is of dtype {dtype}"), fix="convert it first: x.astype(float)"
+                )
             if len(table) >= _MOST_INTERNED:
                 table.clear()
             spec = table[key] = Spec(shape, usual_dtype(dtype))

@@ -17,7 +17,7 @@ import numpy as np
 from pullback._sites import told
 from pullback.core.axes import normalize_axis_index, normalize_shape
 from pullback.core.outside import as_numbers, number_dtype, what_is_no_number
-from pullback.core.spec import is_complex_dtype, is_differentiable_dtype
+from pullback.core.spec import NUMBERS_ONLY, is_complex_dtype, is_differentiable_dtype
 from pullback.core.state import current, open_levels
 from pullback.declare.composite import composite
 from pullback.eager.record import new_tensor
@@ -108,12 +108,8 @@ def _as_ndarray(data: Any, dtype: Any, copy: bool | None) -> Array:
         ) from None
     if array.dtype.kind not in "biufc":
         raise told(
-            TypeError(
-                "a tensor holds truth values, integers, real or complex numbers, and this data is of dtype "
-                f"{array.dtype}"
-            ),
-            why=what_is_no_number(given) if has_dtype else "",
-            fix="convert it to numbers first, or make lists of one length if they are ragged",
+            TypeError(f"{NUMBERS_ONLY} {what_is_no_number(given)}"),
+            fix="convert it to numbers first; a tree of tensors is pb.tree.map(pb.tensor, tree)",
         )
     if copy is False and array is not data and not np.may_share_memory(array, data):
         raise ValueError(f"asarray: {type(given).__name__} cannot become an array of {array.dtype} without a copy")
