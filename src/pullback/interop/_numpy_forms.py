@@ -177,7 +177,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def i0(x: Any) -> Any:
     """As `pb.i0`, in the precision of `x`."""
-    return functions["i0"](x).astype(x.dtype if x.dtype.kind == "f" else np.float64, copy=False)
+    dtype = x.dtype if x.dtype.kind == "f" else np.float64
+    return functions["i0"](x.astype(dtype, copy=False)).astype(dtype, copy=False)
 
 
 # Histograms -----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pullback.tensors.tensor import Tensor
 
 
 @composed("linalg.logm", by="A")
-def logm(A: Tensor, disp: Any) -> Any:
+def logm(A: Tensor, disp: Any = True) -> Any:
     if disp is False:
         return NotImplemented
     return principal(A, None)
@@ -38,7 +38,7 @@ def expm_frechet(A: Tensor, E: Tensor, method: Any, compute_expm: bool) -> Any:
 
 
 @composed("linalg.signm", by="A")
-def signm(A: Tensor, disp: Any) -> Any:
+def signm(A: Tensor, disp: Any = True) -> Any:
     if disp is False:
         return NotImplemented
     return pb.linalg.solve(pb.linalg.sqrtm(A @ A), A)
