@@ -17,13 +17,14 @@ from pullback._compile import compile, compile_numpy
 from pullback.aot import _disk, _later, _stored_partition
 from pullback.compiler import numpy_source
 from pullback.compiler.numpy_source import function
+from pullback.core.disk import VARIABLE
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A cache in a new directory."""
-    monkeypatch.setattr(_disk, "_chosen", _disk._UNSET)
-    monkeypatch.delenv(_disk.VARIABLE, raising=False)
+    monkeypatch.setattr(_disk.Cache, "folder", None)
+    monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(_disk, "environment", lambda: ("this process",))  # others may be editing the package
     aot.set_cache_dir(tmp_path / "cache")
     return tmp_path / "cache"
@@ -199,9 +200,9 @@ def test_nothing_is_made_where_others_can_write(tmp_path, monkeypatch, backend, 
     open_for_all = tmp_path / "open"
     open_for_all.mkdir()
     open_for_all.chmod(mode)
-    monkeypatch.setattr(_disk, "_chosen", _disk._UNSET)
+    monkeypatch.setattr(_disk.Cache, "folder", None)
     monkeypatch.setattr(_disk, "_told", set())
-    monkeypatch.setenv(_disk.VARIABLE, str(open_for_all / below))
+    monkeypatch.setenv(VARIABLE, str(open_for_all / below))
     is_safe = bool(mode & stat.S_ISVTX and below)  # nobody else can exchange a directory there
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -230,7 +231,7 @@ def test_a_cache_directory_that_is_none_is_survived(tmp_path, monkeypatch, kind)
         place = tmp_path / "file" / "cache"
     else:
         place = tmp_path / ("x" * 300)
-    monkeypatch.setattr(_disk, "_chosen", None)
+    monkeypatch.setattr(_disk.Cache, "folder", "")
     with pytest.warns(UserWarning, match="nothing is kept in the cache directory"):
         aot.set_cache_dir(place)
     found = gradient(*PROGRAMS["elementwise"])
@@ -247,13 +248,13 @@ def test_a_directory_that_is_removed_between_calls_is_made_again(folder):
 
 
 def test_the_cache_is_off_unless_it_was_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(_disk, "_chosen", _disk._UNSET)
-    monkeypatch.delenv(_disk.VARIABLE, raising=False)
+    monkeypatch.setattr(_disk.Cache, "folder", None)
+    monkeypatch.delenv(VARIABLE, raising=False)
     assert _disk.cache_dir() is None
     _disk.store("0" * 64, {})
     assert _disk.load("0" * 64) is None
     aot.clear_cache()
-    monkeypatch.setenv(_disk.VARIABLE, str(tmp_path / "named"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "named"))
     assert _disk.cache_dir() == str(tmp_path / "named")
     _disk.store("0" * 64, {"a": 1})
     assert _disk.load("0" * 64) == {"a": 1}

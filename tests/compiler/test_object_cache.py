@@ -180,7 +180,7 @@ def test_options_are_part_of_the_name(folder):
 
 
 def test_clear_cache_removes_object_code(tmp_path, monkeypatch):
-    monkeypatch.setattr(_disk, "_chosen", _disk._UNSET)
+    monkeypatch.setattr(_disk.Cache, "folder", None)
     pb.aot.set_cache_dir(tmp_path / "cache")
     try:
         pb.compile(lambda x: (pb.exp(x) * 0.571).sum(), backend="llvm")(pb.ones(3))
@@ -228,7 +228,7 @@ RECORDED = {
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A cache directory, and nothing that others change in the keys."""
-    monkeypatch.setattr(_disk, "_chosen", tmp_path / "cache")
+    monkeypatch.setattr(_disk.Cache, "folder", tmp_path / "cache")
     monkeypatch.setattr(_disk, "environment", lambda: ("this process",))
     yield tmp_path / "cache"
     object_cache.set_folder(None)

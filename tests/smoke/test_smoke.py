@@ -39,3 +39,4 @@ def test_versions_are_shown():
     with contextlib.redirect_stdout(io.StringIO()) as out:
         pb.show_versions()
     assert f"pullback  {pb.__version__}" in out.getvalue() and f"numpy     {np.__version__}" in out.getvalue()
+    assert "\ncache     " in out.getvalue()

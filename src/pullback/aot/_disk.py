@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.disk import keep, read, reason_against, remove, shrink
+from pullback.core.disk import Cache, cache_dir, keep, read, reason_against, remove, shrink
 from pullback.core.frames import warn
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD, Program
 from pullback.graph.text.printing import bodies_of, opaque_in
 
-VARIABLE = "PULLBACK_CACHE_DIR"
 MOST_BYTES = 64 << 20
 """Size up to which the cache grows; then the entries that were not used for longest go."""
 
@@ -35,8 +34,6 @@ OBJECTS, OBJECT_SUFFIX = "objects", ".o"
 
 _FORMAT = 2
 _SUFFIX = ".pullback"
-_UNSET: Any = object()
-_chosen: Any = _UNSET
 _told: set[str] = set()
 
 
@@ -47,19 +44,10 @@ def set_cache_dir(path: str | os.PathLike[str] | None) -> None:
     and neither it nor a directory above it may be one that others can write to. One that cannot be used is told of by
     a warning, and then nothing is kept.
     """
-    global _chosen
     if path is not None and not os.fspath(path):
         raise ValueError("the cache directory has no name; None turns the cache off")
-    _chosen = None if path is None else os.path.abspath(os.fsdecode(path))
+    Cache.folder = "" if path is None else os.path.abspath(os.fsdecode(path))
     usable_dir()
-
-
-def cache_dir() -> str | None:
-    """The directory that was named; None if the cache is off."""
-    if _chosen is not _UNSET:
-        return _chosen
-    named = os.environ.get(VARIABLE)
-    return named or None
 
 
 def usable_dir() -> str | None:

@@ -32,6 +32,21 @@ _WRITING = ".writing-"
 _HOUR = 3600.0
 
 
+VARIABLE = "PULLBACK_CACHE_DIR"
+
+
+class Cache:
+    """Where compiled functions are kept: the folder that was chosen, "" to keep nothing; None asks the environment."""
+
+    folder: str | None = None
+
+
+def cache_dir() -> str | None:
+    """The directory that was named; None if the cache is off."""
+    named = os.environ.get(VARIABLE) if Cache.folder is None else Cache.folder
+    return named or None
+
+
 class Refused(OSError):
     """A folder is not one to keep things in that will be executed; the message says why."""
 

@@ -133,7 +133,7 @@ def _twin_of(op: Op, is_operator: bool = False) -> Callable[..., Any]:
 
 def _method_of(item: Composite) -> Callable[..., Any]:
     # A method's first argument is a Tensor already, so it can do without the wrapper.
-    return item.function if item.arrays == 1 else public_composite(item)
+    return item.function if item.arrays <= 1 else public_composite(item)
 
 
 def _behind(name: str) -> Callable[..., Any]:

@@ -9,13 +9,14 @@ import sys
 
 import numpy as np
 
+from pullback.core.disk import cache_dir
 from pullback.core.threads import get_num_threads
 
 _PACKAGES = ("numpy", "scipy", "llvmlite")
 
 
 def show_versions() -> None:
-    """Print the versions of Python, Pullback and what it uses, the machine, the threads, and our environment variables.
+    """Print the versions of Python, Pullback and what it uses, the machine, the threads, the cache, and our settings.
 
     >>> import pullback as pb
     >>> pb.show_versions()                        # doctest: +ELLIPSIS
@@ -29,6 +30,7 @@ def show_versions() -> None:
     rows["threads"] = str(get_num_threads())
     rows["blas"] = _blas()
     rows["simd"] = " ".join(np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])) or "baseline"
+    rows["cache"] = cache_dir() or "none (pb.aot.set_cache_dir)"
     rows |= {name: value for name, value in sorted(os.environ.items()) if name.startswith(("PULLBACK_", "OMP_NUM"))}
     print("\n".join(f"{name:9s} {value}" for name, value in rows.items()))
 
