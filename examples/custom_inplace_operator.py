@@ -7,6 +7,7 @@ The schema says what is written. So the version counter moves, a value that back
 is an error, under the strict policy), a leaf is refused, and an argument that is not declared cannot be written at all.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -57,6 +58,13 @@ def main():
     print("under the strict policy:", refused(squared.sum().backward))
     print("an undeclared write:", refused(sneaky, pb.ones(2)))
     tests = ("test_schema", "test_determinism")
+    before = np.random.default_rng(0).normal(size=(30, 2))
+    after = normalize_(pb.tensor(before)).numpy()
+    plt.figure(figsize=(4, 4))
+    plt.quiver(*before.T, *(after - before).T, angles="xy", scale_units="xy", scale=1, width=0.003)
+    plt.plot(*after.T, "o", ms=4, label="rows, after it was written")
+    plt.legend()
+    plt.show()
     print("opcheck:", pb.library.opcheck(normalize_, (pb.ones((2, 3)),), test_utils=tests))
 
 

@@ -11,6 +11,7 @@ no code for messages. The same file runs on one process and on several:
     mpiexec -n 4 python examples/distributed_heat.py
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -93,12 +94,20 @@ def main():
         value, (_, slope) = gradient(pb.tensor(start[mine]), pb.tensor(k))
         first, second = 0.9 * first + 0.1 * slope.numpy(), 0.99 * second + 0.01 * slope.numpy() ** 2
         k = k - 0.02 * (first / (1 - 0.9**count)) / (np.sqrt(second / (1 - 0.99**count)) + 1e-12)
+    parts = comm.gather_objects((mine, k))
     sums = [((k - truth[mine]) ** 2).sum(), ((guess - truth)[mine] ** 2).sum()]
     left, before = np.sqrt(dist.all_reduce(np.array(sums)).numpy() / N**2)
     assert left < before / 3, (left, before)
     if comm.rank == 0:
         print(f"{comm.size} ranks: misfit {expected.item():.4f} to {value.item():.2e}")
         print(f"error of the conductivity {before:.3f} to {left:.3f}; gradient and dot test as in one process")
+        whole_k = np.empty((N, N))
+        for block, values in parts:
+            whole_k[block] = values
+        for place, field, title in ((1, truth, "true"), (2, whole_k, "found")):
+            plt.subplot(1, 2, place, title=f"conductivity, {title}")
+            plt.imshow(field, vmin=0.6, vmax=1.0)
+        plt.show()
 
 
 if __name__ == "__main__":

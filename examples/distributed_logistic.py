@@ -10,6 +10,7 @@ on one process and on several, and gives the same numbers up to rounding:
     mpiexec -n 4 python examples/distributed_logistic.py
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -54,6 +55,13 @@ def main():
     assert len(set(same)) == 1, "ranks have different parameters"
     if comm.rank == 0:
         print(f"{comm.size} ranks: {np.round(found, 3)}, the data were drawn with {truth}")
+        score = x @ found[:3] + found[3]
+        grid = np.linspace(score.min(), score.max(), 100)
+        plt.plot(score, y, "|", color="gray", label="labels")
+        plt.plot(grid, 1 / (1 + np.exp(-grid)), label="probability that was fitted")
+        plt.xlabel("score")
+        plt.legend()
+        plt.show()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ are never sent, and a layer pair needs one reduction forward and none for its we
 The program is that for one process. Run it with ``mpiexec -n 4 python distributed_mlp.py``; alone it takes threads.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -59,3 +60,9 @@ if __name__ == "__main__":
     if dist.rank() == 0:
         losses, shape, _ = results[0]
         print(f"loss {losses[0]:.4f} -> {losses[-1]:.4f}, as on one process; a rank has {shape} of {FIRST.shape}")
+        plt.plot(expected, "k", lw=3, alpha=0.3, label="one process")
+        plt.plot(losses, label="in blocks")
+        plt.xlabel("step")
+        plt.ylabel("loss")
+        plt.legend()
+        plt.show()

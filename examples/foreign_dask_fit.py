@@ -6,6 +6,7 @@ Forward and backward build dask's graph and compute nothing; `pb.interop.compute
 
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -31,5 +32,10 @@ for _ in range(12):
     (gradient,) = pb.autograd.grad(loss, p)
     value, step = pb.interop.compute(loss, gradient)
     parameters -= 0.6 * step
+few = slice(0, 500)
+plt.plot(xs[few].compute(), ys[few].compute(), ".", ms=3, color="lightgray", label="some of the data")
+plt.plot([-1, 1], parameters[1] + parameters[0] * np.array([-1, 1]), label="fit")
+plt.legend()
+plt.show()
 print(f"slope {parameters[0]:.2f}, offset {parameters[1]:.2f}, loss {value:.4f}")
 assert abs(parameters[0] - slope) < 0.05 and abs(parameters[1] - offset) < 0.05

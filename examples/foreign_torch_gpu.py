@@ -5,6 +5,7 @@ The tape is Pullback's, the arrays are another library's, and nothing leaves its
 runs on the arrays of array-api-strict.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -38,9 +39,10 @@ def loss(weights):
     return (error * error).mean()
 
 
-first = loss(weights).item()
+first, values = loss(weights).item(), []
 for _ in range(400):
     value = loss(weights)
+    values.append(value.item())
     gradients = pb.autograd.grad(value, weights)
     with pb.no_grad():
         for w, g in zip(weights, gradients, strict=True):
@@ -48,3 +50,7 @@ for _ in range(400):
 print(f"on {weights[0].device}: the loss went from {first:.3f} to {value.item():.3f}")
 print(f"a gradient is a {type(gradients[0].payload).__module__.partition('.')[0]} array of shape {gradients[0].shape}")
 assert value.item() < first / 4
+plt.semilogy(values)
+plt.xlabel("step")
+plt.ylabel("loss")
+plt.show()

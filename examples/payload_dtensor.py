@@ -8,6 +8,7 @@ that every rank has as a whole; operators run on blocks, and communicate only wh
 ranks are threads here; `pb.distributed` has the same on processes and with more placements.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -173,3 +174,7 @@ if __name__ == "__main__":
         np.testing.assert_allclose(x_grad, x.grad.numpy())
         np.testing.assert_allclose(w_grad, w.grad.numpy())
         print(f"rank {rank}: loss {float(value):.6f}, its block of the gradient {rows}")
+    plt.imshow(x.grad.numpy().T, cmap="coolwarm")
+    plt.axvline(len(DATA) - rows[0] - 0.5, color="k")
+    plt.title("the gradient by the data: each rank has its rows")
+    plt.show()

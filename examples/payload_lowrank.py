@@ -7,6 +7,7 @@ Rules for tensors (``on="tensors"``) are ordinary differentiable functions of th
 ``U``, ``V`` and ``d`` and no matrix of all elements appears in the backward pass either.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -151,3 +152,10 @@ if __name__ == "__main__":
         pb.exp(small)
     except pb.AutogradError as error:
         print("refused   ", error.what)
+
+    # %%
+    # What the matrix of the first variables looks like.
+
+    plt.imshow(todense(pb.wrap(LowRank(U.detach()[:40], U.detach()[:40], d.detach()[:40]))).numpy(), cmap="coolwarm")
+    plt.colorbar(label="covariance")
+    plt.show()

@@ -7,6 +7,7 @@ Elementwise functions combine masks, sums leave out what is masked. A mean of wh
 operator means, so it is given as a rule for tensors, which is differentiated as it is written.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -130,3 +131,13 @@ if __name__ == "__main__":
     (x * x).mean().backward()
     print("gradient of the mean of squares", x.grad)
     assert np.all(x.grad.payload.values[missing] == 0)
+
+    # %%
+    # The line that a Newton step finds by what is known: the loss is a parabola.
+
+    best = -slope.grad.payload.values / (2 * np.mean(time[~missing] ** 2))
+    plt.plot(time, measured, ".", label="measured")
+    plt.plot(time, best * time, label=f"slope {best:.2f}")
+    plt.vlines(time[missing], 0, 3, color="lightgray", ls=":", label="missing")
+    plt.legend()
+    plt.show()

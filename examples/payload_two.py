@@ -7,6 +7,7 @@ It is the smallest payload there is, and the one to test others against: whateve
 with plain tensors. Values with their standard deviation, and numbers in a second precision, begin like this.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -48,3 +49,13 @@ if __name__ == "__main__":
     rows = pb.wrap(Two(np.arange(6.0).reshape(2, 3), np.ones((2, 3))))
     print("by rows  ", pb.vmap(pb.grad(loss))(rows))
     print("compiled ", pb.grad(pb.compile(loss))(x.detach()))
+
+    # %%
+    # Both curves of a function come from one call.
+
+    t = np.linspace(0, 6, 100)
+    curves = (pb.sin(pb.wrap(Two(t, 1.1 * t))) * pb.wrap(Two(t, t))).payload
+    plt.plot(t, curves.a, label="part a")
+    plt.plot(t, curves.b, label="part b")
+    plt.legend()
+    plt.show()

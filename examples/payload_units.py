@@ -10,6 +10,7 @@ which `dual_meta` says; gradients of another unit are refused.
 
 from fractions import Fraction
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -195,3 +196,15 @@ if __name__ == "__main__":
         stretch -= rate * stretch.grad
     print("stepped  ", stretch.detach())
     print("curvature", pb.hessian(lambda x: (0.5 * stiffness * x**2).sum())(stretch.detach()))
+
+    # %%
+    # Energy and force over the stretch, in their units.
+
+    at = quantity(np.linspace(-0.2, 0.2, 50), "m").requires_grad_()
+    work = 0.5 * stiffness * at**2
+    work.sum().backward()
+    for curve in (work.detach(), -at.grad):
+        plt.plot(at.detach().payload.value, curve.payload.value, label=written(curve.payload.unit))
+    plt.xlabel("stretch in m")
+    plt.legend()
+    plt.show()

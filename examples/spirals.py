@@ -11,6 +11,7 @@ import os
 import tempfile
 from itertools import pairwise
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import pullback as pb
@@ -89,6 +90,13 @@ def main():
         layers = pb.load(path)["layers"]
     right = accuracy(layers, x_new, y_new)
     print(f"new points on the right arm: {right:.1%}")
+
+    sides = np.stack(np.meshgrid(*[np.linspace(-1.2, 1.2, 80)] * 2), -1).reshape(-1, 2) * np.abs(x).max()
+    plt.figure(figsize=(4.5, 4.5))
+    plt.scatter(*sides.T, c=np.sign(score(layers, sides).numpy().ravel()), s=6, cmap="coolwarm", alpha=0.25, marker="s")
+    plt.scatter(*x_new.T, c=y_new.ravel(), s=8, cmap="coolwarm")
+    plt.axis("off")
+    plt.show()
     assert right > 0.95
 
 
