@@ -333,7 +333,7 @@ def test_an_unknown_ufunc_is_computed_on_constants_and_refused_otherwise():
 
     ufunc = np.frompyfunc(thrice, 1, 1)
     assert isinstance(np.nextafter(constant(), 1), pb.Tensor)
-    assert isinstance(ufunc(pb.tensor([1, 2])), pb.Tensor)
+    assert type(ufunc(pb.tensor([1, 2]))) is np.ndarray  # of objects, which tensors do not hold
     with pytest.raises(TypeError, match=r"thrice.*detach.*custom_op"):
         ufunc(leaf())
     with pytest.raises(TypeError, match=r"np\.multiply\.reduceat"):

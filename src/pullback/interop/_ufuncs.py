@@ -128,7 +128,11 @@ def with_payloads(value: Any) -> Any:
 
 
 def with_tensors(value: Any, sources: Sequence[np.ndarray[Any, Any]]) -> Any:
-    """A result of NumPy with constant Tensors in the place of arrays, none of which shares memory with `sources`."""
+    """A result of NumPy with constant Tensors in the place of arrays, none of which shares memory with `sources`.
+
+    Objects and texts, which tensors do not hold, stay as they are."""
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufc":
+        return value
     if isinstance(value, np.ndarray):
         # A view would have to share its version counter with the tensor it is a view of.
         shared = any(np.may_share_memory(value, source) for source in sources)
