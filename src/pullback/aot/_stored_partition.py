@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from pullback.aot._disk import cache_dir, is_storable, key_of, load, store
+from pullback.aot._disk import is_storable, key_of, load, store
 from pullback.aot._partition import Partition, SavedValue
+from pullback.core.disk import cache_dir
 from pullback.core.records import field
 from pullback.errors import AutogradError
 from pullback.graph.graph import Graph
