@@ -61,7 +61,9 @@ def page_of(explanation: Explanation) -> str:
         message = f"{type(error).__name__}: {error}"
         text = text.replace(block, f"```python\n{program}```\n\n```text\n{message}\n```")
     subject = SUBJECTS[explanation.subject]
-    head = f"---\norphan: true\n---\n\n# {explanation.name}\n\n*{subject}; [all codes](index.md)*"
+    # The search counts words of titles most, and people search for what happened to them.
+    title = f"{explanation.name}: {explanation.sentence.rstrip('.')}"
+    head = f"---\norphan: true\n---\n\n# {title}\n\n*{subject}; [all codes](index.md)*"
     return f'{head}\n\n{text}\n`pb.help("{explanation.name}")` prints this page in the terminal.\n'
 
 

@@ -153,6 +153,9 @@ _TYPES = {
 }  # fmt: skip
 
 
+_IN_C = {"float16": "c10::Half", "float32": "float", "float64": "double"}
+
+
 def _cast(given: str, wanted: str) -> str:
     return (
         f"result type {_TYPES.get(given, given)} can't be cast to the desired output type {_TYPES.get(wanted, wanted)}"
@@ -311,7 +314,7 @@ BY_TEXT: tuple[tuple[str, str | Callable[..., str]], ...] = (
      lambda given, own: f"attempting to assign a gradient of size '{_listed(given)}' to a tensor of size "
      f"'{_listed(own)}'. Please ensure that the gradient and the tensor are the same size"),
     (r"the grad has dtype (\w+), but this tensor expects (\w+)",
-     lambda given, own: f"attempting to assign a gradient with dtype '{_TYPES.get(given, given)}' to a tensor with "
+     lambda given, own: f"attempting to assign a gradient with dtype '{_IN_C.get(given, given)}' to a tensor with "
      f"grad_dtype '{_TYPES.get(own, own)}'."),
     (r"grad_dtype cannot be set to (\w+) while a grad of dtype (\w+) is present",
      lambda new, old: f"Cannot set grad_dtype to '{_TYPES.get(new, new)}' because there is already a gradient with "
@@ -368,6 +371,16 @@ BY_TEXT: tuple[tuple[str, str | Callable[..., str]], ...] = (
     (r"vmap: Got in_dim=0 for an input but the input is of type (\w+)",
      r"Got in_dim=0 for an input but the input is of type <class '\1'>. We cannot vmap over non-Tensor arguments, "
      r"please use None as the respective in_dim"),
+    (r"an input of the Function \w+ is dual, but it has no forward rule",
+     "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."),
+    (r"a Function must define a static method `forward`",
+     "You must implement the forward function for custom autograd.Function."),
+    (r"must define a static method `backward` to be differentiated",
+     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+     "mode AD."),
+    (r"ctx.save_for_backward takes Tensors or None, got (\w+)",
+     r"save_for_backward can only save variables, but argument 0 is of type \1"),
+    (r"backward of \w+ returned an? (\w+), expected a Tensor or None", r"expected Variable or None (got \1)"),
     (r"vmap: got no inputs", "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
      "function with no inputs. The latter is unsupported."),
     (r"Got in_dim=(-?\d+) for some input, but that input is a Tensor of dimensionality (\d+); expected (.*?) <= in_dim",

@@ -64,6 +64,7 @@ SEARCHES = {
     "lstsq": "pullback.linalg.lstsq",
     "VERSION": "VERSION",
     "LEAF_INPLACE": "LEAF_INPLACE",
+    "requires_grad int": "DTYPE",
     "gradcheck": "pullback.autograd.gradcheck",
     "logsumexp": "pullback.logsumexp",
     "jacrev": "pullback.func.jacrev",

@@ -226,7 +226,7 @@ def _with_loss(graph: Graph, found: Capture, loss_index: int) -> Graph:
     wanted = f"tangent({PlainAOTOutput(loss_index).expr()})"
     defined = tuple([desc.expr() == wanted for desc in graph.input_descs[count:]])
     if True not in defined or graph.inputs[count + defined.index(True)].type.shape != ():
-        raise ValueError(f"loss_index={loss_index}: output {loss_index} is no scalar that requires grad")
+        raise ValueError(f"loss_index={loss_index}: output {loss_index} is not a scalar that requires grad")
     graph = specialised(graph, count, defined, found.meta.effect_sources)
     seed = graph.inputs[count]
     one = np.ones((), seed.type.dtype)

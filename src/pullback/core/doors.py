@@ -38,8 +38,14 @@ _doors: dict[Any, Any] = {}  # by function, which may be public under several na
 def door(function: F) -> F:
     """The function, whose errors name the user's line and hide the frames behind it. One has one door."""
     found: F | None = _doors.get(function)
-    if found is not None:
-        return found
+    if found is None:
+        found = leaving(function)
+        _doors[function] = _doors[found] = found
+    return found
+
+
+def leaving(function: F) -> F:
+    """The same for a function that is made at run time, and does not last."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -49,7 +55,6 @@ def door(function: F) -> F:
             leave(error, function)
             raise
 
-    _doors[function] = _doors[called] = called
     return called  # type: ignore[return-value]
 
 

@@ -92,7 +92,7 @@ def _more_axes(x: tuple[int, ...], y: tuple[int, ...]) -> str:
             if not _fit([(*short, 1), long]):
                 continue
             why = "for every pair" if len(long) == 1 else "so that its axis is the one before the last"
-            return f"write [:, None] behind the {which} one, {why}"
+            return f"write [:, None] after the {which} one, {why}"
     return ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pullback._sites import told
-from pullback.core.doors import door, leave
+from pullback.core.doors import door, leave, leaving
 from pullback.core.pytree import flatten
 from pullback.core.spec import describe
 from pullback.core.state import current, put_back
@@ -233,6 +233,7 @@ def vjp_at(
     recording.keep_outputs(outputs)
 
     @kept_here
+    @leaving
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
         """The cotangents of the output times the Jacobian: a tuple with one entry per primal.
 

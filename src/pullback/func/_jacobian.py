@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.core.doors import door
+from pullback.core.doors import door, leaving
 from pullback.core.progress import Progress, labelled, shown
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.func._grad import Argnums, grad, normalized_argnums, picked, vjp, vjp_at
@@ -125,6 +125,7 @@ def jacrev(
     @made_by(
         jacrev, function, argnums, has_aux=has_aux, chunk_size=chunk_size, progress=progress, executor=executor
     )
+    @leaving
     def transformed(*args: Any, **kwargs: Any) -> Any:
         positions, chosen = _chosen("jacrev", argnums, args)
         inputs, in_structure = flatten(chosen)
@@ -281,6 +282,7 @@ def jacfwd(
         jacfwd, function, argnums, has_aux, randomness=randomness, chunk_size=chunk_size, progress=progress,
         executor=executor,
     )  # fmt: skip
+    @leaving
     def transformed(*args: Any, **kwargs: Any) -> Any:
         positions, chosen = _chosen("jacfwd", argnums, args)
         inputs, in_structure = flatten(chosen)
@@ -487,6 +489,7 @@ def jacobian(
     """
 
     @made_by(jacobian, function, argnums, chunk_size=chunk_size, progress=progress, executor=executor)
+    @leaving
     def transformed(*args: Any, **kwargs: Any) -> Any:
         of_these, chosen = _with_positions("jacobian", function, argnums, args, kwargs)
         outputs, _ = check_outputs("jacobian", of_these(*chosen), allow_integers=False)

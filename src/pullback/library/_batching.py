@@ -41,7 +41,7 @@ class CoreSignature:
         self.text = text.replace(" ", "")
         found = _SIGNATURE.match(self.text)
         if found is None:
-            raise ValueError(f"{text!r} is no core signature: expected one like '(n,n),(n)->(n)'")
+            raise ValueError(f"{text!r} is not a core signature: expected one like '(n,n),(n)->(n)'")
         self.inputs, self.outputs = (_cores(side) for side in found.groups())
 
     def check_schema(self, qualname: str, schema: Schema) -> None:

@@ -175,13 +175,13 @@ def _annotated(signature: inspect.Signature | None) -> list[Any]:
 def check_name(name: str) -> None:
     """Raise unless this is `namespace::operator` or `namespace::operator.overload`."""
     if not isinstance(name, str) or name.count("::") != 1:
-        raise ValueError(f"{name!r} is no name of an operator: expected 'namespace::operator', with an optional "
+        raise ValueError(f"{name!r} is not the name of an operator: expected 'namespace::operator', with an optional "
                          "'.overload'")  # fmt: skip
     namespace, _, rest = name.partition("::")
     operator, dot, overload = rest.partition(".")
     for part in (namespace, operator, *([overload] if dot else [])):
         if not _WORD.match(part) or keyword.iskeyword(part):
-            raise SchemaError(f"{name!r} is no name of an operator: {part!r} is no identifier")
+            raise SchemaError(f"{name!r} is not the name of an operator: {part!r} is not an identifier")
     if overload == "default":
         raise SchemaError(f"{name!r}: 'default' is what the overload without a name is called")
     if namespace in RESERVED:

@@ -87,7 +87,7 @@ class Registrations:
             names = None if linear is True else (linear,) if isinstance(linear, str) else tuple(linear)
             known = {argument.name for argument in self.schema.positional if argument.type.is_tensor}
             if names is not None and not set(names) <= known:
-                raise ValueError(f"{self.qualname}: linear={names} names arguments that are no Tensors: known {known}")
+                raise ValueError(f"{self.qualname}: linear={names} names arguments that are not Tensors: known {known}")
             self._check_functional("register_jvp")
             place = registered_at()
             self._set(forward=_forward.Linear(place) if names is None else _forward.LinearIn(names, place))

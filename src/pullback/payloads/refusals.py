@@ -35,7 +35,7 @@ def _refuse_item(payload: Any, into: str) -> AutogradError:
     """For `item`, `int`, `float` and `__index__`."""
     return AutogradError(
         "VMAP_DATA",
-        f"{into} is wanted, which is item() on a Tensor {describe(payload.shape, payload.dtype)} inside vmap",
+        f"{into} was asked for: item() on a Tensor {describe(payload.shape, payload.dtype)} inside vmap",
         why="the tensor stands for a whole batch of values, and there is no single number to return",
         fix="keep computing with the tensor, or use a loop in place of vmap",
     )
@@ -55,7 +55,7 @@ def refuse_values(payload: Any, into: str) -> AutogradError:
     """For `numpy`, `tolist` and everything else that wants the numbers themselves."""
     return AutogradError(
         "VMAP_DATA",
-        f"{into} is wanted of a tensor {describe(payload.shape, payload.dtype)} inside vmap",
+        f"{into} was asked of a tensor {describe(payload.shape, payload.dtype)} inside vmap",
         why="the tensor stands for a whole batch, and the values of one example do not exist singly",
         fix="use Pullback's own functions on it, or return it from the function and convert it outside of vmap",
     )

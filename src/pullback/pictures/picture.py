@@ -79,7 +79,7 @@ class Picture:
     def to_dot(self) -> str:
         """The graph in the language of Graphviz."""
         if self._boxes is None:
-            raise TypeError(f"a picture of kind {self.kind!r} is no graph, and has no form in the language of dot")
+            raise TypeError(f"a picture of kind {self.kind!r} is not a graph, and has no form in the language of dot")
         return dot(self._boxes, self.title)
 
     def to_json(self, **options: Any) -> str:

@@ -42,6 +42,9 @@ __all__ = ["cond", "fori_loop", "scan", "while_loop"]
 def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
     """`true_fn(*args)` if the predicate holds, else `false_fn(*args)`; both return the same kind of thing.
 
+    Eager code runs one branch, with all that it does, and knows nothing of the other. A trace runs both, and raises if
+    their results differ in structure, shape or dtype: `pb.aot.trace` and `pb.compile(..., fallback="raise")` say so.
+
     >>> pb.cond(pb.tensor(True), lambda x: x + 1, lambda x: x - 1, pb.tensor(5.0))
     tensor(6.)
     """

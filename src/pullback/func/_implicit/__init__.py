@@ -284,7 +284,7 @@ def not_a_solution(name: str, said: str) -> AutogradError:
     """What is raised where a solver stopped somewhere else."""
     return AutogradError(
         "SCIPY_NOT_A_SOLUTION",
-        f"{name} says that it converged, but what it returned is no solution: {said}",
+        f"{name} says that it converged, but what it returned is not a solution: {said}",
         why="the derivative of a solution is computed from the equation that it satisfies, and this does not",
         fix="ask for a smaller tolerance, start elsewhere, or make Newton steps with pb.scipy.Diff(polish=2)",
     )

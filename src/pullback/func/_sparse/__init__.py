@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.doors import door
+from pullback.core.doors import door, leaving
 from pullback.core.progress import Progress, labelled
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.state import current
@@ -83,6 +83,7 @@ def sparse_jacobian(
         sparse_jacobian, function, sparsity, argnums=argnums, structure=structure, mode=mode, format=format,
         check=check, chunk_size=chunk_size, progress=progress, differentiable=differentiable, executor=executor,
     )  # fmt: skip
+    @leaving
     def transformed(*args: Any, **kwargs: Any) -> Any:
         sparse = scipy_sparse(who)
         of_these, chosen = _with_positions(who, function, argnums, args, kwargs)
@@ -138,6 +139,7 @@ def sparse_hessian(
         sparse_hessian, function, sparsity, argnums=argnums, structure=structure, format=format,
         check=check, chunk_size=chunk_size, progress=progress, executor=executor,
     )  # fmt: skip
+    @leaving
     def transformed(*args: Any, **kwargs: Any) -> Any:
         sparse = scipy_sparse(who)
         of_these, chosen = _with_positions(who, function, argnums, args, kwargs)
@@ -395,7 +397,7 @@ def _structured(who: str, sparse: Any, structure: str, shape: tuple[int, int]) -
     if match[3] is not None:
         width = int(match[3])
         if not width or size % width:
-            raise ValueError(f"{who}: {size} inputs are no whole number of blocks of size {width}")
+            raise ValueError(f"{who}: {size} inputs are not a whole number of blocks of size {width}")
         columns = np.arange(size).reshape(-1, 1, width).repeat(width, axis=1).reshape(-1)
         rows = np.arange(size).repeat(width)
     else:

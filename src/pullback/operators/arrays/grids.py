@@ -144,7 +144,7 @@ def empty_permuted(
     """A tensor of this shape with whatever was in memory, whose axes lie in memory in the order `physical_layout`."""
     shape, layout = normalize_shape(size), normalize_shape(physical_layout)
     if sorted(layout) != list(range(len(shape))):
-        raise ValueError(f"empty_permuted: {layout} is no order of {len(shape)} axes")
+        raise ValueError(f"empty_permuted: {layout} is not an order of {len(shape)} axes")
     memory = np.empty([shape[k] for k in layout], get_default_dtype() if dtype is None else dtype)
     return finished(memory.transpose(inverse_permutation(layout)), device, requires_grad)
 

@@ -363,7 +363,7 @@ def _index_write(put: _Put, name: str, x: Any, dim: int, index: Any, source: Any
 def _index_put(put: _Put, x: Any, indices: Any, values: Any, accumulate: bool) -> Any:
     seen, arrays, template, distinct = resolve(x, tuple(indices))
     if seen is not x:
-        raise IndexError("index_put: a truth value without axes is no index here")
+        raise IndexError("index_put: a truth value without axes is not an index here")
     return put(x, as_operand(values), arrays, template, accumulate, distinct)
 
 

@@ -526,7 +526,7 @@ def _convolve_transposed(
     if x.ndim != rank + 2 or weight.ndim != rank + 2 or x.shape[1] != weight.shape[0]:
         raise ValueError(f"nn.{name}: an input of shape {x.shape} and a weight of shape {weight.shape} do not fit")
     if groups < 1 or x.shape[1] % groups:
-        raise ValueError(f"nn.{name}: {x.shape[1]} channels can not be parted into {groups} groups")
+        raise ValueError(f"nn.{name}: {x.shape[1]} channels cannot be divided into {groups} groups")
     stride, dilation = each_axis(name, "stride", stride, rank), each_axis(name, "dilation", dilation, rank)
     padding = each_axis(name, "padding", padding, rank)
     extra = each_axis(name, "output_padding", output_padding, rank)

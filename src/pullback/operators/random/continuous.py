@@ -55,7 +55,7 @@ def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = N
     """Numbers uniform between `low` and `high`, differentiable in both."""
     least, most = values_together(low, high)
     if np.any(least > most):
-        raise ValueError("uniform: low must not be above high, or nothing lies between them: exchange the bounds")
+        raise ValueError("uniform: low must not be above high, or nothing lies between them: swap the bounds")
     noise, low, high = _with_noise("uniform", "random", (low, high), size, dtype, generator)
     return low + (high - low) * noise
 

@@ -159,7 +159,7 @@ def truncated_normal(
     least, most = values_together(low, high)
     if not np.all(least < most):
         raise ValueError(
-            "truncated_normal: low must be below high, or there is nothing between them: exchange the bounds, or make "
+            "truncated_normal: low must be below high, or there is nothing between them: swap the bounds, or make "
             "the interval wider"
         )
     parameters = tuple(as_parameter(p) for p in (loc, scale, low, high))

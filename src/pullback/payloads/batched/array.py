@@ -277,7 +277,8 @@ class BatchedArray(ArrayMembers):
         return Flags(self.is_contiguous("C"), self.is_contiguous("F"), own.writeable, own.owndata)
 
     def __repr__(self) -> str:
-        return f"BatchedArray({self.dtype}{list(self.shape)}, levels={list(self.levels)})"
+        values = f", values={np.array2string(self.data, separator=', ')}" if type(self.data) is np.ndarray else ""
+        return f"BatchedArray({self.dtype}{list(self.shape)}, levels={list(self.levels)}{values})"
 
     # What needs the values themselves.
 
