@@ -38,11 +38,12 @@ def name_thumbnails(html: str) -> str:
 
 def lighter(index: str) -> str:
     """The index of the search without what finds nothing more: headings that every page of the reference has, and
-    entries for objects, which are found as objects."""
+    entries and titles of objects, which are found as objects."""
     before, _, rest = index.partition("(")
     data = json.loads(rest.rpartition(")")[0])
     data["indexentries"] = {}
-    data["alltitles"] = {title: places for title, places in data["alltitles"].items() if len(places) < COMMON}
+    titles = data["alltitles"].items()
+    data["alltitles"] = {name: at for name, at in titles if len(at) < COMMON and not name.startswith("pullback.")}
     return f"{before}({json.dumps(data, separators=(',', ':'), ensure_ascii=False)})"
 
 
