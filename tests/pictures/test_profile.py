@@ -4,6 +4,8 @@ import contextvars
 import gc
 import inspect
 import json
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -187,3 +189,12 @@ def test_without_a_profile_every_call_takes_the_fast_path():
     with pb.profile():
         pb.ones(3) * 2.0
     assert current() is switch.normal
+
+
+def test_a_range_at_the_top_of_a_program_is_on_its_line():
+    program = 'import pullback as pb\nwith pb.profile() as p:\n    with pb.profile.range("a"):\n        pb.ones(3) * 2\n'
+    names = {}
+    exec(compile(program, "/programs/top.py", "exec"), names)
+    assert "top.py:3" in str(names["p"].table(by="line"))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr  # there are no more frames above it

@@ -111,7 +111,7 @@ class profile(Block):
                         seq = node.seq
                     if self.memory:
                         nbytes = getattr(first._data, "nbytes", 0)
-        line = user_place(4) if self.lines else None
+        line = user_place(2) if self.lines else None
         self._raw.append((mark, now, get_ident(), line, seq, nbytes))
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:

@@ -92,7 +92,7 @@ def format_tensor(tensor: Tensor, specification: str) -> str:
             return format(number, specification)
     if specification and tensor.ndim == 0:
         raise TypeError(
-            f"unsupported format string {specification!r}: this is not a single number, but {tensor._data!r}; inside of a "
+            f"unsupported format string {specification!r}: this is not a single number, but {tensor._data!r}; inside a "
             "transform, write the tensor without a format"
         )
     if specification:

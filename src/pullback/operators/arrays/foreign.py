@@ -39,8 +39,8 @@ def foreign(
         kind = kind_of(array) if is_foreign(array) else None
         if kind is None:
             raise TypeError(
-                f"foreign: a {type(array).__name__} is not an array of a library that Pullback knows; NumPy's arrays and "
-                "lists are for pb.tensor and pb.asarray, and libraries are made known by pb.interop.register_kind"
+                f"foreign: a {type(array).__name__} is not an array of a library that Pullback knows; NumPy's arrays "
+                "and lists are for pb.tensor and pb.asarray, and libraries are made known by pb.interop.register_kind"
             )
         made = new_tensor(taken_over(array, kind, copy), current())
         if not copy:
