@@ -34,6 +34,19 @@ def test_case_56_values_and_gradients_through_one_compiled_node(name):
     assert x.grad.device is x.device
 
 
+def test_case_56_another_library_is_another_capture():
+    kinds = [library(name) for name in ("strict", "torch", "jax")]
+    compiled = pb.compile(f, fallback="raise")
+    wanted = f(pb.tensor(A), pb.tensor(W))
+    for _ in range(2):
+        for kind in kinds:
+            x = kind.tensor(A)
+            y = compiled(x, kind.tensor(W))
+            assert y.device is x.device
+            assert_equal(y, wanted)
+        assert compiled(pb.tensor(A), pb.tensor(W)).device == "cpu"
+
+
 def test_case_57_what_has_no_code_raises_or_says_so():
     strict = library("strict").module
     x = pb.foreign(strict.asarray(A, device=strict.Device("device1")))

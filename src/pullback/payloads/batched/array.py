@@ -19,10 +19,11 @@ from pullback.core.frames import is_asked_by_user
 from pullback.core.state import VmapLevel, current
 from pullback.declare.op import Op
 from pullback.graph.ir import array_type, empty_like_type
+from pullback.payloads import wrappers
 from pullback.payloads.array_members import ArrayMembers
 from pullback.payloads.evaluate import innermost
 from pullback.payloads.refusals import refuse_one_of_many
-from pullback.payloads.wrappers import arrays_of, is_wrapper
+from pullback.payloads.wrappers import is_wrapper
 
 # Levels and the axes that belong to them: pure functions on arrays with one leading axis per level, oldest first.
 
@@ -295,7 +296,8 @@ def levels_of(payload: Any) -> Levels:
         return payload.levels
     if type(payload) is np.ndarray or not is_wrapper(payload):
         return ()
-    return union([levels_of(part) for part in arrays_of(payload)])
+    parts = [part for _, part in wrappers.parts_of(payload)[0] if type(part) is not np.ndarray]
+    return union([levels_of(part) for part in parts]) if parts else ()
 
 
 def region_of(payload: Any) -> Any:

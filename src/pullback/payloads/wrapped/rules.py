@@ -37,8 +37,9 @@ class Call:
     def __call__(self, *operands: Any, **changed: Any) -> Any:
         """The operator on these operands, payloads or tensors. Parameters may be changed."""
         params = {**self.params, **changed} if changed else self.params
-        if any(hasattr(type(x), "grad_fn") for x in operands):  # payloads do not know tensors, which lie above
-            return self.op.run(operands, params)
+        for x in operands:
+            if hasattr(type(x), "grad_fn"):  # payloads do not know tensors, which lie above
+                return self.op.run(operands, params)
         try:
             return evaluate(self.op, operands, params)
         except OnTensors as rule:  # of a part, and there are no tensors of parts
