@@ -177,3 +177,49 @@ def test_053_what_has_no_fast_path_is_run_by_what_takes_less_time():
         assert a.tolist() == [2.0, 2.0] and np.may_share_memory(a.numpy(), b.numpy())
     (tree,) = compiled._trees.values()
     assert tree.slow >= 32 and compiled.cache_info().hits >= 0
+
+
+def test_165_166_traces_grow_with_the_program():
+    """Twice the statements are twice the nodes, and helpers that call helpers are traced once for each call."""
+
+    def statements(count):
+        lines = [f"    x = x * {1 + 1 / (k + 2)} + 0.1\n" for k in range(count)]
+        space = {"__name__": __name__}
+        exec(f"def f(x):\n{''.join(lines)}    return x", space)
+        return space["f"]
+
+    counts = [len(pb.aot.trace(statements(count), pb.ones(2)).graph.nodes) for count in (100, 200, 400)]
+    assert counts[1] == 2 * counts[0] and counts[2] == 4 * counts[0]
+    helpers = [lambda x: x * 1.5]
+    for _ in range(6):
+        helpers.append(lambda x, inner=helpers[-1]: inner(inner(x)) if x.sum() > 0 else x)
+    compiled = pb.compile(helpers[-1], backend="numpy", fallback="raise")
+    assert compiled(pb.ones(1)).item() == pytest.approx(1.5**64) and compiled(-pb.ones(1)).item() == -1.0
+    assert compiled.cache_info().currsize <= 2
+
+
+def test_170_a_process_that_was_forked_goes_on():
+    text = (
+        "import os, pullback as pb\n"
+        "f = pb.compile(lambda x: x * 2 if x.sum() > 0 else x * 3)\n"
+        "f(pb.ones(2))\n"
+        "child = os.fork()\n"
+        "found = f(pb.ones(2)).tolist(), f(-pb.ones(2)).tolist(), f(pb.ones(3)).tolist()\n"
+        "ok = found == ([2.0, 2.0], [-3.0, -3.0], [2.0, 2.0, 2.0])\n"
+        "os._exit(not ok) if child == 0 else None\n"
+        "print(ok, os.waitpid(child, 0)[1])\n"
+    )
+    found = subprocess.run([sys.executable, "-W", "ignore", "-c", text], capture_output=True, text=True, check=True)
+    assert found.stdout == "True 0\n"
+
+
+def test_174_176_what_was_recompiled_and_how_often():
+    rate = 0.1
+    compiled = pb.compile(lambda x: x * rate, backend="numpy")
+    compiled(pb.ones(2))
+    rate = 0.5
+    compiled(pb.ones(2))
+    assert compiled.why_recompiled() == ["rate: 0.1 before, 0.5 now"]
+    compiled(pb.ones(2))
+    info = compiled.cache_info()
+    assert (info.hits, info.misses, info.evicted) == (1, 2, 0)

@@ -317,3 +317,26 @@ def test_133_transforms_inside_and_hooks():
         return x
 
     check_calls(hooked, NUMBERS[:2], 2, backend="numpy")
+
+
+def test_130_141_k_means_and_a_generator_expression_in_the_condition():
+    def k_means(points, centres):
+        labels = np.full(len(points), -1)
+        while True:
+            new = pb.argmin(((points[:, None] - centres[None]) ** 2).sum(-1), axis=1)
+            if (new == labels).all():
+                return centres, new
+            labels = new
+            chosen = [pb.where(new[:, None] == k, points, 0.0).sum(0) / ((new == k).sum() + 1e-9) for k in (0, 1)]
+            centres = pb.stack(chosen)
+
+    def until_all_are_small(x):
+        while not all(each < 1 for each in x):
+            x = x * 0.5
+        return x
+
+    clouds = [np.random.default_rng(k).normal(size=(7, 2)) for k in range(4)]
+    makers = [lambda p=p: (leaf(p), leaf(p[:2] + 0.1)) for p in clouds]
+    check_calls(k_means, makers, 2, fallback="eager", backend="numpy")
+    makers = [lambda v=v: (leaf([v, 0.5]),) for v in (3.0, 9.0, 0.5, 100.0)]
+    check_calls(until_all_are_small, makers, 2, backend="numpy")

@@ -187,7 +187,6 @@ def owner_of(value: Any) -> Any:
     return owner if isinstance(owner, (np.random.Generator, np.random.RandomState)) else None
 
 
-@functools.cache
 def is_random(module: ModuleType) -> bool:
     """Is this NumPy, or its module of random numbers?"""
     return module is np or module is np.random
