@@ -488,6 +488,20 @@ def test_046_by_keyword_and_ahead_of_time():
         pb.aot.joint_graph(updated, pb.ones(2, requires_grad=True), {"w": pb.ones(2)})
 
 
+@pytest.mark.filterwarnings("ignore:.*without being compiled")
+@pytest.mark.parametrize("first", ["one", "two"])
+def test_046_one_container_in_two_places(first):
+    def f(x, a, b):
+        a["k"] = x * 2
+        return b.get("k", x) * 3
+
+    compiled = pb.compile(f, backend="numpy")
+    for is_one in (first == "one", True, False, True):
+        a = {"k": pb.ones(1)}
+        b = a if is_one else {"k": pb.ones(1)}
+        assert compiled(pb.ones(1), a, b).item() == (6.0 if is_one else 3.0) and a["k"].item() == 2.0
+
+
 def test_038_containers_that_are_found_come_back_themselves():
     items, table = [1.0], {"a": pb.ones(1)}
 

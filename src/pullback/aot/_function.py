@@ -32,7 +32,7 @@ from pullback.aot._inside import Inside
 from pullback.aot._methods import BoundMethods, Method
 from pullback.aot._numbers.program import RAISES, Program, fixed_numbers, is_number
 from pullback.aot._numbers.stand_in import value_of
-from pullback.aot._surroundings.arguments import changes_arguments, given
+from pullback.aot._surroundings.arguments import changes_arguments, given, has_one_twice
 from pullback.aot._surroundings.varying import Varying, varied, with_more
 from pullback.aot._trace.capture import Capture, Options
 from pullback.aot._trace.leaves import flatten_arguments
@@ -215,6 +215,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
         self._warned = False
         self._failures = 0  # how often tracing has raised something that is no error of ours
         self._effects = 0  # how often the function had side effects when it was traced
+        self._changes_arguments = False  # does a call change lists or dicts among them?
         self._varying: Varying | None = None  # the function with what it finds in places that vary as arguments
         self._sizes = DynamicTable(self.function, self.options)
 
@@ -267,11 +268,14 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             return call_on_foreign(self, leaves, structure, place)
         if is_unusual and not all(map(is_capturable, leaves)):
             return self.function(*args, **kwargs)
+        if self._changes_arguments and has_one_twice(args, kwargs):
+            return self.function(*args, **kwargs)
         key = call_key(leaves, structure)
         entry = self._found(key, leaves)
         if entry is None:
             try:
-                entry = self._compile(key, leaves, structure)
+                with given(args, kwargs):
+                    entry = self._compile(key, leaves, structure)
             except _Again:
                 return self._called(args, kwargs)
         elif type(entry) is not _Eager:
@@ -513,6 +517,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
 
     def _entry_of(self, captured: Capture, looking: bool = False) -> Any:
         compilers = self.compilers.looking() if looking else self.compilers
+        self._changes_arguments = self._changes_arguments or changes_arguments(captured.effects)
         entry = entry_for(captured, compilers, self.options, self._traced)
         # The entry does not refer to this function, which would live until the garbage collector runs.
         entry.compiled_again = functools.partial(compiled_gradients, self.compilers, self.options)

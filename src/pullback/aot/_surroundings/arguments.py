@@ -57,6 +57,8 @@ def _watch(seer: Any, path: Path, container: Any) -> None:
 
     def writes() -> list[Write] | None:
         holder: Any = Argument(path)
+        if has_one_twice(*_given.get(((), {}))):
+            return None
         if type(container) is dict:
             return of_dict(holder, container, dict(zip(before.keys or (), before.values, strict=True)))
         return of_list(holder, container, list(before.values)) if type(container) is list else None
@@ -77,6 +79,12 @@ def _containers(tree: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     if isinstance(tree, (list, tuple, dict)):
         for key, item in tree.items() if isinstance(tree, dict) else enumerate(tree):
             yield from _containers(item, (*path, key))
+
+
+def has_one_twice(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Is one list or dict in two places of the arguments, so that what is done to one is done to the other?"""
+    found = [id(container) for _, container in _containers((args, kwargs), ())]
+    return len(set(found)) < len(found)
 
 
 def changes_arguments(effects: tuple[Callable[..., None], ...]) -> bool:
