@@ -117,3 +117,15 @@ def test_what_scipy_cannot_search_is_refused():
         pb.optim.minimize(lambda z: abs(z), pb.tensor(1.0 + 1.0j))
     with pytest.raises(ValueError, match="hess must be"):
         pb.optim.minimize(rosenbrock, START, hess=True)
+
+
+@pytest.mark.parametrize("method", [None, "BFGS", "L-BFGS-B", "SLSQP", "TNC", "Nelder-Mead", "trust-constr"])
+def test_a_search_is_told_of_and_ends_in_time(method):
+    valley = lambda t: (1 - t["x"]) ** 2 + 100 * (t["y"] - t["x"] ** 2) ** 2
+    start = {"x": pb.tensor(-1.2), "y": pb.tensor(1.0)}
+    told = []
+    found = pb.optim.minimize(valley, start, method=method, compile=False, progress=lambda *each: told.append(each))
+    assert told and told[0][0] == 1 and told[-1][2] == "minimize"
+    stopped = pb.optim.minimize(valley, start, method=method, compile=False, timeout=0.0)
+    assert not stopped.success and "timeout" in stopped.message and stopped.nit == 1
+    assert found.fun <= stopped.fun == valley(stopped.x).item() and set(stopped.x) == {"x", "y"}

@@ -14,6 +14,7 @@ import numpy as np
 
 import pullback as pb
 from pullback._sites import not_installed
+from pullback.core.progress import Progress, TimeUp, shown
 from pullback.core.pytree import flatten, map_leaves
 from pullback.tree import ravel
 
@@ -24,7 +25,8 @@ _WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov"}  # those that multip
 
 def minimize(
     function: Callable[..., Any], tree: Any, *, method: str | None = None, bounds: Any = None, constraints: Any = (),
-    hess: str | None = "auto", compile: bool = True, tol: float | None = None, callback: Any = None, **options: Any,
+    hess: str | None = "auto", compile: bool = True, tol: float | None = None, callback: Any = None,
+    progress: Progress = None, timeout: float | None = None, **options: Any,
 ) -> Any:  # fmt: skip
     """The minimum of a function of a tree: SciPy's result, whose `x` and `jac` are trees like `tree`, the start.
 
@@ -32,7 +34,9 @@ def minimize(
     `compile=False`. Methods that want second derivatives get them: as products with a vector, or, where a method takes
     nothing else, as a matrix; `hess="hvp"` asks for products where both are possible, and None for none. `bounds` is a
     pair of trees, or of numbers, for all below and above; None is no bound. `constraints` are SciPy's, and their
-    functions take trees. `options` are those of the method.
+    functions take trees. `options` are those of the method. `progress` shows the iterations: True shows a bar, a
+    function is called with `(done, total, label)`. After `timeout` seconds the result is where the search is by then,
+    with `success` False.
 
     >>> start = {"x": pb.tensor(-1.2), "y": pb.tensor(1.0)}
     >>> found = pb.optim.minimize(lambda t: (1 - t["x"]) ** 2 + 100 * (t["y"] - t["x"] ** 2) ** 2, start)
@@ -64,9 +68,26 @@ def minimize(
         given["bounds"] = optimize.Bounds(*_bounds(bounds, tree, x0.size))
     if constraints:
         given["constraints"] = [_constraint(each, unravel, make, optimize) for each in _listed(constraints)]
-    if callback is not None:
-        given["callback"] = lambda intermediate_result: callback(_in_trees(intermediate_result, unravel))
-    result = optimize.minimize(fun, x0, method=method, tol=tol, options=options or None, **given)
+    search = lambda: optimize.minimize(fun, x0, method=method, tol=tol, options=options or None, **given)
+    last = [x0]
+    with shown(progress, int(options.get("maxiter") or 200 * x0.size), "minimize", timeout) as bar:
+
+        def each(intermediate_result: Any) -> Any:
+            last.append(np.array(getattr(intermediate_result, "x", intermediate_result)))
+            bar.advance()
+            return None if callback is None else callback(_in_trees(intermediate_result, unravel))
+
+        if callback is not None or timeout is not None or bar.is_shown or callable(progress):
+            given["callback"] = each
+        try:
+            result = search()
+        except TimeUp:
+            at = fun(last[-1])
+            value, slope = at if isinstance(at, tuple) else (at, None)
+            said = f"stopped after {timeout} seconds, as timeout= asks"
+            result = optimize.OptimizeResult(
+                x=last[-1], fun=value, jac=slope, success=False, status=-1, message=said, nit=len(last) - 1
+            )
     return _in_trees(result, unravel)
 
 
