@@ -55,6 +55,13 @@ def test_a_truth_value_for_keepdims_is_not_taken_for_an_axis():
     assert x.sum(1).shape == (3,)
 
 
+def test_zeros_of_both_signs_are_parameters_of_their_own():
+    x = pb.tensor([-1.0, 2.0])
+    for value in (0.0, -0.0, 0.0, -0.0):
+        for out in (pb.nn.threshold(x, 0.5, value), pb.nn.threshold(x, threshold=0.5, value=value)):
+            assert np.signbit(out.numpy()[0]) == np.signbit(value)
+
+
 def test_tensors_as_parameters_are_not_remembered():
     x = leaf(3, 4)
     axis = pb.tensor(1)

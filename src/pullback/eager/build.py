@@ -31,7 +31,7 @@ from pullback.eager.forward import Duals
 from pullback.eager.inplace import check_writable, write, write_plain, write_recorded
 from pullback.eager.record import apply
 from pullback.eager.segments import watch
-from pullback.eager.small import Settings, has_kinds
+from pullback.eager.small import Settings, has_kinds, is_no_key
 from pullback.errors import AutogradError
 from pullback.payloads.devices import is_foreign, taken_over
 from pullback.payloads.evaluate import evaluate
@@ -357,10 +357,12 @@ def _known_params(
 
 
 def _is_plain_data(values: Any, *more: type) -> bool:
-    """Nothing but numbers, texts, None, and tuples of ints."""
+    """Nothing but numbers that are keys, texts, None, and tuples of ints."""
     for value in values:
         kind = type(value)
         if kind not in _OF_A_DOOR and not (more and isinstance(value, more)):
+            return False
+        if kind is float and is_no_key(value):
             return False
         if kind is tuple and not _INTS.issuperset(map(type, value)):
             return False

@@ -176,7 +176,7 @@ def kind_of(op: Op, tally: Tally, specs: Sequence[Spec | None], params: dict[str
     if kind is None:
         if len(first.known) >= _MOST:
             first.known.clear()
-        is_known = all(map(_is_known, specs)) and not any(map(_is_no_key, values))
+        is_known = all(map(_is_known, specs)) and not any(map(is_no_key, values))
         kind = first.known[key] = Kind(CALLS // 2 if is_known else 0, specs, tally)
     return kind
 
@@ -186,7 +186,7 @@ def _is_known(spec: Spec | None) -> bool:
     return spec is not None and (spec.dtype.char in _FLOATS or spec.dtype.kind in "biu") and spec.size > 0
 
 
-def _is_no_key(x: Any) -> bool:
+def is_no_key(x: Any) -> bool:
     """Zeros of both signs are one key, and NaN is none."""
     return type(x) is float and (x != x or not x)
 
