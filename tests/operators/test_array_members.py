@@ -77,6 +77,7 @@ def test_twins_of_put_leave_their_argument_alone():
     assert out.tolist() == [[0.0, 0.0], [0.0, 5.0]] and x.tolist() == [[0.0, 0.0], [0.0, 0.0]]
     out.sum().backward()
     assert v.grad.tolist() == [1.0]
+    assert pb.put_copy(out, [3, 3, 0], [1.0, 2.0, 4.0], accumulate=True).tolist() == [[4.0, 0.0], [0.0, 8.0]]
     assert pb.put_along_axis_copy(x, [[1], [0]], 3.0, 1).tolist() == [[0.0, 3.0], [3.0, 0.0]]
     assert pb.put_along_axis_copy(x, [1], 3.0, None).tolist() == [[0.0, 3.0], [0.0, 0.0]]
 

@@ -102,6 +102,19 @@ def test_lists_and_arrays_count_as_constants():
     assert pb.squeeze([[1.0]]).shape == ()
 
 
+@pytest.mark.parametrize("move", [pb.swapaxes, pb.moveaxis])
+def test_an_array_without_axes_has_an_axis_0_to_move_as_in_torch(move):
+    x = pb.tensor(2.0, requires_grad=True)
+    h = x * 1
+    for axes in ((0, 0), (-1, 0), (0, -1)):
+        view = move(h, *axes)
+        view *= 2
+    h.backward()
+    assert h.shape == view.shape == () and x.grad.item() == 8
+    with pytest.raises(np.exceptions.AxisError):
+        move(h, 1, 0)
+
+
 def test_wrong_axes_and_shapes_are_named():
     x = leaf(2, 3)
     with pytest.raises(np.exceptions.AxisError):

@@ -45,6 +45,17 @@ def test_choose_sends_the_gradient_to_the_choice():
         pb.choose([2], [[1.0], [2.0]])
 
 
+@pytest.mark.parametrize("conditions", [[True], [np.False_], [True, False], [np.array(True), np.array(False)], True])
+def test_truth_values_are_the_conditions_of_piecewise_for_an_array_without_axes(conditions):
+    functions = [lambda v: v * v, 7.0] if isinstance(conditions, list) else [lambda v: v * v]
+    x = leaf(3.0)
+    out = pb.piecewise(x, conditions, functions)
+    assert_close(out, np.piecewise(3.0, conditions, functions))
+    if out.requires_grad:
+        out.backward()
+        assert_close(x.grad, 6.0)
+
+
 def test_piecewise_calls_each_function_on_its_elements():
     x = np.array([-1.0, 0.0, 4.0])
     cases = [x < 0, x > 0], [lambda v: -v, pb.sqrt, 7.0]

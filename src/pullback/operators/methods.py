@@ -270,10 +270,10 @@ def _written(function: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 @composite(method=False)
-def put_copy(x: Any, indices: Any, values: Any) -> Any:
+def put_copy(x: Any, indices: Any, values: Any, *, accumulate: bool = False) -> Any:
     """What `x` is after `put(x, ...)`, which stays as it is."""
     out = x.copy()
-    put(out, indices, values)
+    put(out, indices, values, accumulate=accumulate)
     return out
 
 

@@ -28,7 +28,7 @@ from pullback.core.spec import Spec
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive, view
 from pullback.declare.samples import Maker, Sample, layouts
-from pullback.operators.arguments import ANY_NUMBER, as_array, called_as, one_sequence
+from pullback.operators.arguments import ANY_NUMBER, along_axis, as_array, called_as, one_sequence
 from pullback.tensors.tensor import Tensor
 
 # Permuting axes.
@@ -94,6 +94,7 @@ def transpose(x: Any, *order: Any, axes: Any = None) -> Any:
 
 
 @composite(aliases=("swapdims",))
+@along_axis
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     """`x` with two axes exchanged: a view."""
     ndim = x.ndim
@@ -104,6 +105,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 @composite(aliases=("movedim",))
+@along_axis
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     """`x` with the axes `source` at the places `destination`, the others in their order: a view."""
     sources = normalize_axis_tuple(source, x.ndim, "source")

@@ -78,7 +78,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     for the rest, which is 0 otherwise. The result has the dtype of `x`.
     """
     conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
-    if conditions and type(conditions[0]) in (bool, np.bool_):
+    if conditions and x.ndim and type(conditions[0]) in (bool, np.bool_):
         conditions = [np.asarray(conditions)]
     masks = [np.broadcast_to(plain("piecewise", condition).astype(bool), x.shape) for condition in conditions]
     if len(funclist) == len(masks) + 1:
