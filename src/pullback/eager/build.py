@@ -316,7 +316,7 @@ def _remembering(op: Op, run: Run, function: Callable[..., Any]) -> Callable[...
             kinds = tuple(map(type, args))
             # Before they are compared with others: a length that varies writes down what it was compared with.
             is_looked_at = bool(options) or tuple in kinds
-            if is_looked_at and not (_is_plain_data(args) and _is_plain_data(options.values())):
+            if is_looked_at and not (_is_plain_data(args) and (not options or _is_plain_data(options.values()))):
                 return function(x, *args, **options)
             # The types as well: 1, 1.0 and True are one key.
             key = (op, args, kinds, *options.items(), *map(type, options.values())) if options else (op, args, kinds)
@@ -360,11 +360,12 @@ def _is_plain_data(values: Any, *more: type) -> bool:
     """Nothing but numbers that are keys, texts, None, and tuples of ints."""
     for value in values:
         kind = type(value)
-        if kind not in _OF_A_DOOR and not (more and isinstance(value, more)):
-            return False
-        if kind is float and is_no_key(value):
-            return False
-        if kind is tuple and not _INTS.issuperset(map(type, value)):
+        if kind is int:
+            continue
+        if kind is tuple:
+            if not _INTS.issuperset(map(type, value)):
+                return False
+        elif (kind not in _OF_A_DOOR and not (more and isinstance(value, more))) or is_no_key(value):
             return False
     return True
 

@@ -522,9 +522,10 @@ def class_of_calls(op: Op, rules: CallRules, bases: tuple[type, ...], members: d
 
 def aliases(result: Any, source: Any) -> bool:
     """Did a view operation return a view, or did it have to copy?"""
-    test = getattr(type(result), "aliases_payload", None)
-    if test is not None:
-        return bool(test(result, source))
+    if type(result) is not np.ndarray:
+        test = getattr(type(result), "aliases_payload", None)
+        if test is not None:
+            return bool(test(result, source))
     owner = source if source.base is None else source.base
     return result is source or result.base is source or result.base is owner
 

@@ -183,7 +183,9 @@ def pile_transpose(g, axis):
 
 @pile.vjp_on_arrays
 def pile_pulled(g, axis):
-    return unpile.kernel(g, axis=axis)
+    if axis:
+        return unpile.kernel(g, axis=axis)
+    return [g[k, ...] for k in range(len(g))]
 
 
 @unpile.transpose
@@ -214,9 +216,9 @@ def unpile_samples(make: Maker) -> Iterator[Sample]:
 # Joining, as users call it.
 
 
-def _tensors(arrays: Iterable[Any], name: str) -> list[Tensor]:
+def _tensors(arrays: Iterable[Any], name: str) -> tuple[Tensor, ...]:
     """What is to be joined, as Tensors; promotion is left to the operator."""
-    tensors = [x if type(x) is Tensor else as_constant(as_operand(x)) for x in arrays]
+    tensors = tuple([x if type(x) is Tensor else as_constant(as_operand(x)) for x in arrays])
     if not tensors:
         raise ValueError(f"{name}: there is nothing to join")
     return tensors
@@ -229,18 +231,19 @@ def concat(arrays: Iterable[Any], /, axis: int | None = 0, *, dim: int | None = 
     if dim is not None:
         axis = dim
     if axis is None:
-        tensors, axis = [ravel(x) for x in tensors], 0
-    if 0 in [x.ndim for x in tensors]:
-        raise ValueError("concat: an array without axes cannot be joined to others; use stack")
-    return join.run(tuple(tensors), {"axis": normalize_axis_index(axis, tensors[0].ndim)})
+        tensors, axis = tuple([ravel(x) for x in tensors]), 0
+    for x in tensors:
+        if not x._spec.ndim:
+            raise ValueError("concat: an array without axes cannot be joined to others; use stack")
+    return join.run(tensors, {"axis": normalize_axis_index(axis, tensors[0]._spec.ndim)})
 
 
 @composite(arrays=0)
 def stack(arrays: Iterable[Any], /, axis: int = 0, *, dim: int | None = None) -> Tensor:
     """Arrays of one shape along a new axis."""
     tensors = _tensors(arrays, "stack")
-    axis = normalize_axis_index(axis if dim is None else dim, tensors[0].ndim + 1)
-    return pile.run(tuple(tensors), {"axis": axis})
+    axis = normalize_axis_index(axis if dim is None else dim, tensors[0]._spec.ndim + 1)
+    return pile.run(tensors, {"axis": axis})
 
 
 @composite(arrays=0, aliases=("row_stack",))

@@ -24,6 +24,18 @@ def reshape_view(x, *, shape):
     return x.reshape(shape)
 
 
+@reshape_view.door
+def reshape_door(x: Any, *lengths: Any, shape: Any = None) -> Any:
+    size = math.prod(x.shape)
+    lengths = resolve_shape(one_sequence("reshape", lengths, shape), size)
+    if math.prod(lengths) != size:
+        raise no_fit(size, lengths)
+    return (x,), {"shape": lengths}
+
+
+reshape_view.keywords_are_canonical = True
+
+
 @reshape_view.spec
 def reshape_spec(x, *, shape):
     if math.prod(shape) != x.size:
@@ -96,17 +108,16 @@ def reshape(x: Any, *lengths: Any, shape: Any = None, copy: bool | None = None, 
 
     A view where NumPy can make one and a copy otherwise; `copy=True` always copies, `copy=False` refuses to.
     """
-    size = math.prod(x.shape)
-    lengths = resolve_shape(one_sequence("reshape", lengths, shape), size)
-    if math.prod(lengths) != size:
-        raise no_fit(size, lengths)
+    if type(x) is Tensor and shape is None and copy is None and order == "C":
+        return reshape_view.function(x, *lengths)
+    _, params = reshape_door(x, *lengths, shape=shape)
     if order == "F":
-        return transpose(reshape(transpose(x), lengths[::-1], copy=copy))
+        return transpose(reshape(transpose(x), params["shape"][::-1], copy=copy))
     if order != "C":
         raise ValueError(f"reshape: order must be 'C' or 'F', got {order!r}")
     if copy is False:
-        return reshape_without_copy(x, shape=lengths)
-    out = reshape_view(x, shape=lengths)
+        return reshape_without_copy(x, **params)
+    out = reshape_view(x, **params)
     return out.copy() if copy else out
 
 
