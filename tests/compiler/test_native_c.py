@@ -15,14 +15,15 @@ from numpy._core.multiarray import get_handler_name
 
 import pullback as pb
 from pullback.aot._call import accumulators
-from pullback.compiler.machine import buffers, entry, leaves, passes, tape, ufuncs
+from pullback.compiler.machine import buffers, entry, leaves, parts, passes, tape, ufuncs
+from pullback.tape import node
 from tools import native
 
 HEADER = (native.SOURCES / "pullback.h").read_text(encoding="utf-8")
 TABLES = {
     "buffers": buffers.FIELDS, "entry": entry.FIELDS, "leaves": leaves.FIELDS, "passes": passes.FIELDS,
     "ufunc": ufuncs.FIELDS, "calls": tape.CALLS, "call": tape.CALL, "direct": tape.DIRECT,
-    "formula": tape.FORMULA,
+    "formula": tape.FORMULA, "parts": parts.FIELDS,
 }  # fmt: skip
 
 
@@ -45,6 +46,9 @@ def test_python_and_c_mean_the_same_numbers():
     assert "enum { HARDWARE, LOOKED_AT };" in HEADER and (ufuncs.HARDWARE, ufuncs.LOOKED_AT) == (0, 1)
     assert "enum { ABSENT = -1, SAME = -2 };" in HEADER and (tape.ABSENT, tape.SAME) == (-1, -2)
     assert "enum { G, X, Y, OUT, TEMPORARY };" in HEADER and tape._TEMPORARY == 4
+    kinds = (node.BY_INDEX, node.BY_PLACES, node.IN_ORDER, node.BY_AXES, node.TO_INDEX, node.TO_PLACES)
+    assert "enum { BY_INDEX = 1, BY_PLACES, IN_ORDER, BY_AXES, TO_INDEX, TO_PLACES };" in HEADER
+    assert kinds == tuple(range(1, 7))
     assert "#define ANY INT64_MIN" in HEADER and entry.ANY == -(2**63)
 
 

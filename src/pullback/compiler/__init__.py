@@ -22,6 +22,7 @@ __getattr__, __dir__ = deferred(
         "reusing": "pullback.compiler.machine.buffers",
         "sinks_function": "pullback.compiler.machine.leaves",
         "twin": "pullback.compiler.machine.ufuncs",
+        "visit_function": "pullback.compiler.machine.parts",
         "write_native": "pullback.compiler.stored",
     },
 )

@@ -24,7 +24,7 @@ class Spec:
     that it is not complex, and `is_plain` also that there is no use of native code for its arrays."""
 
     __slots__ = ("__weakref__", "dtype", "is_complex", "is_differentiable", "is_plain", "is_real",
-                 "known", "ndim", "numbers", "shape")  # fmt: skip
+                 "known", "ndim", "numbers", "shape", "single")  # fmt: skip
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -34,6 +34,7 @@ class Spec:
     is_real: bool
     is_plain: bool
     numbers: dict[Any, Any]
+    single: tuple[Spec]  # itself: what nodes keep of one operand, so that there is one tuple for all of them
     known: dict[Any, Any]  # canonical parameters of operators on such arrays, by what users gave (eager/build.py)
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -46,6 +47,7 @@ class Spec:
         self.is_differentiable = self.is_real or self.is_complex
         self.numbers = {}
         self.known = {}
+        self.single = (self,)
 
     def number(self, value: float) -> Any:
         """A Python number as NumPy would promote it against this dtype, ready made: that halves a ufunc's overhead.

@@ -143,6 +143,7 @@ class Op:
         self.is_view = False
         self.may_copy = False  # a view that NumPy sometimes has to copy
         self.shows_each_once = False  # a view of the gradient too: no element of the operand is in the result twice
+        self.shows_all = ""  # of such a view that has all elements: "in order", or with other "axes"
         self.add_at: Callable[..., Any] | None = None  # of what reads places: adds a gradient to an array there
         # Of what writes to places: takes the gradient of the values out of that of the result, which it becomes.
         self.take_out: Callable[..., Any] | None = None

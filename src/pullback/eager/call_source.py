@@ -232,7 +232,7 @@ def call_source(
         "are_other": are_other,
         "names": "".join(f"{v}, " for v in fixed) + ("*rest, " if has_rest else ""),
         "reads": indented(reads, 1),
-        "size": "" if has_one_size else f"    is_large = {_is_large(fixed, has_rest)}",
+        "size": "" if has_one_size else f"    is_large = {_is_large(op, fixed, has_rest)}",
         "compute": indented(_compute(op, fixed, numbers, is_small, copies, is_there), 1),
         "results": indented("".join((_RESULT_THERE if is_there else _RESULT_ANY).format(k=k) for k in numbers), 1),
         "view": indented(view, 1),
@@ -284,11 +284,16 @@ def _kernel_of(op: Op) -> str:
     return quick if op.native is None else f"((op.native or op.kernel) if is_large else {quick})"
 
 
-def _is_large(fixed: tuple[str, ...], has_rest: bool) -> str:
+def _is_large(op: Op, fixed: tuple[str, ...], has_rest: bool) -> str:
     tests = [f"(type({v}) is Tensor and {v}_data.size >= LARGE)" for v in fixed]
     if has_rest:
         tests.append("has_large")
-    return " or ".join(tests)
+    test = " or ".join(tests)
+    # What reads few places of a large array takes no time.
+    return f"({test}) and rest_data[0].size >= {_FEW}" if has_rest and op.flow == "gathers" else test
+
+
+_FEW = 32  # places
 
 
 def _saves_of(rules: CallRules, fixed: tuple[str, ...], numbers: list[str]) -> str:

@@ -23,15 +23,17 @@ from pullback.core.threads import sums
 from pullback.declare.op import GRADIENT, OPERAND, Op, Rule
 from pullback.eager import large
 from pullback.eager.call_source import SLOTS, CallRules
-from pullback.eager.nodes import FastNode
+from pullback.eager.nodes import DirectNode, FastNode
+from pullback.eager.parts import PartNode, PartWrite
 from pullback.eager.pull import NOT_SAVED, spelled_rule
 from pullback.eager.small import Kind, Settings, are_calls_counted
 from pullback.tape import entries
 from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.engine import at_output, native, visit_leaves, visit_one
+from pullback.tape.history import ASSIGNED
 from pullback.tape.node import Node
 from pullback.tensors.overwrites import UNWRITTEN, disturbed
-from pullback.tensors.tensor import Leaf, Tensor
+from pullback.tensors.tensor import UNSET, Leaf, Tensor
 from pullback.tensors.versions import Epoch, VersionCounter
 from pullback.tensors.views import ViewInfo
 
@@ -75,7 +77,7 @@ def _made() -> Any:
         {
             "sink": AccumulateGrad, "sole": entries.SOLE, "one": entries.ONE, "own": entries.OWN, "list": entries.LIST,
             "sums": sums, "add_new": entries.add_new, "at_output": at_output, "visit_leaves": visit_leaves,
-            "visit_one": visit_one, "formulas": formulas, "learn": partial(_learn, formulas), "disturbed": disturbed,
+            "visit_one": _visit_function(), "formulas": formulas, "learn": partial(_learn, formulas), "disturbed": disturbed,
             "unwritten": UNWRITTEN, "not_saved": NOT_SAVED,
         },
     )  # fmt: skip
@@ -89,6 +91,18 @@ def _made() -> Any:
         "tensor": Tensor, "node": Node, "settings": Settings, "kind": Kind,
     }  # fmt: skip
     return functions, compiler.Calls(objects, kinds)
+
+
+def _visit_function() -> Any:
+    return compiler.visit_function(
+        PartNode,
+        DirectNode,
+        PartWrite,
+        {
+            "sink": AccumulateGrad, "assigned": ASSIGNED, "slow": visit_one, "unset": UNSET,
+            "sole": entries.SOLE, "one": entries.ONE, "own": entries.OWN, "disturbed": disturbed,
+        },
+    )  # fmt: skip
 
 
 # Calls.

@@ -14,7 +14,7 @@ from pullback.eager.call_source import SLOTS, CallRules
 from pullback.eager.pull import NOT_SAVED, call_pull, counted_pull, make_pull, names_of, saved_names
 from pullback.eager.segments import is_large, pull_of_large, pulled
 from pullback.eager.small import COUNTING, has_kinds
-from pullback.tape.node import Node, rare_of, released_error
+from pullback.tape.node import BY_AXES, BY_PLACES, IN_ORDER, TO_PLACES, Node, rare_of, released_error
 from pullback.tape.saved import SavedVariable
 from pullback.tensors.overwrites import UNWRITTEN, is_disturbed
 
@@ -492,7 +492,7 @@ def large_node_classes(
     return saved, type(base.__name__, (loose,), {"__slots__": (), "pull": pull_of_large(op, plain)})
 
 
-def direct_node_class(op: Op, rules: CallRules) -> type[DirectNode]:
+def direct_node_class(op: Op, rules: CallRules, bases: tuple[type, ...] = ()) -> type[DirectNode]:
     """The DirectNode of `op`. Its `pull` is made when the op is differentiated first."""
 
     def pull(self: DirectNode, gradient: Any, keep: bool) -> tuple[Any, ...]:
@@ -503,10 +503,12 @@ def direct_node_class(op: Op, rules: CallRules) -> type[DirectNode]:
             made.pull = call_pull(op, rules)
         return made.pull(self, gradient, keep)
 
-    made: Any = class_of_calls(op, rules, (), {"pull": pull})
+    made: Any = class_of_calls(op, rules, bases, {"pull": pull})
     if op.shows_each_once or op.add_at is not None or op.take_out is not None:
         made.has_parts, made.is_fast = True, False
         made.shows_part, made.writes_places = op.shows_each_once, op.take_out is not None
+        made.part_kind = BY_PLACES if op.add_at is not None else TO_PLACES if made.writes_places else 0
+        made.part_kind = {"in order": IN_ORDER, "axes": BY_AXES}.get(op.shows_all, made.part_kind)
     return made
 
 

@@ -7,7 +7,6 @@ which alone defines the meaning; tests compare the two. What backward passes do 
 
 from __future__ import annotations
 
-import threading
 from sys import getrefcount
 from typing import Any
 
@@ -15,13 +14,13 @@ import numpy as np
 
 from pullback.core.spec import spec_for
 from pullback.core.state import current, next_stamp, open_levels, switch
-from pullback.declare.op import Op
+from pullback.declare.op import Op, registry
 from pullback.declare.views import ViewStep
-from pullback.eager.nodes import direct_node_class, fast_node_classes
+from pullback.eager.nodes import DirectNode, direct_node_class, fast_node_classes
 from pullback.eager.pull import NOT_SAVED, call_rules
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.history import ASSIGNED, CopySlices, memory_order, refresh_view
-from pullback.tape.node import Node
+from pullback.tape.node import BY_INDEX, TO_INDEX, Node
 from pullback.tensors.overwrites import UNWRITTEN, epoch_of, make_way
 from pullback.tensors.tensor import UNSET, Leaf, Tensor, own_counter, shared_counter
 from pullback.tensors.views import CreationMeta, ViewInfo
@@ -30,6 +29,40 @@ ndarray = np.ndarray
 add = np.add
 DEFAULT = CreationMeta.DEFAULT
 Key = tuple[Any, ...]  # a basic index in canonical form, which has an Ellipsis
+
+
+class PartNode(DirectNode):
+    """The node of a read by a basic index, which it keeps as it is: a long loop makes many of them, and every object
+    that they keep is one more to look at for the garbage collector."""
+
+    __slots__ = ("key",)
+
+    key: Key
+
+    @property
+    def params(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"index": self.key}
+
+    def add_to_part(self, whole: Any, gradient: Any) -> bool:
+        part = whole[self.key]
+        add(part, gradient, part)
+        return True
+
+
+class PartWrite(CopySlices):
+    """The history of a base after a write to a part of it that a basic index names, which it keeps as it is."""
+
+    __slots__ = ("key",)
+
+    key: Key
+    part_kind = TO_INDEX
+
+    @property
+    def steps(self) -> tuple[ViewStep, ...]:  # type: ignore[override]
+        return (ViewStep(registry["_basic_index"], {"index": self.key}),)
+
+    def part_in(self, whole: Any) -> Any:
+        return whole[self.key]
 
 
 class Reader:
@@ -68,8 +101,7 @@ class Reader:
         view.attr_version = counter.value
         view.records = None
         view.creation_meta = DEFAULT
-        params = {"index": key}
-        step = tuple.__new__(ViewStep, (self.op, params))
+        step = tuple.__new__(ViewStep, (self.op, {"index": key}))
         if extra is None:
             view.base, view.steps = x, (step,)
         else:
@@ -81,13 +113,14 @@ class Reader:
             if reference is None or (node := reference()) is None:
                 node = accumulator_of(x)
         if self.made is UNSET:
-            self.made = _node_class(self.op)
+            self.made = direct_node_class(self.op, call_rules(self.op), (PartNode,))  # type: ignore[arg-type]
+            self.made.part_kind = BY_INDEX
         out._node = made = self.made()
         made.next = (node,)
         made.spec = spec
         made.rare = None
-        made.params = params
-        made.operand_specs = (x._spec,)
+        made.key = key
+        made.operand_specs = x._spec.single
         made.seq = next_stamp()
         return out
 
@@ -152,29 +185,13 @@ class Reader:
         part[...] = payload
         counter = base._counter or own_counter(base)
         counter.bump()  # type: ignore[union-attr]
-        step = tuple.__new__(ViewStep, (self.op, {"index": key}))
         info: Any = x._extra
-        node = _history(base, ASSIGNED, (step,) if info is None else (*info.steps, step), (old, behind))
-        if info is not None:
-            info.written = (node, counter.value)  # type: ignore[union-attr]
+        if info is None:
+            _history(base, ASSIGNED, None, key, (old, behind))
+        else:
+            steps = (*info.steps, ViewStep(self.op, {"index": key}))
+            info.written = (_history(base, ASSIGNED, steps, key, (old, behind)), counter.value)  # type: ignore[union-attr]
         return True
-
-
-def _node_class(op: Op) -> Any:
-    made: Any = direct_node_class(op, call_rules(op))  # type: ignore[arg-type]
-
-    class Part(made):
-        """As the class of any view, with its functions written out."""
-
-        __slots__ = ()
-
-        def add_to_part(self, whole: Any, gradient: Any) -> bool:
-            part = whole[self.params["index"]]
-            add(part, gradient, part)
-            return True
-
-    Part.__name__ = made.__name__
-    return Part
 
 
 class Placer:
@@ -235,7 +252,7 @@ class Placer:
         if view is None:
             base._node = node
         else:
-            view.written = (_history(base, node, view.steps, (old, behind, *ends)), counter.value)
+            view.written = (_history(base, node, view.steps, (), (old, behind, *ends)), counter.value)
         return True
 
 
@@ -292,7 +309,10 @@ def write_view(op: Op, target: Any, other: Any) -> bool:
     # path: write view
     counter = target._counter
     counter.bump()
-    view.written = (_history(base, fn, view.steps, (old, behind)), counter.value)
+    step, *more = view.steps
+    is_basic = not more and step.op.name == "_basic_index"
+    steps, key = (None, step.params["index"]) if is_basic else (view.steps, ())
+    view.written = (_history(base, fn, steps, key, (old, behind)), counter.value)
     return True
 
 
@@ -340,14 +360,22 @@ def _is_operand(value: Tensor, part: Any, base: Tensor) -> bool:
     return value._counter is None or not np.may_share_memory(part, value._data)
 
 
-def _history(base: Tensor, fn: Any, steps: tuple[ViewStep, ...], behind: tuple[Any, ...]) -> CopySlices:
-    """The history of a base after `fn` described how the part `steps` of it was written."""
-    base._node = node = CopySlices()
+def _history(
+    base: Tensor, fn: Any, steps: tuple[ViewStep, ...] | None, key: Key, behind: tuple[Any, ...]
+) -> CopySlices:
+    """The history of a base after `fn` described how the part `steps` of it, or without those `key`, was written."""
+    node: CopySlices
+    if steps is None:
+        node = written = PartWrite()
+        written.key = key
+    else:
+        node = CopySlices()
+        node.steps = steps
+    base._node = node
     node.fn = fn
     node.position = 0
-    node.steps = steps
     node.order = None if base._data.flags.c_contiguous else memory_order(base._data)
-    node.lock = threading.Lock()
+    node.lock = None
     node.next = behind
     node.next_nr = None
     node.spec = base._spec

@@ -60,7 +60,7 @@ def hand_on(entries: Entries, node: Any, gradient: Any, keep: bool, targets: Any
 
     None if that is for its formula to do. A gradient that is None is in a buffer already, and is only to be counted.
     """
-    if type(node) is CopySlices:
+    if node.writes_part:
         results = _write_part(entries, node, gradient, keep)
         return None if results is None else (results, node.next, node.next_nr)
     successor = node.next[0]
@@ -155,11 +155,9 @@ def _write_part(entries: Entries, node: CopySlices, gradient: Any, keep: bool) -
     entry: Any = entries.get(node)
     is_ours = entry is not SOLE and entry[2] is OWN and memory_order(gradient) == node.order
     buffer = gradient if is_ours else copy_in_order(gradient, node.order) if behind is not None else gradient
-    part = buffer
-    for op, params in node.steps:
-        if "level" in params:
-            return None
-        part = op.kernel(part, **params)
+    part = node.part_in(buffer)
+    if part is None:
+        return None
     # path: write moved on
     given = part.copy()
     if fn is ASSIGNED:

@@ -33,7 +33,8 @@ class CopySlices(Node):
     __slots__ = ("fn", "lock", "next_nr", "order", "position", "steps")
 
     has_parts = True
-    lock: threading.Lock
+    writes_part = True
+    lock: threading.Lock | None  # made when it is needed: a long loop makes many nodes
 
     fn: Node | None
     order: tuple[int, ...] | None
@@ -50,7 +51,7 @@ class CopySlices(Node):
         node.position = position
         node.steps = info.steps
         node.order = memory_order(base._data)
-        node.lock = threading.Lock()
+        node.lock = None
         edges = list(fn.edges())
         edges[position] = base_edge
         node.next = tuple(edge[0] for edge in edges)
@@ -74,6 +75,9 @@ class CopySlices(Node):
         gradient = grads[0]
         if gradient is None:
             return (None,) * len(self.next)
+        if self.lock is None:
+            with _making_locks:
+                self.lock = self.lock or threading.Lock()
         with self.lock:
             fn = self.fn
             if fn is None:
@@ -82,6 +86,14 @@ class CopySlices(Node):
             if wanted[self.position]:
                 partial[self.position] = self._replaced(fn, gradient, partial[self.position])
             return tuple(partial)
+
+    def part_in(self, whole: Any) -> Any:
+        """Of an array, the part that was written; None if the write was to memory of several examples."""
+        for op, params in self.steps:
+            if "level" in params:
+                return None
+            whole = op.kernel(whole, **params)
+        return whole
 
     def _piece(self, whole: Any) -> Any:
         for step in self.steps:
@@ -111,10 +123,13 @@ class CopySlices(Node):
         return result
 
     def release(self) -> None:
-        with self.lock:
+        with self.lock or _making_locks:
             if self.fn is not None:
                 self.fn.release()
                 self.fn = None
+
+
+_making_locks = threading.Lock()
 
 
 class _Assigned(Node):

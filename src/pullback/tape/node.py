@@ -43,6 +43,11 @@ class NodeRare:
         return bool(self.pre_hooks or self.post_hooks or self.tensor_hooks or self.retained)
 
 
+BY_INDEX, BY_PLACES, IN_ORDER, BY_AXES, TO_INDEX, TO_PLACES = range(1, 7)
+"""Kinds of nodes that have to do with parts: reads by a basic index, or by arrays; all elements in the same order, or
+with axes in another one; writes by a basic index, or by arrays."""
+
+
 class Node:
     """One recorded operation. Made by recording, inspected by users, executed by the engine."""
 
@@ -63,6 +68,9 @@ class Node:
     # former, some are views, which can be taken of a gradient too.
     has_parts = False
     shows_part = False
+    # What native code may do with a gradient of such a node by itself (compiler/machine/c/parts.c).
+    part_kind = 0
+    writes_part = False
     writes_places = False
     # The formula is that of an operator, and no code of a user's.
     is_declared = False

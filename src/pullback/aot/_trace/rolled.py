@@ -201,7 +201,7 @@ def _reached(trace: Trace, root: Node | None, oldest: int = 0) -> set[Node] | No
         if node.rare is not None and (node.rare.has_hooks or node.rare.saved):
             return None
         reached.add(node)
-        formula = node.fn if type(node) is CopySlices else node
+        formula = node.fn if isinstance(node, CopySlices) else node
         if type(formula) is OpNode:
             if not _note_saved(trace, formula):
                 return None

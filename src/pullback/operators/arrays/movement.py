@@ -55,6 +55,7 @@ def permute_dims_door(x: Any, *order: Any, axes: Any = None, dims: Any = None) -
 
 
 permute_dims.shows_each_once = True
+permute_dims.shows_all = "axes"
 
 
 @permute_dims.transpose
@@ -213,6 +214,7 @@ def _as_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 squeeze.shows_each_once = True
+squeeze.shows_all = "in order"
 
 
 @squeeze.transpose
@@ -226,6 +228,7 @@ def squeeze_pulled(g, x):
 
 
 expand_dims.shows_each_once = True
+expand_dims.shows_all = "in order"
 
 
 @expand_dims.transpose

@@ -44,6 +44,7 @@ def reshape_spec(x, *, shape):
 
 
 reshape_view.shows_each_once = True
+reshape_view.shows_all = "in order"
 
 
 @reshape_view.transpose

@@ -113,6 +113,23 @@ struct passes {
     int64_t next_of_node, rare_of_node, seq_of_node;
 };
 
+/* parts.py */
+struct parts {
+    PyTypeObject *sink, *integer, *slice;       /* the class of nodes behind leaves, and classes of Python */
+    PyObject *slow;                             /* does the same in Python */
+    PyObject *assigned;                         /* the formula of an assignment */
+    PyObject *none, *true_, *false_, *ellipsis, *counted; /* the last one is (None,) */
+    PyObject *sole, *one, *own, *disturbed, *unset; /* of tape/entries.py, tensors/overwrites.py, tensors/tensor.py */
+    PyObject *part_kind, *shows_part, *axes, *variable, *meta, *grad_dtype, *visit, *keep_graph, *num_outputs, *release; /* names */
+    PyObject *rest_data, *rest_epochs, *template, *accumulate, *shape, *dtype, *next;
+    int64_t next_of_node, rare_of_node, spec_of_node;
+    int64_t key_of_part, specs_of_part, params_of_part;
+    int64_t fn_of_write, key_of_write, order_of_write;
+    int64_t position; /* NumPy's number of the dtype of positions */
+};
+
+enum { BY_INDEX = 1, BY_PLACES, IN_ORDER, BY_AXES, TO_INDEX, TO_PLACES }; /* tape/node.py */
+
 /* buffers.py */
 struct buffers {
     PyObject *ufunc, *allocator; /* what is called, and what is in force meanwhile */
