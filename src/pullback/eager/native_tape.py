@@ -77,8 +77,8 @@ def _made() -> Any:
         {
             "sink": AccumulateGrad, "sole": entries.SOLE, "one": entries.ONE, "own": entries.OWN, "list": entries.LIST,
             "sums": sums, "add_new": entries.add_new, "at_output": at_output, "visit_leaves": visit_leaves,
-            "visit_one": _visit_function(), "formulas": formulas, "learn": partial(_learn, formulas), "disturbed": disturbed,
-            "unwritten": UNWRITTEN, "not_saved": NOT_SAVED,
+            "visit_one": _visit_function(), "formulas": formulas, "learn": partial(_learn, formulas),
+            "disturbed": disturbed, "unwritten": UNWRITTEN, "not_saved": NOT_SAVED,
         },
     )  # fmt: skip
     objects = {
