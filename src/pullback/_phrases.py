@@ -87,7 +87,10 @@ def torch_phrase(code: str, what: str) -> str:
     for pattern, said in BY_TEXT:
         match = re.search(pattern, what, re.DOTALL)
         if match is not None:
-            phrase = match.expand(said) if isinstance(said, str) else said(*match.groups(""))
+            try:
+                phrase = match.expand(said) if isinstance(said, str) else said(*match.groups(""))
+            except (IndexError, ValueError):  # shapes that nobody thought of must not hide the error itself
+                phrase = ""
             break
     else:
         phrase = BY_CODE.get(code, "")
@@ -233,7 +236,7 @@ BY_TEXT: tuple[tuple[str, str | Callable[..., str]], ...] = (
      lambda shapes: "shape mismatch: indexing tensors could not be broadcast together with shapes "
      + ", ".join(_listed(shape) for shape in re.findall(_SHAPE, shapes))),
     (r"inv: Singular matrix",
-     "The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular."),
+     "the inversion could not be completed because the input matrix is singular."),
     (r"Singular matrix", "The solver failed because the input matrix is singular."),
     (r"Matrix is not positive definite",
      "The factorization could not be completed because the input is not positive-definite"),

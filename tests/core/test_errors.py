@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pullback as pb
-from pullback._phrases import BY_CODE
+from pullback._phrases import BY_CODE, torch_phrase
 
 
 def second_pass():
@@ -106,3 +106,8 @@ def test_a_mistake_is_also_told_in_the_words_of_torch(sentence, mistake):
 def test_every_code_with_words_of_torch_is_raised_somewhere():
     source = "".join(path.read_text() for path in Path(pb.__file__).parent.rglob("*.py") if path.name != "errors.py")
     assert [code for code in BY_CODE if f'"{code}"' not in source] == []
+
+
+def test_torchs_sentence_never_hides_the_error_itself():
+    assert torch_phrase("", "nn.cross_entropy: targets of shape (3,) do not fit scores of shape ()") == ""
+    assert torch_phrase("LEAF_INPLACE", "") == BY_CODE["LEAF_INPLACE"]
