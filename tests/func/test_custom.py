@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from pullback.errors import AutogradError
 from pullback.testing import assert_close
 
 
@@ -119,3 +120,61 @@ def test_gauss_newton_products():
     curvature = pb.func.hessian(loss)(model(x)).numpy()
     assert_close(gradient, pb.func.grad(lambda y: loss(model(y)))(x))
     assert_close(product, jacobian.T @ curvature @ jacobian @ t.numpy())
+
+
+def sine_by_rule(y, kind):
+    """`x -> sin(x)` with the slope `y * x`, which the rule takes from around it."""
+    if kind == "function":
+
+        class Sine(pb.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return pb.sin(x)
+
+            @staticmethod
+            def backward(ctx, g):
+                return y * ctx.saved_tensors[0] * g
+
+        return Sine.apply
+    if kind == "vjp":
+        sine = pb.func.custom_vjp(pb.sin)
+        sine.defvjp(lambda x: (sine(x), x), lambda x, g: (y * x * g,))
+        return sine
+    sine = pb.func.custom_jvp(pb.sin)
+    sine.defjvp(lambda primals, tangents: (sine(*primals), y * primals[0] * tangents[0]))
+    return sine
+
+
+@pytest.mark.parametrize("kind", ["function", "vjp", "jvp"])
+def test_a_rule_may_depend_on_tensors_around_it(kind):
+    def slope(y):
+        return pb.func.grad(sine_by_rule(y, kind))(pb.tensor(3.0))
+
+    assert slope(pb.tensor(2.0)).item() == 6
+    assert pb.func.grad(slope)(pb.tensor(2.0)).item() == 3
+    assert pb.func.jvp(slope, (pb.tensor(2.0),), (pb.tensor(1.0),))[1].item() == 3
+    assert pb.func.vmap(slope)(pb.arange(3.0)).tolist() == [0, 3, 6]
+    y = pb.tensor(2.0, requires_grad=True)
+    slope(y).backward()
+    assert y.grad.item() == 3
+
+
+def test_a_function_with_a_rule_must_be_given_what_is_differentiated():
+    def product(y, rule):
+        function = getattr(pb.func, rule)(lambda x: x * y)
+        if rule == "custom_vjp":
+            function.defvjp(lambda x: (function(x), None), lambda kept, g: (y * g,))
+        else:
+            function.defjvp(lambda primals, tangents: (function(*primals), y * tangents[0]))
+        return function(pb.tensor(3.0))
+
+    for rule in ("custom_vjp", "custom_jvp"):
+        with pytest.raises(AutogradError, match="CUSTOM_RULE_CLOSURE"):
+            pb.func.grad(lambda y, rule=rule: product(y, rule))(pb.tensor(2.0))
+        with pytest.raises(AutogradError, match="CUSTOM_RULE_CLOSURE"):
+            product(pb.tensor(2.0, requires_grad=True), rule)
+        with pb.no_grad():
+            assert product(pb.tensor(2.0, requires_grad=True), rule).item() == 6
+    with pytest.raises(AutogradError, match="CUSTOM_RULE_CLOSURE"):
+        pb.func.jvp(lambda y: product(y, "custom_jvp"), (pb.tensor(2.0),), (pb.tensor(1.0),))

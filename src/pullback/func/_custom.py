@@ -10,8 +10,12 @@ import numpy as np
 
 from pullback.autograd.function import Function
 from pullback.core.pytree import flatten, map_leaves, unflatten
+from pullback.core.state import changed, current
+from pullback.errors import AutogradError
 from pullback.func._grad import vjp
 from pullback.func._made import reduced
+from pullback.tape.forward.levels import handle, live_levels
+from pullback.tape.history import requires_grad
 from pullback.tensors.tensor import Tensor, made_here
 
 P = ParamSpec("P")
@@ -99,6 +103,11 @@ class custom_vjp(Generic[P, R]):
         return call.finished(_WithReverseRule.apply(call, *call.tensors))
 
 
+def _constant(x: Tensor) -> Tensor:
+    """The value alone, without history and without tangents."""
+    return handle(x.detach())
+
+
 def _name(wrapper: Any) -> str:
     return getattr(wrapper, "__name__", "the function")
 
@@ -114,6 +123,10 @@ class _Call:
         ]
         self.tensors = [self.leaves[place] for place in self.places]
         self.out_structure: Any = None
+        modes = current()
+        self.modes = {"grad": modes.grad, "forward_mask": modes.forward_mask}
+        for transform in modes.transforms:
+            transform.has_rules = True
 
     def arguments(self, tensors: Any) -> Any:
         """The arguments with these tensors in their places."""
@@ -131,9 +144,18 @@ class _Call:
 
     def run(self, tensors: Any) -> tuple[Any, ...]:
         """The results of the function as a tuple."""
-        results, self.out_structure = flatten(self.function(*self.arguments(tensors), **self.kwargs))
+        with changed(**self.modes):  # so that what depends on more than the arguments shows it
+            given = [_constant(x) for x in tensors]
+            results, self.out_structure = flatten(self.function(*self.arguments(given), **self.kwargs))
+            if live_levels(results) or any(isinstance(x, Tensor) and requires_grad(x) for x in results):
+                raise AutogradError(
+                    "CUSTOM_RULE_CLOSURE",
+                    f"{_name(self.function)} reads a tensor that is being differentiated and is none of its arguments",
+                    why="its rule gives derivatives by the arguments, so the gradient of that tensor would be lost",
+                    fix="pass the tensor as an argument, or its detach() if it is meant as a constant",
+                )
         # An argument that is returned as it is would be input and output at once.
-        return tuple([x.clone() if any(x is tensor for tensor in tensors) else x for x in results])
+        return tuple([x.clone() if any(x is tensor for tensor in given) else x for x in results])
 
     def slopes(self, tensors: Any, tangents: Any) -> tuple[Any, ...]:
         """The tangents of the results."""

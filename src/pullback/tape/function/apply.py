@@ -91,6 +91,9 @@ def _apply_function(cls: type[Statics], node_class: type[FunctionNode], args: tu
     plan = plan_of(cls)
     inputs = plan.positions(cls.__name__, args, kwargs)
     modes = current()
+    if modes.transforms and not cls.__module__.startswith("pullback."):
+        for transform in modes.transforms:
+            transform.has_rules = True
     if modes.trace is not None:
         modes.trace.has_own_formulas = True
         inputs = tuple([modes.trace.lifted(x) if isinstance(x, Tensor) else x for x in inputs])

@@ -29,7 +29,7 @@ from pullback.tensors.tensor import Tensor, alias, as_constant, born_of, extra_o
 class Transform:
     """A function transform whose body is running. `arguments` are the counters of memory it was given to work on."""
 
-    __slots__ = ("arguments", "level", "name", "number_site", "stamp", "token")
+    __slots__ = ("arguments", "has_rules", "level", "name", "number_site", "stamp", "token")
 
     def __init__(self, name: str, level: Any = None) -> None:
         self.name = name
@@ -38,6 +38,7 @@ class Transform:
         self.token = Token()
         self.arguments: set[Any] = set()
         self.number_site = ""  # where a number was taken out of a tensor last
+        self.has_rules = False  # of the user's, which may read tensors that are no inputs of their node
 
     def accept(self, tensor: Tensor) -> None:
         """Let the body write to this argument."""

@@ -103,7 +103,9 @@ class Recording:
 
     def _pulled(self, cotangents: list[Any], keep_graph: bool, create_graph: bool) -> list[Any]:
         create = create_graph and (
-            is_live(self.deps) or any(cotangent is not None and requires_grad(cotangent) for cotangent in cotangents)
+            self.transform.has_rules
+            or is_live(self.deps)
+            or any(cotangent is not None and requires_grad(cotangent) for cotangent in cotangents)
         )
         roots: list[tuple[Any, int]] = []
         seeds: list[Any] = []
