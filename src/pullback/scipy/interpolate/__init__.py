@@ -26,6 +26,11 @@ def _stand_in(value: object) -> object | None:
     return None
 
 
+_surface.refuse("its result is a numpy.poly1d, which holds numbers; use BarycentricInterpolator or polyfit",
+                "interpolate.lagrange", "interpolate.pade")  # fmt: skip
+_surface.refuse("its knots are added until the smoothing condition holds; use RectBivariateSpline or RBFInterpolator",
+                "interpolate.bisplrep")  # fmt: skip
+
 __getattr__, __dir__ = _surface.attach(globals())
 
 __all__ = _surface.declared_names("interpolate")

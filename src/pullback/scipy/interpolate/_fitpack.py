@@ -16,7 +16,8 @@ from pullback.tensors.tensor import Tensor
 
 __all__ = [
     "InterpolatedUnivariateSpline", "LSQUnivariateSpline", "RectBivariateSpline", "UnivariateSpline", "make_lsq_spline",
-    "make_smoothing_spline", "make_splrep", "splantider", "splder", "splev", "splint", "splrep",
+    "make_smoothing_spline", "make_splprep", "make_splrep", "splantider", "splder", "splev", "splint", "splprep",
+    "splrep",
 ]  # fmt: skip
 
 
@@ -143,6 +144,55 @@ def make_splrep(
         plain(x), plain(y), w=None if w is None else plain(w), xb=xb, xe=xe, k=k, s=s, t=t, nest=nest, bc_type=bc_type
     )
     return BSpline(found.t, found.c, found.k)
+
+
+def _along(x: Any, u: Any) -> tuple[list[Tensor], Tensor]:
+    """The coordinates of points on a curve, and their parameters: by default lengths along the polygon, up to 1."""
+    rows = [floats(each) for each in x]
+    if u is not None:
+        return rows, floats(u)
+    steps = pb.stack([(row[1:] - row[:-1]) ** 2 for row in rows]).sum(axis=0)
+    lengths = pb.concat([pb.zeros(1), pb.cumulative_sum(pb.sqrt(steps))])
+    return rows, lengths / lengths[-1]
+
+
+def splprep(
+    x: Any, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3, task: int = 0, s: Any = None,
+    t: Any = None, full_output: Any = 0, nest: Any = None, per: Any = 0, quiet: int = 1,
+) -> Any:  # fmt: skip
+    """`scipy.interpolate.splprep` with derivatives by points and parameters, for interpolation (`s=0`)."""
+    given = [plain(each) for each in x]
+    options = (ub, ue, k, task, s, t, full_output, nest, per, quiet)
+    known = scipy_module("interpolate").splprep(
+        given, None if w is None else plain(w), None if u is None else plain(u), *options
+    )
+    (knots, coefficients, degree), at = known[0] if full_output else known
+    if not _is_watched(*x, w, u):
+        tck = [pb.asarray(knots), [pb.asarray(each) for each in coefficients], degree]
+        found: Any = tck, pb.asarray(at)
+    elif s == 0 and task == 0 and not per and ub is None and ue is None:
+        rows, u = _along(x, u)
+        splines = [interpolating(u, row, degree, knots) for row in rows]
+        found = [splines[0].t, [each.c for each in splines], degree], u
+    else:
+        raise _no_smoothing("splprep")
+    return (found, *known[1:]) if full_output else found
+
+
+def make_splprep(
+    x: Any, *, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3, s: Any = 0, t: Any = None,
+    nest: Any = None, bc_type: Any = None,
+) -> Any:  # fmt: skip
+    """`scipy.interpolate.make_splprep` with derivatives by points and parameters, for interpolation (`s=0`)."""
+    if s == 0 and t is None and bc_type is None and ub is None and ue is None:
+        rows, u = _along(x, u)
+        return pb.scipy.interpolate.make_interp_spline(u, pb.stack(rows), k, axis=1), u
+    if _is_watched(*x, w, u):
+        raise _no_smoothing("make_splprep")
+    found, at = scipy_module("interpolate").make_splprep(
+        [plain(each) for each in x], w=w, u=u, ub=ub, ue=ue, k=k, s=s, t=t, nest=nest, bc_type=bc_type
+    )
+    return BSpline(found.t, found.c, found.k, axis=found.axis), pb.asarray(at)
 
 
 def _spline(tck: Any) -> BSpline:

@@ -20,10 +20,10 @@ _surface.constant(*(f"linalg.{_name}" for _name in (
     "pascal",
 )))  # fmt: skip
 _surface.refuse("its blocks are found by a search; use schur for distinct eigenvalues", *(
-    f"linalg.{_name}" for _name in ("cdf2rdf", "hessenberg", "ordqz", "qz", "rsf2csf")
+    f"linalg.{_name}" for _name in ("cdf2rdf", "ordqz", "qz", "rsf2csf")
 ))  # fmt: skip
 _surface.refuse("it is a norm over all directions; use expm_frechet", "linalg.expm_cond")
-_surface.refuse("its blocks are chosen by LAPACK", "linalg.cossin", "linalg.ldl")
+_surface.refuse("its blocks are chosen by LAPACK", "linalg.cossin")
 _surface.refuse("update the matrix and call qr", *(f"linalg.qr_{_name}" for _name in ("delete", "insert", "update")))
 
 __getattr__, __dir__ = _surface.attach(globals())

@@ -252,6 +252,60 @@ def schur(a: Tensor, output: str, sort: Any) -> Any:
     return (form, q) if sort is None else (form, q, theirs[2])
 
 
+@composed("linalg.hessenberg", by="a")
+def hessenberg(a: Tensor, calc_q: bool) -> Any:
+    """Reflections that make one column after the other zero, with the signs of SciPy's basis."""
+    if a.ndim != 2 or a.dtype.kind == "c":
+        return NotImplemented
+    theirs = _plain("hessenberg")(numbers(a), calc_q=True)[1]
+    side = a.shape[0]
+    form, q = a, pb.asarray(np.eye(side, dtype=a.dtype))
+    for k in range(side - 2):
+        x = form[k + 1 :, k]
+        if not np.abs(numbers(x[1:].detach())).any():
+            continue  # no reflection, as LAPACK has it
+        sign = -1.0 if numbers(x[0].detach()) < 0 else 1.0
+        v = pb.concat([(x[0] + sign * pb.linalg.vector_norm(x)).reshape(1), x[1:]])
+        v = v / pb.linalg.vector_norm(v)
+        mirror = pb.concat([pb.zeros(k + 1), v])
+        form = form - 2 * mirror[:, None] * (mirror @ form)
+        form = form - 2 * (form @ mirror)[:, None] * mirror
+        q = q - 2 * (q @ mirror)[:, None] * mirror
+    turn = phases(q, theirs)
+    form = pb.triu(form * turn * turn[:, None], -1)
+    return (form, q * turn) if calc_q else form
+
+
+@composed("linalg.ldl", by="A")
+def ldl(A: Tensor, lower: bool, hermitian: bool) -> Any:
+    """One block after the other, of the sizes and in the order that LAPACK chose."""
+    _, middle, order = _plain("ldl")(numbers(A), lower=lower, hermitian=hermitian)
+    turned = (lambda x: adjoint(x)) if hermitian else (lambda x: pb.swapaxes(x, -1, -2))
+    rest = A if lower else turned(A)  # of the triangle that is read
+    rest = pb.tril(rest) + turned(pb.tril(rest, -1))
+    side = A.shape[0]
+    rows = order if lower else order[::-1]
+    rest = rest[rows][:, rows]
+    beside = np.diagonal(middle, -1) if lower else np.diagonal(middle, -1)[::-1]
+    columns, blocks = [], []
+    first = 0
+    while first < side:
+        size = 2 if first + 1 < side and beside[first] != 0 else 1
+        block = rest[:size, :size]
+        low = turned(pb.linalg.solve(turned(block), turned(rest[size:, :size])))
+        above = np.concatenate([np.zeros((first, size)), np.eye(size)]).astype(A.dtype)
+        columns.append(pb.concat([pb.asarray(above), low]))
+        blocks.append(block)
+        rest = rest[size:, size:] - low @ block @ turned(low)
+        first += size
+    whole, parts = pb.concat(columns, axis=1), pb.scipy.linalg.block_diag(*blocks)
+    if not lower:
+        whole, parts = pb.flip(whole, (0, 1)), pb.flip(parts, (0, 1))
+        parts = turned(parts)
+    places = np.argsort(order)
+    return whole[places], parts, order
+
+
 class _WithoutTurns(Function):
     """A basis of a subspace, whose gradient must not look at how the basis lies in it."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import pullback as pb
 from pullback.autograd.function import Function
 from pullback.core.records import Record
 from pullback.func._grad import grad, vjp
@@ -335,6 +336,41 @@ def older_with_bounds(call: Call) -> Any:
     if call.name.endswith("tnc"):
         return minimum.x, further[1], further[2]
     return minimum.x, minimum.value(), further[2]
+
+
+@declare("optimize.fmin_slsqp", kind="I", by=f"{_BY}, what constraints take from anywhere")
+def fmin_slsqp(call: Call) -> Any:
+    """What SciPy makes of it: `minimize` with these constraints."""
+    args = call.further
+    constraints: list[dict[str, Any]] = []
+    for kind, several, whole, slope in (
+        ("eq", "eqcons", "f_eqcons", "fprime_eqcons"), ("ineq", "ieqcons", "f_ieqcons", "fprime_ieqcons"),
+    ):  # fmt: skip
+        constraints += [{"type": kind, "fun": each, "args": args} for each in call[several]]
+        if call[whole]:
+            constraints.append({"type": kind, "fun": call[whole], "args": args})
+            if call[slope]:
+                constraints[-1]["jac"] = call[slope]
+    options = {"ftol": call["acc"], "maxiter": call["iter"], "eps": call["epsilon"]}
+    found = pb.scipy.optimize.minimize(
+        call["func"], call["x0"], args, "SLSQP", jac=call["fprime"], bounds=call["bounds"] or None,
+        constraints=constraints, callback=call["callback"], options=options, diff=call.diff,
+    )  # fmt: skip
+    return (found.x, found.fun, found.nit, found.status, found.message) if call["full_output"] else found.x
+
+
+@declare("optimize.fmin_cobyla", kind="I", by="what callbacks take from anywhere, args")
+def fmin_cobyla(call: Call) -> Any:
+    """The same, by another method."""
+    cons = call["cons"]
+    cons = [cons] if callable(cons) else list(cons)
+    args = call.further
+    further = args if call["consargs"] is None else tuple(call["consargs"])
+    options = {"rhobeg": call["rhobeg"], "tol": call["rhoend"], "maxiter": call["maxfun"], "catol": call["catol"]}
+    return pb.scipy.optimize.minimize(
+        call["func"], call["x0"], args, "COBYLA", callback=call["callback"], options=options, diff=call.diff,
+        constraints=[{"type": "ineq", "fun": each, "args": further} for each in cons],
+    ).x  # fmt: skip
 
 
 def _first(value: Any) -> Any:

@@ -150,6 +150,23 @@ def in_a_box(call: Call) -> Any:
     return outcome(call, results, x=minimum.x, fun=minimum.value())
 
 
+@declare("optimize.brute", kind="I", by="what the callback takes from anywhere, args")
+def brute(call: Call) -> Any:
+    """The grid has no influence on a minimum that the search behind it ends at."""
+    further: list[Any] = []
+    count = len(call["ranges"])
+
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+        function = callback.number if count > 1 else lambda x: callback.number(np.reshape(x, 1))
+        further[:] = call.run(func=function, args=(), full_output=True, workers=1)
+        return np.reshape(further[0], count), ""
+
+    middles = [float(np.mean([each.start, each.stop] if isinstance(each, slice) else each)) for each in call["ranges"]]
+    minimum = Minimum(call, bound_to(call["func"], call["args"]), [], made_here(np.array(middles)), search)
+    x = minimum.x if np.ndim(further[0]) else minimum.x[0]
+    return (x, minimum.value(), *further[2:]) if call["full_output"] else x
+
+
 @declare("optimize.basinhopping", kind="I", by="what the callback takes from anywhere")
 def basinhopping(call: Call) -> Any:
     results: list[Any] = []

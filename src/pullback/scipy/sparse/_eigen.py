@@ -110,17 +110,34 @@ def eigen(call: Call) -> Any:
     mass = from_any(call["M"]) if call["M"] is not None and _is_sparse(call["M"]) else None
     if matrix is None or not _moves(matrix, mass):
         return (tensors(values), tensors(vectors)) if wants_vectors else tensors(values)
-    norm = float(np.abs(numbers(matrix.data.detach())).max())
-    _check_gaps(call.name, values, norm)
-    pairs = [_refined(call.name, matrix, mass, values[k], vectors[:, k]) for k in range(len(values))]
+    w, v = _pairs(call.name, matrix, mass, values, vectors)
+    return (w, v) if wants_vectors else w
+
+
+def _pairs(
+    name: str, matrix: SparseTensor, mass: SparseTensor | None, values: Array, vectors: Array
+) -> tuple[Tensor, Tensor]:
+    """The eigenvalues and vectors that SciPy found, as functions of the matrices."""
+    _check_gaps(name, values, float(np.abs(numbers(matrix.data.detach())).max()))
+    pairs = [_refined(name, matrix, mass, values[k], vectors[:, k]) for k in range(len(values))]
     w = pb.stack([value for value, _ in pairs])
-    if not wants_vectors:
-        return w
     columns = []
     for k, (_, v) in enumerate(pairs):
         length = (pb.conj(v) * (v if mass is None else mass @ v)).sum().real ** 0.5
         columns.append(v / length * np.linalg.norm(vectors[:, k]) if mass is None else v / length)
     return w, pb.stack(columns, axis=1)
+
+
+@declare("sparse.linalg.lobpcg", kind="I", by="values of A and B")
+def lobpcg(call: Call) -> Any:
+    _refuse_operators(call, "A", "B")
+    changes = {name: _values(call[name]) for name in ("A", "B") if call[name] is not None}
+    values, vectors, *further = call.run(**changes, X=numbers(call["X"]))
+    matrix, mass = (from_any(call[name]) if call[name] is not None and _is_sparse(call[name]) else None
+                    for name in ("A", "B"))  # fmt: skip
+    if matrix is None or not _moves(matrix, mass):
+        return (tensors(values), tensors(vectors), *further)
+    return (*_pairs(call.name, matrix, mass, values, vectors), *further)
 
 
 @declare("sparse.linalg.svds", kind="I", by="values of A")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
-from pullback.scipy._surface import Call, constant, declare, numbers, tensors
-from pullback.scipy.sparse._tensor import Pattern, SparseTensor, from_any
+from pullback.scipy._surface import Call, Rule, constant, declare, no_rule, numbers, tensors
+from pullback.scipy.sparse._tensor import Pattern, SparseTensor, from_any, made
 from pullback.tensors.tensor import Tensor
 
 _BY = "weights of the edges"
@@ -83,6 +83,38 @@ def minimum_spanning_tree(call: Call) -> Any:
     kept = np.array([places[pair] for pair in pairs], dtype=np.intp)
     pattern = Pattern(matrix.pattern.rows[kept], matrix.pattern.columns[kept], matrix.shape)
     return SparseTensor(pattern, matrix.data[kept])
+
+
+@declare("sparse.csgraph.laplacian", kind="C", by=_BY)
+def laplacian(call: Call) -> Any:
+    """Degrees on the diagonal, and the weights of edges with other signs beside it."""
+    given = call["csgraph"]
+    if not isinstance(given, SparseTensor | Tensor):
+        return tensors(call.run())
+    if call["form"] != "array":
+        raise no_rule(Rule(call.name, "X", reason="with form= the result is a function"), "csgraph")
+    matrix = from_any(given)
+    rows, columns, data = matrix.pattern.rows, matrix.pattern.columns, matrix.data * 1.0
+    if call["symmetrized"]:
+        rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+        data = pb.concat([data, pb.conj(data)])
+    beside = np.flatnonzero(rows != columns)
+    rows, columns, data = rows[beside], columns[beside], data[beside]
+    size = matrix.shape[0]
+    ends = rows if call["use_out_degree"] else columns
+    degrees = pb.index_add(pb.zeros((size,), dtype=data.dtype), 0, ends, data)
+    diagonal = degrees
+    if call["normed"]:
+        is_alone = numbers(degrees.detach()) == 0
+        degrees = pb.where(is_alone, 1.0, pb.sqrt(pb.where(is_alone, 1.0, degrees)))
+        data = data / degrees[rows] / degrees[columns]
+        diagonal = pb.asarray(1.0 - is_alone)
+    inner = np.arange(size)
+    places = np.concatenate([rows, inner]), np.concatenate([columns, inner])
+    found: Any = made(pb.concat([-data, diagonal]), *places, matrix.shape, "csr")
+    if isinstance(given, Tensor):
+        found = found.toarray()
+    return (found, degrees) if call["return_diag"] else found
 
 
 constant(

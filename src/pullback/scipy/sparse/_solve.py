@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+import pullback as pb
 from pullback.core.records import replace
 from pullback.func._implicit import Equation
 from pullback.func._implicit.lift import lift
 from pullback.func._implicit.linear import Array
 from pullback.scipy._surface import Call, declare, joined, numbers, scipy_module
-from pullback.scipy.sparse._tensor import Held, SparseSolve, SparseTensor, from_any
+from pullback.scipy.sparse._tensor import Held, SparseSolve, SparseTensor, from_any, made
 from pullback.tensors.tensor import Tensor, made_here
 
 
@@ -35,6 +36,43 @@ def spsolve(call: Call) -> Any:
 def factorized(call: Call) -> Any:
     matrix, held = from_any(call["A"]), Held()
     return lambda b: SparseSolve.apply(matrix.pattern, held, False, matrix.data, _right(b))
+
+
+def where_not_zero(matrix: Tensor) -> SparseTensor:
+    """A dense result as a sparse matrix of what is not 0 in it."""
+    rows, columns = np.nonzero(numbers(matrix.detach()))
+    return made(matrix[rows, columns], rows, columns, (matrix.shape[0], matrix.shape[1]), "csc")
+
+
+@declare("sparse.linalg.inv", kind="I", by="values of A")
+def inverse(call: Call) -> Any:
+    if not isinstance(call["A"], SparseTensor):
+        return call.run()
+    matrix = call["A"]
+    if matrix.shape[0] != matrix.shape[1]:
+        return call.run(A=matrix.detach().to_scipy())  # SciPy says what is wrong
+    ones = made_here(np.eye(matrix.shape[0]))
+    return where_not_zero(SparseSolve.apply(matrix.pattern, Held(), False, matrix.data, ones))
+
+
+@declare("sparse.linalg.expm", kind="C", by="values of A")
+def exponential(call: Call) -> Any:
+    return where_not_zero(pb.linalg.expm(call["A"].toarray())) if isinstance(call["A"], SparseTensor) else call.run()
+
+
+@declare("sparse.linalg.matrix_power", kind="C", by="values of A")
+def matrix_power(call: Call) -> Any:
+    matrix, power = call["A"], int(call["power"])
+    if not isinstance(matrix, SparseTensor):
+        return call.run()
+    call.run(A=matrix.detach().to_scipy())  # says what is wrong
+    out: Any = None
+    while power:
+        if power % 2:
+            out = matrix if out is None else out @ matrix
+        matrix, power = (matrix @ matrix if power > 1 else matrix), power // 2
+    inner = np.arange(matrix.shape[0])
+    return made(made_here(np.ones(len(inner))), inner, inner, matrix.shape, "csr") if out is None else out
 
 
 _SYMMETRIC = ("cg", "minres")
