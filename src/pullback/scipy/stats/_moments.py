@@ -44,7 +44,7 @@ class Draw(Function):
         by_shapes: list[Any] = [None] * len(shapes)
         if any(ctx.needs_input_grad[4:]):
             scaled = -gradient * scale / pb.exp(ctx.law.log_density(z, shapes))
-            by_shapes = list(vjp(lambda *each: ctx.law.by_integral(z, each), *shapes)[1](scaled))
+            by_shapes = list(vjp(lambda *each: ctx.law.below(z, each), *shapes)[1](scaled))
         return None, None, pb.sum_to_size(gradient, loc.shape), pb.sum_to_size(gradient * z, scale.shape), *by_shapes
 
     @staticmethod
@@ -56,7 +56,7 @@ class Draw(Function):
         moved = moved if t_scale is None else moved + z * t_scale
         if any(each is not None for each in tangents):
             moves = tuple(t if t is not None else s * 0 for t, s in zip(tangents, shapes, strict=True))
-            found = jvp(lambda *each: ctx.law.by_integral(z, each), tuple(shapes), moves)[1]
+            found = jvp(lambda *each: ctx.law.below(z, each), tuple(shapes), moves)[1]
             moved = moved - scale * found / pb.exp(ctx.law.log_density(z, shapes))
         return moved
 
