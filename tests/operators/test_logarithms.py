@@ -25,3 +25,14 @@ def test_log1mexp_at_zero_is_minus_infinity_with_an_infinite_derivative():
 
 def test_integers_become_floating():
     assert pb.log1mexp([1, 2]).dtype == np.float64
+
+
+def test_products_with_a_logarithm_where_the_factor_is_zero():
+    """The slope by the argument of the logarithm is 0 there, and moves with the factor."""
+    for function, inner in ((pb.xlogy, 2.0), (pb.xlog1py, 1.0)):
+        at = pb.tensor([0.0, inner])
+        for second in (pb.func.hessian, lambda f: pb.func.jacrev(pb.func.grad(f))):
+            assert_close(second(lambda v, f=function: f(v[0], v[1]))(at), [[0.0, 0.5], [0.5, 0.0]])
+    x = pb.tensor([0.0, 0.0], requires_grad=True)
+    pb.xlogy(x, pb.tensor([0.0, -1.0])).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]

@@ -25,7 +25,10 @@ SHAPES = {
     "skewcauchy": (0.5,), "skewnorm": (4.0,), "t": (2.7,), "truncexpon": (4.7,), "truncweibull_min": (2.5, 0.25, 1.75),
     "vonmises": (4.0,), "vonmises_line": (4.0,), "weibull_max": (2.9,), "weibull_min": (1.8,), "wrapcauchy": (0.03,),
     "truncnorm": (-1.0, 2.0), "triang": (0.4,), "laplace_asymmetric": (2.0,), "dweibull": (2.1,), "dgamma": (1.1,),
+    "dpareto_lognorm": (3.0, 1.2, 1.5, 2.0), "genhalflogistic": (0.77,), "loglaplace": (3.25,), "trapezoid": (0.2, 0.8),
+    "truncpareto": (1.8, 5.3),
 }  # fmt: skip
+KNOWN = _continuous.ACCEPTED | _continuous.REPLAYED | _continuous.OWN.keys()
 
 
 def leaf(value):
@@ -33,7 +36,7 @@ def leaf(value):
 
 
 @pytest.mark.filterwarnings("ignore:The shape parameter of the erlang")
-@pytest.mark.parametrize("name", sorted(_continuous.ACCEPTED | _continuous.OWN.keys()))
+@pytest.mark.parametrize("name", sorted(KNOWN))
 def test_densities_by_argument_and_all_parameters(name):
     plain, ours = getattr(scipy.stats, name), getattr(stats, name)
     shapes = SHAPES.get(name, ())
@@ -55,7 +58,7 @@ def test_densities_by_argument_and_all_parameters(name):
 def test_every_continuous_distribution_is_right_or_refused():
     for name in dir(scipy.stats):
         value = getattr(scipy.stats, name)
-        if isinstance(value, scipy.stats.rv_continuous) and name not in _continuous.ACCEPTED | _continuous.OWN.keys():
+        if isinstance(value, scipy.stats.rv_continuous) and name not in KNOWN:
             shapes = [1.5] * value.numargs
             with pytest.raises(pb.AutogradError) as raised:
                 getattr(stats, name).logpdf(leaf(0.5), *shapes)
@@ -105,6 +108,30 @@ SECOND = {  # ends that move, places where the density has a kink, formulas with
     "t": (3.0,), "genextreme": (-0.1,), "johnsonsb": (4.3, 3.2), "triang": (0.16,), "truncnorm": (-1.1, 2.7),
     "loguniform": (0.01, 1.25), "crystalball": (2.0, 3.0), "invweibull": (10.6,), "truncweibull_min": (2.5, 0.25, 1.75),
 }  # fmt: skip
+
+
+# Shapes at which a factor or an exponent of the density is 0, and those for which SciPy has a case of its own.
+SPECIAL = {
+    "gamma": (1.0,), "beta": (1.0, 1.0), "weibull_min": (1.0,), "chi2": (2.0,), "exponweib": (1.0, 1.0),
+    "loglaplace": (1.0,), "genextreme": (0.0,), "genpareto": (0.0,), "skewnorm": (0.0,), "gennorm": (2.0,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_derivatives_at_shapes_that_are_special(name):
+    real, ours = getattr(scipy.stats, name), getattr(stats, name)
+    at = np.array([real.ppf(0.37, *SPECIAL[name]), *SPECIAL[name]])
+    for member in ("logpdf", "cdf") if name not in ("beta", "skewnorm") else ("logpdf",):
+        function = lambda p, member=member: getattr(ours, member)(*p)
+        values = lambda p, member=member: float(getattr(real, member)(*p))
+        steps = 1e-3 * np.eye(len(at))
+
+        def slopes(f, steps=steps):
+            return np.array([(f(at - 2 * e) - 8 * f(at - e) + 8 * f(at + e) - f(at + 2 * e)) / 12e-3 for e in steps])
+
+        np.testing.assert_allclose(grad(function)(pb.tensor(at)).numpy(), slopes(values), rtol=1e-6, atol=1e-6)
+        second = slopes(lambda p, function=function: grad(function)(pb.tensor(p)).numpy())
+        np.testing.assert_allclose(pb.func.jacrev(grad(function))(pb.tensor(at)).numpy(), second, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("member", ["logpdf", "cdf", "logsf", "ppf"])

@@ -7,6 +7,7 @@ the density as its derivative, by shapes that of SciPy's formula or of an integr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from pullback.func._grad import vjp
 from pullback.func._implicit.lift import is_watched
 from pullback.func._implicit.linear import Array
 from pullback.func._jvp import jvp
+from pullback.operators.special.elementary import log1prel
 from pullback.scipy._composed import for_each_example, refused, watches
 from pullback.scipy._replay import replay
 from pullback.scipy._surface import joined, numbers
@@ -36,6 +38,11 @@ ACCEPTED = frozenset((
     "norminvgauss", "pareto", "powerlaw", "powerlognorm", "powernorm", "rayleigh", "rdist", "recipinvgauss",
     "reciprocal", "rel_breitwigner", "rice", "semicircular", "skewcauchy", "skewnorm", "truncexpon",
     "truncweibull_min", "vonmises", "vonmises_line", "wald", "weibull_max", "weibull_min", "wrapcauchy",
+))  # fmt: skip
+
+# The same, with NumPy's functions replaced in SciPy's text; so does their `_cdf`.
+REPLAYED = frozenset((
+    "dpareto_lognorm", "genhalflogistic", "loglaplace", "trapezoid", "truncpareto",
 ))  # fmt: skip
 
 # Distributions whose own `_cdf` does, by its argument and by all shapes, to second order.
@@ -68,11 +75,25 @@ def _student(x: Tensor, df: Tensor) -> Tensor:
     return pb.where(is_normal, normal, scale - (safe + 1) / 2 * pb.log1p(x * x / safe))
 
 
+def _triangle(x: Tensor, c: Tensor) -> Tensor:
+    """The height at `x` of a triangle that is 1 high at `c`, which may be at an end."""
+    at, top = numbers(x.detach()), numbers(c.detach())
+    return pb.where(at < top, x / pb.where(top == 0, 1.0, c), (1 - x) / pb.where(top == 1, 1.0, 1 - c))
+
+
+def _extreme(x: Tensor, c: Tensor) -> Tensor:
+    """What the logarithm of a probability of `genextreme` is the exponential of; smooth in `c`, at 0 too."""
+    return -x * log1prel(-c * x)
+
+
 OWN: dict[str, Callable[..., Any]] = {
+    "genextreme": lambda x, c: _extreme(x, c) - pb.exp(_extreme(x, c)) - pb.log1p(-c * x),
+    "genpareto": lambda x, c: -x * log1prel(c * x) - pb.log1p(c * x),
+    "skewnorm": lambda x, a: np.log(2 / np.sqrt(2 * np.pi)) - x * x / 2 + pb.special.log_ndtr(a * x),
     "t": _student,
     "uniform": lambda x: x * 0,
     "truncnorm": _truncated_normal,
-    "triang": lambda x, c: pb.log(2 * pb.where(numbers((x < c).detach()), x / c, (1 - x) / (1 - c))),
+    "triang": lambda x, c: pb.log(2 * _triangle(x, c)),
     "laplace_asymmetric": lambda x, k: -x * pb.where(numbers((x >= 0).detach()), k, -1 / k) - pb.log(k + 1 / k),
     "dweibull": lambda x, c: pb.log(c) - np.log(2.0) + (c - 1) * pb.log(pb.abs(x)) - pb.abs(x) ** c,
     "dgamma": lambda x, a: (a - 1) * pb.log(pb.abs(x)) - np.log(2.0) - pb.special.gammaln(a) - pb.abs(x),
@@ -100,6 +121,12 @@ _SPECIAL: dict[str, dict[str, Callable[..., Any]]] = {
     "beta": {"cdf": lambda z, a, b: pb.special.betainc(a, b, pb.clip(z, 0, 1)),
              "sf": lambda z, a, b: pb.special.betaincc(a, b, pb.clip(z, 0, 1))},
 }  # fmt: skip
+
+# Where SciPy's formula has a case for one number, beside which there is a slope.
+_BELOW: dict[str, Callable[..., Any]] = {
+    "genextreme": lambda x, c: pb.exp(-pb.exp(_extreme(x, c))),
+    "genpareto": lambda x, c: -pb.expm1(-x * log1prel(c * x)),
+}
 
 
 class Member(Function):
@@ -188,6 +215,8 @@ class Law:
         self.real = real
         self.name = real.name
         self._body = OWN.get(real.name) or (real._logpdf if real.name in ACCEPTED else None)
+        if real.name in REPLAYED:
+            self._body = functools.partial(replay, real._logpdf)
         members = [name for base in type(real).__mro__[:-1] if base.__name__.endswith("_gen") for name in vars(base)]
         self._is_simple = not {"_get_support", "_argcheck"} & set(members)
         self._moves = "_get_support" in members  # do the ends of the support depend on the shapes?
@@ -233,10 +262,11 @@ class Law:
         shape = np.broadcast_shapes(z.shape, *(joined(s).shape for s in shapes))
         places = pb.broadcast_to(z, shape).reshape(-1)
         many = [pb.broadcast_to(joined(s), shape).reshape(-1) for s in shapes]
-        if self.name in CLOSED:
+        if self.name in CLOSED | REPLAYED:
             known = np.asarray(self.real.cdf(*(numbers(each.detach()) for each in (places, *many))))
             if ((known > _TAIL) & (known < 1 - _TAIL)).all():
-                return replay(self.real._cdf, places, *many).reshape(shape)  # type: ignore[no-any-return]
+                formula = _BELOW.get(self.name) or functools.partial(replay, self.real._cdf)
+                return formula(places, *many).reshape(shape)
         out = [self._one(places[k], [s[k] for s in many]) for k in range(places.shape[0])]
         return pb.stack(out).reshape(shape)
 
