@@ -1,7 +1,7 @@
 """`scipy.stats` with derivatives: distributions by argument and parameters, statistics and tests by their data."""
 
 from pullback.scipy import _replay, _surface
-from pullback.scipy.stats import _continuous, _discrete, _kernels, _multivariate
+from pullback.scipy.stats import _continuous, _discrete, _kernels, _multivariate, _variables
 
 
 def _stand_in(value: object) -> object:
@@ -24,6 +24,14 @@ for _name in _surface.public_names("stats"):
         _by = "parameters" if isinstance(_made, _discrete.DiscreteDistribution) else "argument, shapes, loc, scale"
         _surface.declare_as(f"stats.{_name}", _made, kind="C", by=_by)  # type: ignore[arg-type]
 _surface.declare_as("stats.gaussian_kde", _kernels.gaussian_kde, kind="C", by="points, dataset, weights, bw_method")
+
+for _name in _variables.KNOWN:
+    _theirs = getattr(_surface.scipy_module("stats"), _name.removeprefix("stats."), None)
+    if _theirs is not None:  # an older SciPy has neither these nor what follows
+        _surface.declare_as(_name, _variables.of_class(_name, _theirs), kind="C", by="argument, parameters")
+        _surface.declare_as(
+            "stats.make_distribution", _variables.make_distribution, kind="C", by="argument, shapes of what it makes"
+        )
 
 _replay.declare_replayed(
     "stats",
