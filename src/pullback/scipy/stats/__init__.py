@@ -60,4 +60,5 @@ _surface.refuse("it counts", *(f"stats.{_name}" for _name in (
 
 __getattr__, __dir__ = _surface.attach(globals())
 
-__all__ = _surface.declared_names("stats")
+# `Uniform` and `Logistic` would have the pages of `uniform` and `logistic` on systems that ignore case.
+__all__ = [_name for _name in _surface.declared_names("stats") if _name not in ("Uniform", "Logistic")]
