@@ -322,3 +322,17 @@ def test_hermite_polynomials_take_whole_degrees_of_any_type():
             assert_close(polynomial(x, degree), polynomial(x, 3))
         with pytest.raises(ValueError, match="whole"):
             polynomial(x, 2.5)
+
+
+@pytest.mark.parametrize("b", [[1, 0], [0, 1], [2.0, -1.0]])
+@pytest.mark.parametrize("a", [[-1000.0, -2.0], [1e3, 0.0], [-1000.0, -1000.0], [1 + 2j, -3 + 1j]])
+def test_weights_of_zero_do_not_decide_the_scale_of_logsumexp(a, b):
+    scipy_special = pytest.importorskip("scipy.special")
+    with np.errstate(all="ignore"):
+        wanted = scipy_special.logsumexp(a, b=b, return_sign=True)
+        found = pb.special.logsumexp(pb.tensor(a), b=pb.tensor(b), return_sign=True)
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-12)
+    weights = pb.tensor([0.0, 1.0], requires_grad=True)
+    pb.special.logsumexp(pb.tensor([1.0, 2.0]), b=weights).backward()
+    np.testing.assert_allclose(weights.grad.numpy(), [np.exp(-1.0), 1.0])

@@ -14,8 +14,9 @@ import numpy as np
 
 from pullback.declare.composite import composite
 from pullback.declare.op import Op
+from pullback.operators.arguments import tensor_from
 from pullback.operators.elementwise.arithmetic import add, exp, hypot, log, log1p, sin
-from pullback.operators.elementwise.comparison import clip, where
+from pullback.operators.elementwise.comparison import clip, equal, where
 from pullback.operators.elementwise.complex_numbers import sign
 from pullback.operators.nn.erf import erf as erf_of_many
 from pullback.operators.pieces import PIECE, are_contiguous, fill_in_pieces
@@ -320,9 +321,13 @@ def logsumexp_weighted(
     """
     if b is None and not return_sign:
         return logsumexp(a, axis, keepdims)
-    peak = max(a, axis, True)
+    # What has weight 0 does not count for the scale, however large; its derivative by the weight needs its exponential.
+    unused = False if b is None else equal(tensor_from(b), 0)
+    peak = max(where(unused, -math.inf, a.real), axis, True)
     scale = where(abs(peak) == math.inf, 0, peak)
-    total = sum(exp(a - scale) * (1 if b is None else b), axis, True)
+    shifted = a - scale
+    shifted = where(unused & (shifted.real > 700), 700, shifted)
+    total = sum(exp(shifted) * (1 if b is None else b), axis, True)
     value = log(abs(total) if return_sign else total) + scale
     parts = [part if keepdims else part.reshape(sum(peak, axis).shape) for part in (value, sign(total))]
     return tuple(parts) if return_sign else parts[0]
