@@ -296,6 +296,16 @@ def test_the_switch_turns_it_off_and_on(way):
     assert (native.loop is not None) == tape.is_on == (way == "native")
 
 
+def test_where_arrays_are_not_as_expected_python_goes_on(monkeypatch, caplog):
+    monkeypatch.setattr("pullback.compiler.are_as_expected", lambda: False)
+    with going("python"):
+        tape.functions = None
+        tape.load()
+        assert native.loop is None and not tape.is_on and not caplog.records
+        x = leaf(3)
+        (x * x).sum().backward()
+
+
 def test_it_is_loaded_after_many_nodes(monkeypatch):
     with going("python"):
         tape.functions = None

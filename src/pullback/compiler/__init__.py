@@ -9,6 +9,7 @@ __getattr__, __dir__ = deferred(
     globals(),
     {
         "Calls": "pullback.compiler.machine.tape",
+        "are_as_expected": "pullback.compiler.machine.structs",
         "compile_llvm": "pullback.compiler.llvm",
         "expand": "pullback.compiler.passes.expand",
         "formula_of": "pullback.compiler.machine.ufuncs",

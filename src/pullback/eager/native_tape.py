@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from types import CodeType
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from pullback import compiler, eager
 from pullback.core import state
 from pullback.core.spec import LARGE, Spec, spec_for
 from pullback.core.threads import sums
-from pullback.declare.op import GRADIENT, OPERAND, Op, Rule
+from pullback.declare.op import GRADIENT, OPERAND, Op, Rule, registry
 from pullback.eager import large
 from pullback.eager.call_source import SLOTS, CallRules
 from pullback.eager.nodes import DirectNode, FastNode
@@ -66,11 +67,13 @@ class _Tape:
         """Put in place what the switch wants."""
         native.prepare, native.loop = (self.functions if large.state.enabled else None) or (None, None)
         self.is_on = native.loop is not None
-        for call in _calls:
+        for call in list(_calls):
             call.put()
 
 
 def _made() -> Any:
+    if not compiler.are_as_expected():
+        return None
     formulas: dict[type, Any] = {}
     functions = compiler.pass_functions(
         Node, Epoch,
@@ -117,8 +120,9 @@ class Call:
     ) -> None:
         self.function, self.scope, self.codes, self.make = function, scope, codes, make
         self.made: dict[bool, CodeType] = {}
+        scope["call_of_tape"] = self  # for as long as there is the function: operators of users may come and go
         with large.lock:
-            _calls.append(self)
+            _calls.add(self)
             self.put()
 
     def put(self) -> None:
@@ -162,7 +166,7 @@ def direct_call(op: Op, rules: CallRules | None, node: Any) -> Any:
     return tape.calls.direct_function(kernel, node, slots, readers, bool(op.params), is_counted, LARGE, spec_for)
 
 
-_calls: list[Call] = []
+_calls: WeakSet[Call] = WeakSet()
 
 
 # Formulas.
@@ -170,12 +174,12 @@ _calls: list[Call] = []
 
 def _learn(formulas: dict[type, Any], kind: Any) -> Any:
     """The formula of a class of fast nodes; None if it stays with Python."""
-    if not issubclass(kind, FastNode):
+    if not issubclass(kind, FastNode) or kind.op.name not in registry:
         return None  # those of users may come and go
-    op = kind.op
-    found = None
+    op, found = kind.op, None
+    rules = op.fast_rules or ()
     if op.fast_nodes is not None and kind is op.fast_nodes[0] and not op.array_rules:
-        found = large.attempted(lambda: compiler.formula_table(kind, [_gradient(op, rule) for rule in op.fast_rules]))
+        found = large.attempted(lambda: compiler.formula_table(kind, [_gradient(op, rule) for rule in rules]))
     formulas[kind] = found
     return found
 

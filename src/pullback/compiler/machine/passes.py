@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pullback.compiler.machine import jit, structs
+from pullback.compiler.machine import jit
 from pullback.compiler.machine.structs import builtin_function, offset_of
-from pullback.errors import InternalError
 
 OBJECTS = (
     "sink", "none", "true_", "sole", "one", "own", "list", "is_fast", "pull", "num_outputs", "add", "sums", "add_new",
@@ -22,9 +21,7 @@ FIELDS = (*OBJECTS, "next_of_epoch", "next_of_node", "rare_of_node", "seq_of_nod
 
 
 def pass_functions(node: type, epoch: type, objects: Mapping[str, Any]) -> tuple[Callable[..., Any], ...]:
-    """`prepare` and `loop`, for nodes of subclasses of `node`. It is an error if CPython is not as expected."""
-    if not structs.are_as_expected():
-        raise InternalError("arrays are not as native code expects them")
+    """`prepare` and `loop`, for nodes of subclasses of `node`, where CPython is as expected."""
     names = {name: name for name in ("is_fast", "pull", "num_outputs", "add")}
     held = {"none": None, "true_": True, **names, **objects}
     fields = {**{name: id(held[name]) for name in OBJECTS},
