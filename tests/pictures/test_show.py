@@ -257,7 +257,7 @@ def test_a_picture_is_saved_in_the_form_of_its_suffix(tmp_path):
 
 
 def test_a_line_of_time_has_no_form_in_the_language_of_dot(pictures):
-    with pytest.raises(TypeError, match="no graph"):
+    with pytest.raises(TypeError, match="is not a graph"):
         pictures["profile"].to_dot()
 
 
