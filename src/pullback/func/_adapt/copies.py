@@ -215,7 +215,7 @@ def _share_memory(x: NumpyArray, y: NumpyArray) -> bool:
 
 
 def _counter_of(array: NumpyArray) -> VersionCounter:
-    """One counter for all tensors that were ever put on the memory of an array, as long as somebody has one.
+    """One counter for all tensors that were ever put on the memory of an array, as long as a graph keeps its values.
 
     An array may be read by one call and written by another. Values that the graph of the first kept of it are gone
     then, and its backward pass says so, because both calls count their writes here.
@@ -223,7 +223,12 @@ def _counter_of(array: NumpyArray) -> VersionCounter:
     owner: Any = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    return _counters.setdefault(id(owner), new_counter().made_shared())
+    found = _counters.get(id(owner))
+    if found is None:
+        counter = new_counter().made_shared()
+        counter.epoch.counter = lambda: counter  # type: ignore[union-attr]  # a graph keeps epochs, and not tensors
+        found = _counters.setdefault(id(owner), counter)
+    return found
 
 
 _counters: WeakValueDictionary[int, VersionCounter] = WeakValueDictionary()
