@@ -35,7 +35,7 @@ def test_143_no_distribution_is_silent():
         except pb.AutogradError as error:
             assert error.code == "SCIPY_NO_RULE", name
             continue
-        assert out.requires_grad or name == "uniform", name
+        assert out.requires_grad or name in ("uniform", "trapezoid"), name  # which are constant there
 
 
 @pytest.mark.parametrize("function, at, expected", [

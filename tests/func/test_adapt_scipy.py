@@ -116,7 +116,7 @@ def test_values_of_tensors_that_nobody_differentiates(name):
 
 
 @pytest.mark.parametrize("program", [
-    lambda x: la.ldl(symmetric(x))[1],
+    lambda x: la.expm_cond(symmetric(x)),
     lambda x: la.qr(matrix(x), mode="raw")[1],
     lambda x: scipy.signal.remez(9, x[:4], [1, 0]),
     lambda x: stats.tukeylambda.ppf(x, 0.3),
