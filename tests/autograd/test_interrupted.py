@@ -104,7 +104,7 @@ def test_an_interrupted_call_changes_no_grad_and_works_again(kind, has_grad):
         work(*expected)
         complete = [None if leaf.grad is None else leaf.grad.tolist() for leaf in expected]
         was = Interruption(moment).run(lambda given=given: work(*given))
-        assert current() is modes
+        assert current() is modes and pb.autograd.graph.current_graph_task_id() == -1
         after = [None if leaf.grad is None else leaf.grad.tolist() for leaf in given]
         assert after in (before, complete)
         if was and after == before:

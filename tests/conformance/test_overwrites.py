@@ -13,6 +13,7 @@ from pullback.autograd import overwrite_policy
 from pullback.autograd.graph import allow_mutation_on_saved_tensors, report_overwrites, saved_tensors_hooks
 from pullback.func import grad, hessian, jacfwd, jvp, linearize, vmap
 from pullback.tensors.overwrites import disturbed
+from pullback.tensors.versions import _outliving
 
 EXP = np.exp([1.0, 2.0])
 
@@ -451,6 +452,22 @@ def test_38_and_39_memory_from_outside_shows_the_write(make):
     z = x * c
     c += 1
     assert array.tolist() == [6, 7] and pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("lives", [True, False])
+@pytest.mark.parametrize("make", [pb.asarray, pb.from_numpy, lambda array: pb.asarray(array[:])])
+def test_39_another_tensor_on_memory_from_outside_writes(make, lives):
+    x, array = leaf(), np.array([5.0, 6.0])
+    c = make(array)
+    z = x * c
+    if not lives:  # the graph is all that is left of it
+        del c
+    other = make(array)
+    other += 1
+    assert array.tolist() == [6, 7] and pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
+    del z
+    make(array)
+    assert lives or not _outliving
 
 
 def test_39_memory_that_was_exported_shows_the_write():

@@ -90,8 +90,9 @@ def run_pass(
 
 
 def _run(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: Any) -> list[Any]:
-    token = task_variable.set(task)
+    outer = task_variable.get()
     try:
+        task_variable.set(task)  # inside: Ctrl-C may arrive as soon as it returns
         entries = _prepare(task, accumulate_into, targets)
         previous = change(grad=task.create_graph) if task.as_tensors and current().grad is not task.create_graph else {}
         try:
@@ -111,7 +112,7 @@ def _run(task: GraphTask, gradients: list[Any], accumulate_into: Any, targets: A
         if task.callbacks:
             _run_callbacks(task)
     finally:
-        task_variable.reset(token)
+        task_variable.set(outer)
         if pending_streams:
             settle_streams()
     return task.captured

@@ -103,6 +103,34 @@ def dated_counter(born: int | None = None) -> DatedCounter:
     return counter
 
 
+class _Outlives:
+    """A counter of memory from outside. It outlives its tensor while a graph keeps values of the memory, since others
+    may be put on that and write to it."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        epoch = self.epoch  # type: ignore[attr-defined]
+        if epoch is not None and sys.getrefcount(epoch) > UNHELD:
+            _outliving.append(self)
+
+
+class _OutsideCounter(_Outlives, VersionCounter):
+    __slots__ = ()
+
+
+class _DatedOutsideCounter(_Outlives, DatedCounter):
+    __slots__ = ()
+
+
+_outliving: list[Any] = []
+
+
+def _is_held(counter: Any) -> bool:
+    epoch = counter.epoch
+    return sys.getrefcount(epoch) > UNHELD
+
+
 class Group:
     """The counters of tensors that were put, one by one, on the memory of one array from outside. Each counts its own
     writes, but what graphs keep of the memory is threatened by all of them."""
@@ -124,6 +152,9 @@ def join_group(counter: VersionCounter, owner: Any) -> None:
             group = _groups[id(owner)] = Group()
         group.counters.add(counter)
         counter.group = group
+        counter.__class__ = _DatedOutsideCounter if type(counter) is DatedCounter else _OutsideCounter
+        if _outliving:
+            _outliving[:] = filter(_is_held, _outliving)
 
 
 class Epoch:
