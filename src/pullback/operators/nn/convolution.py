@@ -69,6 +69,10 @@ def _windows(x: Any, window: Ints, positions: Ints, stride: Ints, dilation: Ints
     )  # fmt: skip
 
 
+def _in_columns(windows: Any, groups: int, rows: int, area: int) -> Any:
+    return windows.reshape((len(windows), groups, rows, area))  # not -1, which is nothing definite of no channels
+
+
 def _pieces(count: int, columns: int) -> Iterator[slice]:
     step = max(_ELEMENTS_AT_ONCE // max(columns, 1), 1)
     return (slice(start, start + step) for start in range(0, count, step))
@@ -99,7 +103,7 @@ def convolution(x, w, *, stride, padding, dilation, groups):
     matrix = w.reshape(groups, outputs // groups, rows)
     out = np.empty((count, groups, outputs // groups, area), np.result_type(x, w))
     for piece in _pieces(count, groups * rows * area):
-        columns = windows[piece].reshape(-1, groups, rows, area)
+        columns = _in_columns(windows[piece], groups, rows, area)
         np.matmul(matrix, columns, out=out[piece])
     return out.reshape((count, outputs, *positions))
 
@@ -222,12 +226,13 @@ def convolution_input(y, w, *, lengths, stride, padding, dilation, groups):
     count, outputs = y.shape[:2]
     window, positions = w.shape[2:], y.shape[2:]
     channels, area = w.shape[1] * groups, math.prod(positions)
-    matrix = w.reshape(groups, outputs // groups, -1).swapaxes(1, 2)
+    matrix = w.reshape(groups, outputs // groups, w.shape[1] * math.prod(window)).swapaxes(1, 2)
     flat = y.reshape(count, groups, outputs // groups, area)
     sizes = tuple(n + low + high for n, (low, high) in zip(lengths, padding, strict=True))
     out = np.zeros((count, channels, *sizes), np.result_type(y, w))
     for piece in _pieces(count, channels * math.prod(window) * area):
-        columns = np.matmul(matrix, flat[piece]).reshape(-1, channels, *window, *positions)
+        columns = np.matmul(matrix, flat[piece])
+        columns = columns.reshape((len(columns), channels, *window, *positions))
         target = out[piece]
         for place in itertools.product(*map(range, window)):
             reach = tuple(
@@ -280,7 +285,7 @@ def convolution_weight(x, y, *, window, stride, padding, dilation, groups):
     flat = y.reshape(count, groups, outputs // groups, area)
     out = np.zeros((groups, outputs // groups, rows), np.result_type(x, y))
     for piece in _pieces(count, groups * rows * area):
-        columns = windows[piece].reshape(-1, groups, rows, area)
+        columns = _in_columns(windows[piece], groups, rows, area)
         out += np.add.reduce(np.matmul(flat[piece], columns.swapaxes(2, 3)), axis=0)
     return out.reshape((outputs, channels // groups, *window))
 
