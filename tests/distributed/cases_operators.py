@@ -33,7 +33,7 @@ def case_087_every_declared_operator():
                 assert missing.name.partition(".")[0] == "scipy"  # which ranks may do without
             else:
                 done["right"] += 1
-    assert done["right"] > 1200, done
+    assert done["right"] > 850, done
     return f"{done['right']} right, {done['refused']} refused"
 
 
