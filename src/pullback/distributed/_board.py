@@ -34,7 +34,9 @@ _PATIENCE = 0.010  # seconds, after which the others are looked at
 _GRACE = 0.2  # seconds
 _SPINS = 50
 
-_RANK = np.dtype([("pid", "i8"), ("state", "i8"), ("since", "f8"), ("seq", "i8"), ("text", f"S{2 * _TEXT}")])
+_RANK = np.dtype([
+    ("pid", "i8"), ("state", "i8"), ("since", "f8"), ("seq", "i8"), ("has_told", "i8"), ("text", f"S{2 * _TEXT}"),
+])  # fmt: skip
 _ENTRY = np.dtype([("seq", "i8"), ("signature", "u8"), ("route", "i8", (3,)), ("text", f"S{_TEXT}")])
 
 

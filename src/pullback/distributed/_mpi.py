@@ -126,8 +126,10 @@ def _abort_on_errors(world: Process) -> None:
         else:
             previous(kind, error, trace)
         sys.stderr.flush()
+        board.ranks[world.rank]["has_told"] = 1
         ends = time.monotonic() + 2.0
-        while time.monotonic() < ends and not (board.ranks["state"] >= RAISED).all():
+        told, states = board.ranks["has_told"], board.ranks["state"]
+        while time.monotonic() < ends and not ((told != 0) | (states == FINISHED)).all():
             time.sleep(0.01)
         world.mpi.Abort(1)
 
