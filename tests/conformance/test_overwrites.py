@@ -454,20 +454,23 @@ def test_38_and_39_memory_from_outside_shows_the_write(make):
     assert array.tolist() == [6, 7] and pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
 
 
-@pytest.mark.parametrize("lives", [True, False])
+@pytest.mark.parametrize("lives", [True, False, "until it is collected"])
 @pytest.mark.parametrize("make", [pb.asarray, pb.from_numpy, lambda array: pb.asarray(array[:])])
 def test_39_another_tensor_on_memory_from_outside_writes(make, lives):
     x, array = leaf(), np.array([5.0, 6.0])
     c = make(array)
     z = x * c
-    if not lives:  # the graph is all that is left of it
-        del c
+    if lives is not True:  # the graph is all that is left of it
+        around = [c] if lives else []
+        around.append(around)
+        del c, around
+        gc.collect()
     other = make(array)
     other += 1
     assert array.tolist() == [6, 7] and pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
     del z
     make(array)
-    assert lives or not _outliving
+    assert lives is True or not _outliving
 
 
 def test_39_memory_that_was_exported_shows_the_write():

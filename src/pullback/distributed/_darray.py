@@ -22,6 +22,7 @@ from pullback.distributed._placements import (
     local_lengths,
     moved,
     shards,
+    spelled_out,
 )
 from pullback.payloads.batched import edge
 from pullback.payloads.wrapped import Payload
@@ -163,10 +164,7 @@ class DArray(Payload, parts=("local",), meta=("mesh", "placements", "lengths")):
     def rows_to_write(self, index: Any) -> tuple[Any, int, Any, bool] | None:
         """If a basic index takes a part of one sharded axis: the rest of it, where the axis is behind that, which rows
         of it they are, and whether a single one is meant. A part of it is no view, since rows have moved."""
-        taken = sum(entry is not None and entry is not Ellipsis for entry in index)
-        spelled: list[Any] = []
-        for entry in index:
-            spelled += [slice(None)] * (len(self.lengths) - taken) if entry is Ellipsis else [entry]
+        *spelled, _ = spelled_out(index, len(self.lengths))
         places = [k for k, entry in enumerate(spelled) if entry is not None]
         cut = {p.dim for p in self.placements if isinstance(p, Shard)}
         found = [(dim, places[dim]) for dim in sorted(cut) if spelled[places[dim]] != slice(None)]

@@ -75,6 +75,15 @@ def shards(placements: Placements, dim: int) -> list[int]:
     return [axis for axis, each in enumerate(placements) if each == Shard(dim)]
 
 
+def spelled_out(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+    """A basic index with an entry for every axis, and `...` behind them."""
+    taken = sum(entry is not None and entry is not Ellipsis for entry in index)
+    entries: list[Any] = []
+    for entry in index if Ellipsis in index else (*index, ...):
+        entries += [slice(None)] * (ndim - taken) if entry is Ellipsis else [entry]
+    return (*entries, ...)
+
+
 def _places(mesh: Any, axes: list[int]) -> list[tuple[int, ...]]:
     """Where the ranks are that cut a dim by these mesh axes, in the order of their blocks."""
     return list(itertools.product(*[range(mesh.shape[axis]) for axis in axes]))

@@ -25,6 +25,7 @@ from pullback.distributed._placements import (
     cut_anew,
     local_lengths,
     shards,
+    spelled_out,
 )
 from pullback.operators.arrays.index_operators import ROWS, axes_before
 from pullback.payloads.wrapped.rules import Call, run
@@ -50,7 +51,7 @@ def move(call: Call, operands: list[Any], arrays: list[Any], mesh: Any) -> Any:
         return _triangle(call, x)
     if "index" in call.params:
         ndim = len(call.params.get("shape", x.lengths))
-        call = _changed(call, index=_spelled(call.params["index"], ndim))
+        call = _changed(call, index=spelled_out(call.params["index"], ndim))
     is_copy = False
     for dim in sorted({p.dim for p in x.placements if isinstance(p, Shard)}):
         found = _rows_along(call, x.lengths, dim) if x.lengths[dim] else None
@@ -69,15 +70,6 @@ def move(call: Call, operands: list[Any], arrays: list[Any], mesh: Any) -> Any:
 
 def _changed(call: Call, **params: Any) -> Call:
     return Call(call.op, {**call.params, **params})
-
-
-def _spelled(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
-    """A basic index with an entry for every axis, and `...` behind them."""
-    taken = sum(entry is not None and entry is not Ellipsis for entry in index)
-    spelled: list[Any] = []
-    for entry in index if Ellipsis in index else (*index, ...):
-        spelled += [slice(None)] * (ndim - taken) if entry is Ellipsis else [entry]
-    return (*spelled, ...)
 
 
 def _with_entry(index: tuple[Any, ...], place: int, entry: Any) -> tuple[Any, ...]:
@@ -278,7 +270,7 @@ def _pieces(call: Call, x: Any) -> Any:
     reading = Call(registry["_basic_index"], {"index": ()})
     lead = (slice(None),) * axis
     found = [
-        move(_changed(reading, index=_spelled((*lead, each), ndim)), [x], [x], x.mesh) for each in wanted
+        move(_changed(reading, index=spelled_out((*lead, each), ndim)), [x], [x], x.mesh) for each in wanted
     ]  # fmt: skip
     return tuple(found)
 
@@ -307,7 +299,7 @@ def is_gather(call: Call) -> bool:
 
 def _layout(template: Any, ndim: int, block: int) -> list[tuple[str, int]]:
     """What every axis of `x[index]` is: an axis of `x`, one of the arrays, or a new one."""
-    spelled = _spelled(template, ndim)[:-1]
+    spelled = spelled_out(template, ndim)[:-1]
     found: list[tuple[str, int]] = []
     axis = 0
     for part in spelled:
@@ -375,7 +367,7 @@ def _indexed_lengths(layout: list[tuple[str, int]], spelled: list[Any], lengths:
 
 
 def _by_axis(template: Any, ndim: int) -> list[Any]:
-    return [part for part in _spelled(template, ndim)[:-1] if part is not None]
+    return [part for part in spelled_out(template, ndim)[:-1] if part is not None]
 
 
 def _positions_here(index: Any, x: Any, axis: int) -> tuple[Any, Any]:

@@ -110,9 +110,12 @@ class _Outlives:
     __slots__ = ()
 
     def __del__(self) -> None:
-        epoch = self.epoch  # type: ignore[attr-defined]
+        counter: Any = self
+        epoch = counter.epoch
         if epoch is not None and sys.getrefcount(epoch) > UNHELD:
-            _outliving.append(self)
+            _outliving.append(counter)
+            group = counter.group
+            _groups.setdefault(group.owner, group).counters.add(counter)  # the garbage collector has taken it out
 
 
 class _OutsideCounter(_Outlives, VersionCounter):
@@ -135,9 +138,10 @@ class Group:
     """The counters of tensors that were put, one by one, on the memory of one array from outside. Each counts its own
     writes, but what graphs keep of the memory is threatened by all of them."""
 
-    __slots__ = ("__weakref__", "counters")
+    __slots__ = ("__weakref__", "counters", "owner")
 
-    def __init__(self) -> None:
+    def __init__(self, owner: int) -> None:
+        self.owner = owner  # the identity of the array
         self.counters: weakref.WeakSet[VersionCounter] = weakref.WeakSet()
 
 
@@ -149,7 +153,7 @@ def join_group(counter: VersionCounter, owner: Any) -> None:
     with _lock:
         group = _groups.get(id(owner))
         if group is None:
-            group = _groups[id(owner)] = Group()
+            group = _groups[id(owner)] = Group(id(owner))
         group.counters.add(counter)
         counter.group = group
         counter.__class__ = _DatedOutsideCounter if type(counter) is DatedCounter else _OutsideCounter
