@@ -139,3 +139,33 @@ def test_gradients_per_example_of_a_leaf_from_outside(f):
         return sum(((grad(lambda v, x=x: f(v * x))(u) ** 2).sum() for x in X), pb.zeros(()))
 
     assert_close(second, grad(squares)(X[0]))
+
+
+_PRODUCTS = {  # of the Hessian at `x` and `v`, by every transform with gradients inside of one with tangents
+    "grad": lambda f, x, v: jvp(grad(f), (x,), (v,))[1],
+    "jacrev": lambda f, x, v: jvp(jacrev(f), (x,), (v,))[1],
+    "vjp": lambda f, x, v: jvp(lambda u: pb.func.vjp(f, u)[1](pb.ones(()))[0], (x,), (v,))[1],
+    "hvp": lambda f, x, v: pb.func.hvp(f, (x,), (v,))[1],
+    "captured": lambda f, x, v: jvp(lambda s: grad(lambda u: f(u + s))(x), (0 * x,), (v,))[1],
+}
+
+
+@programs
+@pytest.mark.parametrize("product", list(_PRODUCTS.values()), ids=list(_PRODUCTS))
+def test_a_product_with_the_hessian_has_derivatives_by_the_vector(f, product):
+    x, v = X
+    expected = hessian(f)(x)
+    assert_close(jacrev(lambda u: product(f, x, u))(v), expected)
+    assert_close(vmap(lambda g: grad(lambda u: (product(f, x, u) * g).sum())(v))(pb.eye(3)), expected)
+    leaf = v.clone().requires_grad_()
+    assert_close(pb.autograd.grad(product(f, x, leaf)[0], leaf)[0], expected[0])
+
+
+@programs
+def test_a_second_directional_derivative_has_derivatives_by_the_direction(f):
+    x, v = X
+
+    def along(u):
+        return jvp(lambda w: jvp(grad(f), (w,), (u,))[1], (x,), (u,))[1]
+
+    assert_close(jacrev(along)(v), jacfwd(along)(v))

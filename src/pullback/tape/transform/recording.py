@@ -14,6 +14,7 @@ from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.state import changed, current, open_levels
 from pullback.tape.backward import distinct_results
 from pullback.tape.engine import run_pass
+from pullback.tape.forward.levels import live_levels, tangent_of
 from pullback.tape.history import edge_of, refresh_view, requires_grad
 from pullback.tape.input_metadata import conform, of_kind
 from pullback.tape.node import Node, kind_at, root_kind
@@ -105,7 +106,8 @@ class Recording:
         create = create_graph and (
             self.transform.has_rules
             or is_live(self.deps)
-            or any(cotangent is not None and requires_grad(cotangent) for cotangent in cotangents)
+            or any(cotangent is not None and _is_differentiated(cotangent) for cotangent in cotangents)
+            or (bool(open_levels) and any(_is_differentiated(out) for out in self.outputs))
         )
         roots: list[tuple[Any, int]] = []
         seeds: list[Any] = []
@@ -148,6 +150,15 @@ class Recording:
             if results[index] is None:
                 results[index] = gradient_like(leaf, 0, root)
         return results
+
+
+def _is_differentiated(tensor: Any) -> bool:
+    """Does anybody ask for derivatives of this, or of its tangents? These have a history of their own: that of `v` in
+    `jvp(grad(f), (x,), (v,))`, where the graph of `f` leads to no tensor that requires grad."""
+    if requires_grad(tensor):
+        return True
+    tangents = (tangent_of(tensor, level) for level in live_levels((tensor,)))
+    return any(tangent is not None and _is_differentiated(tangent) for tangent in tangents)
 
 
 def _edge(tensor: Tensor) -> tuple[Any, int]:
