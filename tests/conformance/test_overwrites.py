@@ -455,7 +455,7 @@ def test_38_and_39_memory_from_outside_shows_the_write(make):
 
 
 @pytest.mark.parametrize("lives", [True, False, "until it is collected"])
-@pytest.mark.parametrize("make", [pb.asarray, pb.from_numpy, lambda array: pb.asarray(array[:])])
+@pytest.mark.parametrize("make", [pb.asarray, pb.from_numpy, lambda array: pb.asarray(array[:]), pb.from_dlpack])
 def test_39_another_tensor_on_memory_from_outside_writes(make, lives):
     x, array = leaf(), np.array([5.0, 6.0])
     c = make(array)
@@ -479,6 +479,66 @@ def test_39_memory_that_was_exported_shows_the_write():
     z = x * c
     c += 1
     assert array.tolist() == [6, 7] and pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
+
+
+def assigned(c):
+    other = pb.zeros(2)
+    other.data = c
+    return other
+
+
+WAYS_TO_THE_MEMORY = {
+    "numpy()": lambda c: pb.asarray(c.numpy()), "asarray": lambda c: pb.asarray(np.asarray(c)),
+    "part": lambda c: pb.asarray(c.numpy()[:1]), "memoryview": lambda c: pb.asarray(np.asarray(memoryview(c.numpy()))),
+    "from_dlpack": pb.from_dlpack, "NumPy's from_dlpack": lambda c: pb.asarray(np.from_dlpack(c)),
+    "from_dlpack of a part": lambda c: pb.from_dlpack(c[:1]), "set_": lambda c: pb.zeros(2).set_(c),
+    "assignment to data": assigned,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("goes", [False, True])
+@pytest.mark.parametrize("order", ["kept first", "handed out first"])
+@pytest.mark.parametrize("way", WAYS_TO_THE_MEMORY.values(), ids=WAYS_TO_THE_MEMORY)
+def test_39_another_tensor_on_the_memory_of_a_tensor_writes(way, order, goes):
+    x, c = leaf(), pb.tensor([5.0, 6.0])
+    if order == "kept first":
+        z = x * c
+        other = way(c)
+    else:
+        other = way(c)
+        z = x * c
+    if goes:
+        del c
+    other[0] = 9
+    assert pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
+    back = pb.tensor([5.0, 6.0])
+    other = way(back)
+    z = x[:1] * other[:1]
+    if goes:
+        del other
+    back[0] = 9
+    assert pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 0]
+
+
+@pytest.mark.parametrize("way", WAYS_TO_THE_MEMORY.values(), ids=WAYS_TO_THE_MEMORY)
+def test_39_another_tensor_writes_where_nothing_is_preserved(way):
+    x, c = leaf(), pb.tensor([5.0, 6.0])
+    z = x * c
+    with overwrite_policy("raise"):
+        way(c)[0] = 9
+    assert is_lost(z)
+
+
+def test_39_memory_that_was_handed_out_in_parts_and_as_a_whole():
+    """Parts are known apart until the whole comes, and what is written in one part leaves the other alone."""
+    x, whole = leaf(), pb.tensor([5.0, 6.0])
+    array = whole.numpy()
+    first, last = pb.from_dlpack(array[:1]), pb.from_dlpack(array[1:])
+    z = x[:1] * first + x[1:] * last
+    first += 1
+    whole += 10
+    last += 100
+    assert array.tolist() == [16, 116] and pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
 
 
 # Leaves and the policy.

@@ -32,7 +32,7 @@ from pullback.tape.history import requires_grad
 from pullback.tape.modes import enable_grad
 from pullback.tape.tensor_members import here
 from pullback.tape.transform.interception import number_taken
-from pullback.tensors.tensor import Tensor, shared_counter
+from pullback.tensors.tensor import Tensor, to_outside
 
 Array = np.ndarray[Any, Any]
 
@@ -179,7 +179,7 @@ def numpy(tensor: Tensor, *, force: bool = False) -> Array:
     that requires grad is detached first, and otherwise refused.
     """
     payload_of(tensor) if force else detached_payload(tensor)  # refuses what cannot be handed out
-    shared_counter(tensor)
+    to_outside(tensor)
     return _shared(tensor, payload_of(tensor) if force else detached_payload(tensor))
 
 
@@ -212,7 +212,7 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> Arr
     is_whole = dtype is not None and np.dtype(dtype).kind in "biu" and not _stores_an_item(sys._getframe(1))
     if not copy:
         payload_of(tensor) if is_whole else detached_payload(tensor)  # refuses what cannot be handed out
-        shared_counter(tensor)
+        to_outside(tensor)
     payload = _shared(tensor, payload_of(tensor) if is_whole else detached_payload(tensor))
     if dtype is not None and np.dtype(dtype) != payload.dtype:
         if copy is False:

@@ -13,7 +13,7 @@ from pullback.operators.arrays.creation import finished
 from pullback.payloads.batched import plain_array
 from pullback.payloads.devices import CPU, moved, resolve
 from pullback.tape.history import requires_grad
-from pullback.tensors.tensor import Tensor, from_outside, shared_counter
+from pullback.tensors.tensor import Tensor, from_outside, to_outside
 
 _CPU = (1, 0)
 
@@ -48,7 +48,7 @@ def export(
     A tensor with negative strides is copied, since not every library reads those; with `copy=False` it is refused.
     """
     _exported(self)
-    shared_counter(self)
+    to_outside(self)
     payload = _exported(self)
     if self.device.kind is not None:
         return _exported_there(self.device.kind, payload, stream, max_version, dl_device, copy)

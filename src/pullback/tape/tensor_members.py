@@ -29,12 +29,13 @@ from pullback.tensors.tensor import (
     Tensor,
     alias,
     extra_of,
-    from_outside,
     is_inference,
     made_here,
     meta_of,
     note_leaf,
+    own_counter,
     shared_counter,
+    to_outside,
     version_of,
     wrap,
 )
@@ -250,7 +251,10 @@ def get_data(tensor: Tensor) -> Tensor:
     data = wrap(getattr(tensor._data, "detached", tensor._data))
     if is_inference(tensor):
         extra_of(data).inference = True
-    return from_outside(data)
+    counter = own_counter(data)
+    if counter is not None:
+        counter.made_shared()  # in no group of the memory: writes through it are to be hidden
+    return data
 
 
 def set_data(tensor: Tensor, value: Any) -> None:
@@ -283,12 +287,13 @@ def set_data(tensor: Tensor, value: Any) -> None:
         tensor._node = Leaf()  # graphs made from now on get an accumulator that knows the new shape
     # Version and counter stay; aliases made earlier share the counter, but no longer the memory.
     shared_counter(tensor)
-    shared_counter(value)
+    to_outside(value)
     payload = value._data
     if type(tensor._data) is not np.ndarray and hasattr(tensor._data, "replaced_by"):
         payload = tensor._data.replaced_by(payload)
     tensor._data = payload
     tensor._spec = spec_of(value._data)
+    to_outside(tensor, again=True)
 
 
 def detach(tensor: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ from pullback.core.frames import user_place
 from pullback.core.state import current, restore_beside_modes
 from pullback.payloads.batched.array import BatchedArray, region_of
 from pullback.tensors.tensor import ALONE, ALONE_OWNER, Leaf, Tensor, own_counter
-from pullback.tensors.versions import LOCAL, UNHELD, Epoch, VersionCounter, _lock, new_epoch, overlap
+from pullback.tensors.versions import LOCAL, UNHELD, Epoch, VersionCounter, _lock, new_epoch, others_on, overlap
 
 getrefcount = sys.getrefcount
 ndarray = np.ndarray
@@ -131,11 +131,14 @@ def new_room(tensor: Tensor, part: Any = None, name: str = "") -> Any:
         epoch = counter.epoch
         if getrefcount(epoch) > UNHELD or counter.early is not None:
             with _lock:
-                _copy_out(tensor, counter, region_of(tensor._data if part is None else part), name)
+                _copy_out(tensor, counter, region_of(tensor._data if part is None else part), name, counter)
         else:
             counter.index = counter.unsorted = None
-        if counter.group is not None and len(counter.group.counters) > 1 and get_policy().policy == "preserve":
-            _copy_out_for_others(tensor, counter, part, name)
+        if counter.group is not None:
+            # What is kept through other tensors on the same memory, which do not count the write.
+            for other in others_on(counter.group, counter):
+                with _lock:
+                    _copy_out(tensor, other, region_of(tensor._data if part is None else part), name, counter)
         return None
     if getrefcount(tensor._data) <= ALONE and (
         type(tensor._data) is not ndarray or tensor._data.base is None or _owner_is_alone(tensor)
@@ -309,13 +312,14 @@ def _is_alive(entry: Entry) -> bool:
     return entry.epoch is None or entry.epoch() is not None
 
 
-def _copy_out(tensor: Tensor, counter: VersionCounter, written: Any, name: str) -> None:
+def _copy_out(tensor: Tensor, counter: VersionCounter, written: Any, name: str, writer: VersionCounter) -> None:
     index = counter.index
     if index is None:
         index = counter.index = Index()
     epoch: Any = counter.epoch
     if counter.early is not None and not isinstance(counter.early, _Indexed):
-        index.add((counter.early,), None)
+        early = counter.early() if type(counter.early) is weakref.ref else counter.early
+        index.add(() if early is None else (early,), None)
         counter.early = _Indexed()
     unsorted, counter.unsorted = [*(counter.unsorted or ()), (epoch.log, weakref.ref(epoch))], None
     for log, reference in unsorted:
@@ -331,7 +335,7 @@ def _copy_out(tensor: Tensor, counter: VersionCounter, written: Any, name: str) 
     note_trace(policy)
     if policy.policy == "raise" or (policy.leaves == "raise" and _is_of_a_leaf(counter, written)):
         for entry in taken:
-            _settle(counter, entry, None)
+            _settle(counter, entry, None, writer)
         return
     copies: dict[Any, Any] = {}
     snapshot = _Snapshot.if_smaller(taken)
@@ -341,18 +345,9 @@ def _copy_out(tensor: Tensor, counter: VersionCounter, written: Any, name: str) 
             copies[key] = copy_of(entry.payload) if snapshot is None else snapshot.part(entry.payload)
             if snapshot is None:
                 report("copied", name, entry.payload.nbytes)
-        _settle(counter, entry, copies[key])
+        _settle(counter, entry, copies[key], writer)
     if snapshot is not None:
         report("copied", name, snapshot.nbytes)
-
-
-def _copy_out_for_others(tensor: Tensor, counter: VersionCounter, part: Any, name: str) -> None:
-    """The same for what is kept through other tensors on the same memory from outside, which do not count the write."""
-    with _lock:
-        for other in list(counter.group.counters):  # type: ignore[union-attr]
-            epoch = other.epoch
-            if other is not counter and (getrefcount(epoch) > UNHELD or other.early is not None):
-                _copy_out(tensor, other, region_of(tensor._data if part is None else part), name)
 
 
 class _Indexed:
@@ -368,14 +363,14 @@ def _living(payloads: dict[int, Any]) -> Iterable[Any]:
             yield payload
 
 
-def _settle(counter: VersionCounter, entry: Entry, value: Any) -> None:
+def _settle(counter: VersionCounter, entry: Entry, value: Any, writer: VersionCounter) -> None:
     if entry.epoch is None:
         counter.early = None
-        _disturb(entry.payload, Lost(counter, 0) if value is None else value)
+        _disturb(entry.payload, Lost(writer, 0) if value is None else value)
         return
     epoch = entry.epoch()
     if epoch is not None:
-        _keep(epoch, entry.payload, Lost(counter, epoch.version) if value is None else value)
+        _keep(epoch, entry.payload, Lost(writer, epoch.version) if value is None else value)
 
 
 def _place(entry: Entry) -> Any:

@@ -294,18 +294,21 @@ def from_outside(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def to_outside(tensor: Tensor, again: bool = False) -> None:
+    """Say that the memory of a tensor is about to be handed to NumPy or others, who may put further tensors on it.
+    `again` if it is other memory than before."""
+    counter = shared_counter(tensor)
+    if counter is not None and (again or counter.group is None):
+        join_group(counter, _owner_of(tensor._data))
+
+
 def _owner_of(memory: Any) -> Any:
-    """What the memory of an array belongs to in the end."""
-    while True:
-        if hasattr(memory, "array") and hasattr(type(memory), "evaluate_op"):
-            return memory.array  # of another library
-        # Other objects are not asked for their `base`: that of an array of Cython's leads back to itself.
-        below: Any = memory.base if isinstance(memory, np.ndarray) else None
-        if isinstance(memory, memoryview):
-            below = memory.obj
-        if below is None:
-            return memory
-        memory = below
+    """The array that all of the memory belongs to, or another library's array."""
+    if hasattr(memory, "array") and hasattr(type(memory), "evaluate_op"):
+        return memory.array
+    while isinstance(memory, np.ndarray) and isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    return memory
 
 
 def note_leaf(counter: VersionCounter | None, tensor: Tensor) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from pullback.core.state import next_stamp
 
@@ -34,7 +36,7 @@ class VersionCounter:
     index: Any  # what living graphs keep of older versions, by address; None if there is nothing
     unsorted: Any  # what of that is still to be put there: logs of epochs, each with a weak reference to its epoch
     early: Any  # the payload that was kept by a graph when the memory became shared, until it is written over
-    group: Group | None  # of memory that came from outside, where other tensors may have been put on it too
+    group: Group | None  # of memory that others have outside, where further tensors may have been put on it
     leaves: list[Any] | None  # weak references to the leaves on shared memory
     born = 0  # when the memory was made; known only of memory made inside a function transform
 
@@ -104,18 +106,17 @@ def dated_counter(born: int | None = None) -> DatedCounter:
 
 
 class _Outlives:
-    """A counter of memory from outside. It outlives its tensor while a graph keeps values of the memory, since others
-    may be put on that and write to it."""
+    """A counter of memory that NumPy or others have too. It outlives its tensor while a graph keeps values of the
+    memory, since other tensors may be put on that and write to it."""
 
     __slots__ = ()
 
     def __del__(self) -> None:
         counter: Any = self
-        epoch = counter.epoch
-        if epoch is not None and sys.getrefcount(epoch) > UNHELD:
-            _outliving.append(counter)
-            group = counter.group
-            _groups.setdefault(group.owner, group).counters.add(counter)  # the garbage collector has taken it out
+        if type(counter.early) is np.ndarray:
+            counter.early = weakref.ref(counter.early)  # somebody else has it, or nobody
+        if _is_held(counter):
+            _dying.append(counter)  # no more here, since the garbage collector may run in the middle of anything
 
 
 class _OutsideCounter(_Outlives, VersionCounter):
@@ -126,39 +127,99 @@ class _DatedOutsideCounter(_Outlives, DatedCounter):
     __slots__ = ()
 
 
+_dying: list[Any] = []
 _outliving: list[Any] = []
 
 
 def _is_held(counter: Any) -> bool:
-    epoch = counter.epoch
-    return sys.getrefcount(epoch) > UNHELD
+    early, epoch = counter.early, counter.epoch
+    if type(early) is weakref.ref and early() is not None:
+        return True
+    return epoch is not None and sys.getrefcount(epoch) > UNHELD
+
+
+def _readmit() -> None:
+    """Let counters live on whose tensors have gone, while graphs keep values of their memory."""
+    while _dying:
+        counter = _dying.pop()
+        _outliving.append(counter)
+        counter.group.counters.add(counter)  # the garbage collector has taken it out
+        _groups.add(counter.group)
 
 
 class Group:
-    """The counters of tensors that were put, one by one, on the memory of one array from outside. Each counts its own
-    writes, but what graphs keep of the memory is threatened by all of them."""
+    """The counters of tensors that were put, one by one, on the same memory. Each counts its own writes, but what
+    graphs keep of the memory is threatened by all of them."""
 
-    __slots__ = ("__weakref__", "counters", "owner")
+    __slots__ = ("__weakref__", "counters", "high", "low")
 
-    def __init__(self, owner: int) -> None:
-        self.owner = owner  # the identity of the array
+    def __init__(self, low: int, high: int) -> None:
+        self.low, self.high = low, high
         self.counters: weakref.WeakSet[VersionCounter] = weakref.WeakSet()
 
 
-_groups: weakref.WeakValueDictionary[int, Group] = weakref.WeakValueDictionary()
+class _Groups:
+    """The groups by address. Identities of arrays would not do: what comes by DLPack does not say whose memory it is.
+
+    Two that overlap become one. That of memory which is gone ends with its counters, and is found to be dead later.
+    """
+
+    def __init__(self) -> None:
+        self._sorted: list[tuple[int, int, weakref.ref[Group]]] = []
+        self._limit = 64
+
+    def add(self, group: Group) -> Group:
+        """The group of the memory that `group` is of: itself, with what other groups of that memory had."""
+        if len(self._sorted) > self._limit:
+            self._sorted = [each for each in self._sorted if each[2]() is not None]
+            self._limit = max(64, 2 * len(self._sorted))
+        first = last = bisect_left(self._sorted, group.low, key=_low)
+        if first and self._sorted[first - 1][1] > group.low:
+            first -= 1
+        while last < len(self._sorted) and self._sorted[last][0] < group.high:
+            last += 1
+        for *_, reference in self._sorted[first:last]:
+            other = reference()
+            if other is not None and other is not group:
+                group.low, group.high = min(group.low, other.low), max(group.high, other.high)
+                for counter in list(other.counters):
+                    group.counters.add(counter)
+                    counter.group = group
+        self._sorted[first:last] = [(group.low, group.high, weakref.ref(group))]
+        return group
+
+
+def _low(entry: tuple[int, int, Any]) -> int:
+    return entry[0]
+
+
+_groups = _Groups()
 
 
 def join_group(counter: VersionCounter, owner: Any) -> None:
-    """Say that the memory of this counter is that of an array from outside."""
+    """Say that the memory of this counter is, or is a part of, that of `owner`, and that others have that too."""
+    if isinstance(owner, np.ndarray):
+        low, high = byte_bounds(owner)
+    else:
+        low, high = id(owner), id(owner) + 1  # of another library, whose addresses nobody asks for
     with _lock:
-        group = _groups.get(id(owner))
-        if group is None:
-            group = _groups[id(owner)] = Group(id(owner))
+        _readmit()
+        group = Group(low, high)
         group.counters.add(counter)
-        counter.group = group
-        counter.__class__ = _DatedOutsideCounter if type(counter) is DatedCounter else _OutsideCounter
+        counter.group = _groups.add(group)
+        counter.__class__ = _DatedOutsideCounter if isinstance(counter, DatedCounter) else _OutsideCounter
         if _outliving:
             _outliving[:] = filter(_is_held, _outliving)
+
+
+def others_on(group: Group, counter: VersionCounter) -> list[VersionCounter]:
+    """The other counters of a group through which graphs keep something."""
+    with _lock:
+        _readmit()
+        if len(group.counters) < 2:
+            return []
+        others = [each for each in list(group.counters) if each is not counter]
+    return [each for each in others if each.early is not None or _is_held(each)]
 
 
 class Epoch:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from types import CellType
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -22,8 +21,7 @@ from pullback.func._adapt.stand_ins import Proxy
 from pullback.operators.arrays.creation import finished
 from pullback.payloads.batched import plain_array
 from pullback.tensors.overwrites import make_way
-from pullback.tensors.tensor import Tensor, version_of
-from pullback.tensors.versions import VersionCounter, new_counter
+from pullback.tensors.tensor import Tensor, from_outside, version_of
 
 See = Callable[[Any], Any]
 
@@ -129,9 +127,7 @@ class Lent:
     def __init__(self, array: NumpyArray) -> None:
         self.array = array
         self.is_copy = bool(current().transforms)
-        self.tensor = finished(array.copy() if self.is_copy else array)
-        if not self.is_copy and self.tensor._extra is None:
-            self.tensor._counter = _counter_of(array)
+        self.tensor = finished(array.copy()) if self.is_copy else from_outside(finished(array))
         self._version = version_of(self.tensor)
 
     @property
@@ -212,23 +208,3 @@ def _share_memory(x: NumpyArray, y: NumpyArray) -> bool:
         return np.shares_memory(x, y, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
-
-
-def _counter_of(array: NumpyArray) -> VersionCounter:
-    """One counter for all tensors that were ever put on the memory of an array, as long as a graph keeps its values.
-
-    An array may be read by one call and written by another. Values that the graph of the first kept of it are gone
-    then, and its backward pass says so, because both calls count their writes here.
-    """
-    owner: Any = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    found = _counters.get(id(owner))
-    if found is None:
-        counter = new_counter().made_shared()
-        counter.epoch.counter = lambda: counter  # type: ignore[union-attr]  # a graph keeps epochs, and not tensors
-        found = _counters.setdefault(id(owner), counter)
-    return found
-
-
-_counters: WeakValueDictionary[int, VersionCounter] = WeakValueDictionary()

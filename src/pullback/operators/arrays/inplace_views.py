@@ -39,7 +39,7 @@ from pullback.operators.arrays.strided import as_strided, as_strided_door
 from pullback.payloads.evaluate import evaluate
 from pullback.tape.forward.levels import live_levels, store_tangent
 from pullback.tape.history import bump_version, check_tracked_write, grad_fn, move_retained, requires_grad
-from pullback.tensors.tensor import Leaf, Tensor, as_constant, extra_of, is_inference, shared_counter
+from pullback.tensors.tensor import Leaf, Tensor, as_constant, extra_of, is_inference, shared_counter, to_outside
 from pullback.tensors.views import ViewInfo, view_of
 
 
@@ -260,7 +260,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if view_of(self) is not None or _views_of(self):
         raise ValueError("set_: a view, or a tensor that has views, cannot get other memory; use a copy()")
     shared_counter(self)
-    shared_counter(source)
+    to_outside(source)
     payload = source._data
     if size is not None or stride is not None or storage_offset:
         (_, params) = as_strided_door(source, size, stride, storage_offset)
@@ -271,6 +271,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         self._node = Leaf()  # graphs made from now on get an accumulator that knows the new shape
     self._data = payload
     self._spec = spec_of(payload)
+    to_outside(self, again=True)
     bump_version(self)
     return self
 
