@@ -1,8 +1,9 @@
-"""`make native`: writes `compiler/machine/ir/*.ll` from `compiler/machine/c/*.c`, with the compiler of `ziglang`.
+"""`make native`: writes `ir/*.ll` and `o/*.o` in `compiler/machine` from `c/*.c`, with the compiler of `ziglang`.
 
 Every file is compiled for each of `MACHINES`. What depends on the machine in name only is left out, so one text serves
 all; where texts differ all the same, each machine has a file of its own, `pool.x86_64.ll`. The compiler is older than
-any LLVM that llvmlite brings, which therefore reads what it writes.
+any LLVM that llvmlite brings, which therefore reads what it writes. The texts are made into object code for the machine
+that `objects.py` links for.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import numpy as np
 import pullback
 
 ROOM = Path(pullback.__file__).parent / "compiler" / "machine"
-SOURCES, TEXTS = ROOM / "c", ROOM / "ir"
+SOURCES, TEXTS, OBJECTS = ROOM / "c", ROOM / "ir", ROOM / "o"
 MACHINES = ("x86_64", "aarch64")
+LINKED = "x86_64"
 # No vectors and no unrolling: there is nothing to gain here, and each machine would have its own. What newer Pythons
 # deprecate stays in their stable interface.
 _FLAGS = (
@@ -42,6 +44,22 @@ def texts() -> dict[str, str]:
                 found[f"{source.stem}.ll"] = made[MACHINES[0]]
             else:
                 found.update({f"{source.stem}.{machine}.ll": text for machine, text in made.items()})
+    return found
+
+
+def objects(made: dict[str, str]) -> dict[str, bytes]:
+    """The object code of these texts, each for any processor of the machine."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for source in sorted(SOURCES.glob("*.c")):
+            text = made.get(f"{source.stem}.ll") or made[f"{source.stem}.{LINKED}.ll"]
+            given, out = Path(folder, "given.ll"), Path(folder, "made.o")
+            given.write_text(text, encoding="utf-8")
+            # Nothing depends on the C library, but for others the compiler insists on position-independent code.
+            compiler = [sys.executable, "-m", "ziglang", "cc", "-target", f"{LINKED}-linux-musl", "-c", "-O2"]
+            options = ["-fno-pic", "-mcmodel=large", "-Wno-override-module"]
+            subprocess.run([*compiler, *options, str(given), "-o", str(out)], check=True)
+            found[f"{source.stem}.{LINKED}.o"] = out.read_bytes()
     return found
 
 
@@ -85,13 +103,18 @@ def neutral(text: str) -> str:
 def main() -> None:
     """Write all files, and remove others."""
     made = texts()
-    TEXTS.mkdir(exist_ok=True)
-    for old in TEXTS.glob("*.ll"):
-        if old.name not in made:
-            old.unlink()
+    code = objects(made)
+    for folder, names in ((TEXTS, made), (OBJECTS, code)):
+        folder.mkdir(exist_ok=True)
+        for old in folder.iterdir():
+            if old.name not in names:
+                old.unlink()
     for name, text in made.items():
         (TEXTS / name).write_text(text, encoding="utf-8")
         print(f"{name}: {text.count(chr(10))} lines")
+    for name, each in code.items():
+        (OBJECTS / name).write_bytes(each)
+        print(f"{name}: {len(each)} bytes")
 
 
 if __name__ == "__main__":

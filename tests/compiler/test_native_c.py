@@ -58,6 +58,8 @@ def test_the_texts_are_what_the_compiler_makes_of_the_files():
     made = native.texts()
     assert sorted(there) == sorted(made)
     assert [name for name in made if made[name] != there[name]] == [], "`make native` has to be run"
+    code = native.objects(made)
+    assert code == {path.name: path.read_bytes() for path in native.OBJECTS.iterdir()}, "`make native` has to be run"
 
 
 @pytest.mark.parametrize("machine", native.MACHINES)
@@ -81,7 +83,7 @@ def test_the_package_brings_sources_and_texts():
     patterns = settings["tool"]["setuptools"]["package-data"]["pullback"]
     package = native.ROOM.parents[1]
     brought = {path for pattern in patterns for path in package.glob(pattern)}
-    assert {*native.SOURCES.iterdir(), *native.TEXTS.iterdir()} <= brought
+    assert {*native.SOURCES.iterdir(), *native.TEXTS.iterdir(), *native.OBJECTS.iterdir()} <= brought
 
 
 def _calls():

@@ -18,7 +18,7 @@ import pullback as pb
 from pullback.aot import _disk
 from pullback.compiler import llvm
 from pullback.compiler.llvm import compile_llvm
-from pullback.compiler.machine import engine, jit
+from pullback.compiler.machine import engine, jit, symbols
 from pullback.compiler.machine import objects as object_cache
 from pullback.core import disk as kept_files
 from tests.compiler.graphs import Builder
@@ -263,7 +263,7 @@ def test_a_function_that_is_read_computes_the_same_bits(cache, monkeypatch, name
 
 def test_a_record_that_calls_what_is_not_there_is_not_used(cache, monkeypatch):
     wanted, _ = first_gradient("a product")
-    monkeypatch.setattr(jit, "has_symbol", lambda name: False)
+    monkeypatch.setattr(symbols, "exists", lambda name: False)
     found, read = first_gradient("a product")
     assert found == wanted
     assert {type(each).__name__ for _, each in read.entries()[0].compiled} == {"NativeGraph"}

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
-from pullback.compiler.machine import engine, jit
+from pullback.compiler.machine import engine, jit, symbols
 from pullback.compiler.machine.objects import NotLinked, link
 
 CAN_LINK = sys.platform == "linux" and platform.machine() == "x86_64"
@@ -59,7 +59,7 @@ def code():
 
 
 def test_functions_variables_and_tables_are_where_they_should_be(code):
-    found = link(code, jit._address_of)
+    found = link(code, symbols.address_of)
     count = ctypes.CFUNCTYPE(ctypes.c_int64)(found["count"])
     assert (count(), count()) == (42, 44)
     assert INTEGER(found["by_table"])(21) == 42
@@ -70,7 +70,7 @@ def test_functions_variables_and_tables_are_where_they_should_be(code):
 
 
 def test_modules_share_no_variables(code):
-    modules = [link(code, jit._address_of) for _ in range(2)]
+    modules = [link(code, symbols.address_of) for _ in range(2)]
     first, second = (ctypes.CFUNCTYPE(ctypes.c_int64)(module["count"]) for module in modules)
     assert (first(), first(), second()) == (42, 44, 42)
 
@@ -81,7 +81,7 @@ def test_a_function_that_is_nowhere_is_refused(code):
 
 
 def test_code_is_not_writeable(code):
-    module = link(code, jit._address_of)
+    module = link(code, symbols.address_of)
     address = module["twice"]
     with open("/proc/self/maps", encoding="utf-8") as file:
         lines = [line.split() for line in file]
@@ -98,12 +98,12 @@ def changed(code, offset, layout, value):
 @pytest.mark.parametrize("beginning", [b"", b"\xcf\xfa\xed\xfe", b"MZ"], ids=["empty", "mach", "pe"])
 def test_other_kinds_of_files_are_refused(beginning):
     with pytest.raises(NotLinked, match="ELF"):
-        link(beginning + bytes(100 * len(beginning)), jit._address_of)
+        link(beginning + bytes(100 * len(beginning)), symbols.address_of)
 
 
 def test_other_processors_are_refused(code):
     with pytest.raises(NotLinked, match="ELF"):
-        link(changed(code, 18, "<H", 183), jit._address_of)
+        link(changed(code, 18, "<H", 183), symbols.address_of)
 
 
 def test_variables_of_threads_are_refused():
@@ -123,7 +123,7 @@ def test_places_of_an_unknown_kind_are_refused(code):
     for offset in kinds(sections):
         code = changed(code, offset, "<I", 2)  # the distance in 32 bits, which is not enough to reach any library
     with pytest.raises(NotLinked, match="kind 2"):
-        link(code, jit._address_of)
+        link(code, symbols.address_of)
 
 
 def test_what_is_not_linked_here_is_linked_by_llvm(monkeypatch):
@@ -131,8 +131,8 @@ def test_what_is_not_linked_here_is_linked_by_llvm(monkeypatch):
         raise NotLinked("a test")
 
     monkeypatch.setattr(jit, "link", refused)
-    module = link(engine.compiled(TEXT, "of a test", 2), jit._address_of)
-    jit.define_symbol("pullback_test_symbol", module["twice"])
+    module = link(engine.compiled(TEXT, "of a test", 2), symbols.address_of)
+    symbols.define("pullback_test_symbol", module["twice"])
     text = """declare i64 @pullback_test_symbol(i64)
 define i64 @NAME_four(i64 %x) {
   %y = call i64 @pullback_test_symbol(i64 %x)

@@ -3,6 +3,8 @@ complaints, memory."""
 
 import contextvars
 import gc
+import platform
+import subprocess
 import sys
 import warnings
 from contextlib import contextmanager
@@ -516,3 +518,38 @@ def test_a_parameter_too_many_and_a_singular_matrix_are_errors_as_always(way):
         pb.linalg.inv(x * 0.0)
     with pytest.raises(ValueError, match="matmul"):
         x @ leaf(4)
+
+
+# Where the code comes from.
+
+WITHOUT = {
+    "llvmlite": "sys.modules['llvmlite'] = None",
+    "object code": "shipped._code_of = lambda file: None",
+}
+PROGRAM = """
+import sys
+import numpy as np
+import pullback as pb
+from pullback.compiler.machine import shipped
+from pullback.eager.native_tape import NODES, tape
+{without}
+x = pb.tensor(np.arange(1.0, 4.0), requires_grad=True)
+for _ in range(NODES // 100 + 1):
+    x.grad = None
+    y = x
+    for _ in range(100):
+        y = y * 1.0
+    (y * y).sum().backward()
+assert tape.is_on
+x.grad = None
+(x * x).sum().backward()
+print(x.grad.numpy().tolist(), sys.modules.get("llvmlite") is not None)
+"""
+
+
+@pytest.mark.skipif(not (sys.platform == "linux" and platform.machine() == "x86_64"), reason="there is no object code")
+@pytest.mark.parametrize("without", WITHOUT)
+def test_a_process_that_has_visited_some_nodes_has_native_code_without(without):
+    program = PROGRAM.format(without=WITHOUT[without])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == f"[2.0, 4.0, 6.0] {without == 'object code'}\n", done.stderr

@@ -15,7 +15,7 @@ import numpy as np
 
 from pullback import compiler
 from pullback.compiler.function import NativeFunction
-from pullback.compiler.machine import gufuncs, jit, threads
+from pullback.compiler.machine import gufuncs, jit, symbols, threads
 from pullback.compiler.machine.entry import Interface
 from pullback.graph.ir import ArrayType, Program, array_type
 
@@ -105,7 +105,7 @@ def _provide(externals: dict[str, str]) -> bool:
         threads.prepare()
     if threads.ENTER in externals and not threads.can_guard():
         return False
-    return all(name.startswith("llvm.") or gufuncs.provide(name) or jit.has_symbol(name) for name in externals)
+    return all(name.startswith("llvm.") or gufuncs.provide(name) or symbols.exists(name) for name in externals)
 
 
 def _written(type_: ArrayType) -> list[Any]:

@@ -13,7 +13,6 @@ folder in between has no effect. A cache that cannot be used or written is no er
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
@@ -265,6 +264,8 @@ def _write(own: _Open, name: str, data: bytes, replaces: bool = True) -> None:
 
 def _seal(key: bytes, name: str, data: bytes) -> bytes:
     """A line that only who knows the key can write above this content."""
+    import hashlib  # which brings OpenSSL
+
     made = hashlib.blake2b(key=key, digest_size=32, person=b"pullback")
     made.update(name.encode() + b"\0")
     made.update(data)

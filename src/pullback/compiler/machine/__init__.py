@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pullback.core.lazy import deferred as _deferred
 
 if TYPE_CHECKING:  # loaded when they are first asked for, below
-    from pullback.compiler.machine import engine
+    from pullback.compiler.machine import engine, jit
 
-__getattr__, __dir__ = _deferred(globals(), {"engine": "pullback.compiler.machine.engine"})
+__getattr__, __dir__ = _deferred(globals(), {name: f"pullback.compiler.machine.{name}" for name in ("engine", "jit")})
 
-__all__ = ["engine"]
+__all__ = ["engine", "jit"]

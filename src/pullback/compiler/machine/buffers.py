@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.compiler.machine import jit, structs
+from pullback.compiler.machine import structs
+from pullback.compiler.machine.shipped import load_c
 
 MOST_BYTES = 512 << 20
 """Bytes that wait for the next array, at most."""
@@ -62,7 +63,7 @@ class _Buffers(NamedTuple):
 
 @functools.cache
 def _buffers() -> _Buffers:
-    within, allocator, waiting, limit, release = jit.load_c("buffers", _Buffers._fields)
+    within, allocator, waiting, limit, release = load_c("buffers", _Buffers._fields)
     function = ctypes.PYFUNCTYPE  # which keeps Python's lock
     made = _Buffers(
         within, function(ctypes.py_object)(allocator)(), function(ctypes.c_int64)(waiting),

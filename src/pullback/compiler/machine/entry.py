@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pullback.compiler.machine import jit, structs
+from pullback.compiler.machine.shipped import load_c
 from pullback.compiler.machine.structs import offset_of
 from pullback.compiler.numpy_source.runtime import copy_in_layout
 from pullback.core.reports import report
@@ -39,14 +40,6 @@ _LARGE = 1 << 12
 """Characters of text from which on good code is made by another process. LLVM takes about 15 ms for so many."""
 _NANOSECONDS_OF_TEXT = 1000  # of making good code, for each character, at least
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
-
-
-_listeners: list[Callable[[], None]] = []
-
-
-def on_first_improvement(listener: Callable[[], None]) -> None:
-    """Call a function once, when the process turns out to be one that calls functions often."""
-    _listeners.append(listener)
 
 
 class MachineCode:
@@ -90,8 +83,6 @@ class MachineCode:
                 return
             self._load(GOOD)
             # path: good code later
-            while _listeners:
-                _listeners.pop()()
         except Exception as error:
             report(f"a module stays as it is: {error}")
 
@@ -219,27 +210,6 @@ class Wrapper(NamedTuple):
         return len(self.fields) == 1 and bool(self.fields[0])
 
 
-_quick: set[int] = set()  # the address of the entry, if it was made quickly
-
-
-def _entry_address() -> int:
-    """The entry is made quickly as well, unless it was made well before."""
-    if jit.is_made_c("entry", GOOD):
-        return jit.load_c("entry", ("entry",), GOOD)[0]
-    (address,) = jit.load_c("entry", ("entry",), QUICK)
-    _quick.add(address)
-    return address
-
-
-def _improve() -> None:
-    """From now on all functions are called by a good entry."""
-    while _quick:
-        structs.replace_function(_quick.pop(), *jit.load_c("entry", ("entry",), GOOD))
-
-
-on_first_improvement(_improve)
-
-
 def entry_function(
     interface: Interface, code: MachineCode, slow: Callable[..., Any], flags: int = 0, wrapper: Wrapper | None = None,
     finite: bool = False,
@@ -251,7 +221,8 @@ def entry_function(
     table = _table(interface, code, slow, arena, flags, wrapper, finite)
     table += [] if wrapper is None else _wrap_records(wrapper)
     # path: native entry
-    return structs.builtin_function(_entry_address(), table, (slow, code, arena, interface, wrapper), "compiled")
+    (address,) = load_c("entry", ("entry",))
+    return structs.builtin_function(address, table, (slow, code, arena, interface, wrapper), "compiled")
 
 
 def _table(

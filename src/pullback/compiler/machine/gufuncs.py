@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pullback.compiler.machine import jit, structs
+from pullback.compiler.machine import structs, symbols
 from pullback.compiler.machine.structs import loops_of
 
 _MODULES = {
@@ -44,7 +44,7 @@ class Core(NamedTuple):
 def is_possible() -> bool:
     """Can native code ask for the flags of the processor, and is NumPy as expected?"""
     is_known = os.name == "posix" and platform.machine() in ("x86_64", "aarch64", "arm64")
-    has_names = is_known and all(map(jit.has_symbol, (CLEAR_FLAGS, TEST_FLAGS)))
+    has_names = is_known and all(map(symbols.exists, (CLEAR_FLAGS, TEST_FLAGS)))
     return has_names and sys.byteorder == "little" and structs.are_as_expected()
 
 
@@ -102,5 +102,5 @@ def provide(name: str) -> bool:
     place = int(parts[2])
     if place >= len(addresses) or not addresses[place]:
         return False
-    jit.define_symbol(name, addresses[place])
+    symbols.define(name, addresses[place])
     return True

@@ -8,13 +8,9 @@ the time do not pile up code.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
-import os
-import platform
 import re
-import threading
 import time
 from collections import deque
 from collections.abc import MutableMapping
@@ -24,12 +20,12 @@ import llvmlite
 import numpy as np
 
 from pullback.compiler import machine as llvm
-from pullback.compiler.machine import blas_library, elsewhere, headroom, objects, structs
+from pullback.compiler.machine import elsewhere, headroom, objects, symbols
 from pullback.compiler.machine.objects import Linked, NotLinked, link
+from pullback.compiler.machine.symbols import lock as _lock
 from pullback.core import threads
 from pullback.core.reports import report
 
-_lock = threading.RLock()
 _known: MutableMapping[str, Linked] = WeakValueDictionary()  # modules by their names
 _kept: dict[str, Linked] = {}  # those that stay
 _recent: deque[Linked] = deque()  # the last ones, which somebody may compile again
@@ -37,7 +33,6 @@ MOST_RECENT = 16 << 20
 """Bytes of modules that nobody holds, at most."""
 _asked: set[str] = set()  # modules that another process was asked for
 _answers: dict[str, bytes] = {}  # the code of those that it made, until they are linked
-_symbols: dict[str, int] = {}  # what native code calls that is in no library
 
 
 @functools.cache
@@ -46,45 +41,7 @@ def has_libmvec() -> bool:
     features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
     if not features.get("AVX2", False):
         return False
-    return all(map(has_symbol, ("_ZGVdN4v_exp", "_ZGVdN4v_erf", "_ZGVdN4vv_hypot")))
-
-
-# What native code can call.
-
-
-@functools.cache
-def _libraries() -> list[ctypes.CDLL]:
-    """What the process has loaded, and glibc's vector functions where there are any."""
-    found = [ctypes.CDLL(None)]
-    try:
-        found.append(ctypes.CDLL("libmvec.so.1"))
-    except OSError:
-        pass  # another system
-    return found
-
-
-def define_symbol(name: str, address: int) -> None:
-    """Let native code call a function by name."""
-    _symbols[name] = address
-
-
-def has_symbol(name: str) -> bool:
-    """Can native code call a function of this name?"""
-    return _address_of(name) != 0
-
-
-def _address_of(name: str) -> int:
-    """The address of a function that is not in the module itself, 0 if it is nowhere."""
-    address = _symbols.get(name) or blas_library.addresses().get(name)
-    if address is None:
-        address = next((_in_library(each, name) for each in _libraries() if hasattr(each, name)), 0)
-        if address:
-            _symbols[name] = address
-    return address
-
-
-def _in_library(library: ctypes.CDLL, name: str) -> int:
-    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    return all(map(symbols.exists, ("_ZGVdN4v_exp", "_ZGVdN4v_erf", "_ZGVdN4vv_hypot")))
 
 
 # Names of modules.
@@ -142,35 +99,12 @@ def borrow(
         return name, module, _addresses(module, name, wanted)
 
 
-@functools.cache
-def load_c(file: str, wanted: tuple[str, ...], effort: int = 2) -> list[int]:
-    """The addresses of functions of `c/{file}.c`, which stay for as long as the process does."""
-    define_symbol(structs.NUMPY, structs.place_of_numpy_table())
+def load_text(text: str, wanted: tuple[str, ...], effort: int = 2) -> list[int]:
+    """The addresses of functions of a module that is given as a whole; it stays for as long as the process does."""
     with _lock:
-        name = _c_name(file, effort)
-        _kept[name] = module = _module(name, _c_text(file), effort)
+        name = _name(text, effort)
+        _kept[name] = module = _module(name, text, effort)
         return _addresses(module, name, wanted)
-
-
-def is_made_c(file: str, effort: int) -> bool:
-    """Is the module of `c/{file}.c` known already, in this process or on disk?"""
-    return _is_made(_c_name(file, effort))
-
-
-@functools.cache
-def _c_name(file: str, effort: int) -> str:
-    return _name(_c_text(file), effort)
-
-
-@functools.cache
-def _c_text(file: str) -> str:
-    """What `make native` made of a file in C: one text for all machines, or one for each."""
-    for name in (f"{file}.ll", f"{file}.{platform.machine()}.ll"):
-        path = os.path.join(os.path.dirname(__file__), "ir", name)
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as opened:
-                return opened.read()
-    raise CompilerError(f"there is no {file}.c for {platform.machine()}")
 
 
 def _module(name: str, text: str, effort: int) -> Linked:
@@ -260,13 +194,13 @@ def _added(name: str, text: str, effort: int) -> Linked:
 def _linked(name: str, code: bytes) -> Linked:
     """The addresses of the functions of a module; none if LLVM has to be asked for them, which keeps it for good."""
     try:
-        return link(code, _address_of)
+        return link(code, symbols.address_of)
     except NotLinked as reason:
         report(f"linked by LLVM, because of {reason}")
     # path: LLVM's linker
     for name_of_libmvec in set(re.findall(rb"_ZGV\w+", code)):  # LLVM does not look there, and ends the process
-        _address_of(name_of_libmvec.decode())
-    llvm.engine.link(code, {**blas_library.addresses(), **_symbols})
+        symbols.address_of(name_of_libmvec.decode())
+    llvm.engine.link(code, symbols.defined())
     _kept[name] = made = Linked()
     return made
 
@@ -279,7 +213,3 @@ def assembly_of(text: str) -> str:
 
 
 threads.after_fork(_asked.clear)
-# A child process cannot compile if another thread was compiling when it was made: LLVM's locks stay locked there.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release)
-threads.after_fork(_lock.release)

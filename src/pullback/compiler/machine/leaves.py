@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pullback.compiler.machine import jit, structs
+from pullback.compiler.machine import structs
+from pullback.compiler.machine.shipped import load_c
 from pullback.compiler.machine.structs import builtin_function, offset_of
 from pullback.errors import InternalError
 
@@ -33,5 +34,5 @@ def sinks_function(
         **{f"{name}_of_node": offset_of(node, name) for name in ("variable", "spec", "next", "rare", "seq")},
     }  # fmt: skip
     fields = {**{name: id(each) for name, each in objects.items()}, **offsets}
-    (address,) = jit.load_c("leaves", ("leaves",))
+    (address,) = load_c("leaves", ("leaves",))
     return builtin_function(address, [fields[name] for name in FIELDS], (tensor, *objects.values()), "accumulators")

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pullback.compiler.machine import jit, structs
+from pullback.compiler.machine import structs
+from pullback.compiler.machine.shipped import load_c
 from pullback.compiler.machine.structs import builtin_function, offset_of
 from pullback.errors import InternalError
 
@@ -47,5 +48,5 @@ def visit_function(part: type, read: type, write: type, objects: Mapping[str, An
         "position": np.dtype(np.intp).num,
     }
     fields = {**{name: id(held[name]) for name in _OBJECTS}, **places}
-    (address,) = jit.load_c("parts", ("visit",))
+    (address,) = load_c("parts", ("visit",))
     return builtin_function(address, [fields[name] for name in FIELDS], (part, read, write, *held.values()), "visit")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pullback.compiler.machine import jit
+from pullback.compiler.machine.shipped import load_c
 from pullback.compiler.machine.structs import builtin_function, offset_of
 
 OBJECTS = (
@@ -28,5 +28,5 @@ def pass_functions(node: type, epoch: type, objects: Mapping[str, Any]) -> tuple
               **{f"{name}_of_node": offset_of(node, name) for name in ("next", "rare", "seq")},
               "next_of_epoch": offset_of(epoch, "next")}  # fmt: skip
     table = [fields[name] for name in FIELDS]
-    addresses = jit.load_c("passes", ("prepare", "loop"))
+    addresses = load_c("passes", ("prepare", "loop"))
     return tuple(builtin_function(address, table, tuple(held.values()), "pass") for address in addresses)

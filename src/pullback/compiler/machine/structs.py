@@ -13,7 +13,6 @@ import struct
 import sys
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -28,6 +27,8 @@ NUMPY = "pullback_numpy"
 """The name of a variable in C whose value is NumPy's table of functions."""
 # Fields of a ufunc: nin, nout, nargs, identity, functions, data, ntypes, reserved, name, types.
 _UFUNC, _UFUNC_FIELDS = 16, "<iiiiQQiiQQ"
+# Flags of floating point exceptions, as <fenv.h> has them.
+INVALID, DIVIDE, OVERFLOW, UNDERFLOW = (1, 4, 8, 16) if platform.machine() == "x86_64" else (1, 2, 4, 8)
 
 
 def _read(address: int, format_: str) -> Any:
@@ -137,10 +138,6 @@ class _Table(np.ndarray):
     """A table, which keeps alive what it points to."""
 
     holds: Any = None
-    definition = 0  # where that of the function begins
-
-
-_tables: WeakValueDictionary[int, _Table] = WeakValueDictionary()  # of all functions
 
 
 @functools.cache
@@ -156,19 +153,11 @@ def builtin_function(address: int, table: list[int], holds: Any, name: str) -> C
     """
     definition = [ctypes.addressof(_label(name)), address, _FASTCALL, ctypes.addressof(_DOC)]
     made = np.array([*table, *definition], np.int64).view(_Table)
-    made.holds, made.definition = holds, len(table)
-    _tables[id(made)] = made
+    made.holds = holds
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     function: Callable[..., Any] = new(made.ctypes.data + 8 * len(table), made, None)
     return function
-
-
-def replace_function(old: int, new: int) -> None:
-    """From now on all functions of one address are those of another: CPython reads it at every call."""
-    for table in list(_tables.values()):
-        if table[table.definition + 1] == old:
-            table[table.definition + 1] = new
 
 
 # Where the slots of a class are in its instances, for native code that reads and fills them.

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from pullback.compiler.machine import jit, structs
-from pullback.compiler.machine.structs import builtin_function, offset_of
-from pullback.compiler.machine.ufuncs import DIVIDE, INVALID, OVERFLOW, UNDERFLOW
+from pullback.compiler.machine import structs
+from pullback.compiler.machine.shipped import load_c
+from pullback.compiler.machine.structs import DIVIDE, INVALID, OVERFLOW, UNDERFLOW, builtin_function, offset_of
 from pullback.graph.ir import Program
 
 _OBJECTS = (
@@ -63,7 +63,7 @@ class Calls:
         self._table = np.array([fields[name] for name in CALLS], np.int64)
         self._held = tuple(held.values())
         self._kinds = kinds
-        self._call, self._direct = jit.load_c("tape", ("call", "direct"))
+        self._call, self._direct = load_c("tape", ("call", "direct"))
 
     def call_function(self, ufunc: np.ufunc, node: type, readers: Mapping[str, int]) -> Callable[..., Any] | None:
         """The call of an operator that is a ufunc; None if it has no loop for floating point numbers.

@@ -13,8 +13,9 @@ import sys
 import threading
 from typing import Any, NamedTuple
 
-from pullback.compiler.machine import jit
+from pullback.compiler.machine import symbols
 from pullback.compiler.machine.blas_library import GET_THREADS, SET_THREADS, addresses
+from pullback.compiler.machine.shipped import load_c
 from pullback.core import threads
 
 _lock = threading.Lock()
@@ -35,8 +36,8 @@ class _Pool(NamedTuple):
 
 @functools.cache
 def _pool() -> _Pool:
-    parallel, start, limit, forget = jit.load_c("pool", ("parallel", "start", "limit", "forget"))
-    jit.define_symbol("pullback_parallel", parallel)
+    parallel, start, limit, forget = load_c("pool", ("parallel", "start", "limit", "forget"))
+    symbols.define("pullback_parallel", parallel)
     number = ctypes.c_int64
     return _Pool(
         parallel, ctypes.CFUNCTYPE(number, number)(start), ctypes.CFUNCTYPE(None, number)(limit),
@@ -83,8 +84,8 @@ def can_guard() -> bool:
     """Can BLAS be told how many threads to use? Then native code knows the functions that do it."""
     if SET_THREADS not in addresses() or GET_THREADS not in addresses():
         return False
-    enter, leave, forget = jit.load_c("blas", ("enter", "leave", "forget"))
-    jit.define_symbol(ENTER, enter)
-    jit.define_symbol(LEAVE, leave)
+    enter, leave, forget = load_c("blas", ("enter", "leave", "forget"))
+    symbols.define(ENTER, enter)
+    symbols.define(LEAVE, leave)
     threads.after_fork(ctypes.CFUNCTYPE(None)(forget))
     return True

@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-import platform
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,7 +25,8 @@ from pullback.compiler.loops.scalars import EXPENSIVE, emit, rule_of
 from pullback.compiler.loops.text import ALIGNED, Text, cast, in_memory, kind_of, vector, width_of
 from pullback.compiler.machine import jit
 from pullback.compiler.machine import threads as pool
-from pullback.compiler.machine.structs import loops_of
+from pullback.compiler.machine.shipped import load_c
+from pullback.compiler.machine.structs import DIVIDE, INVALID, OVERFLOW, UNDERFLOW, loops_of
 from pullback.graph.ir import Program, Value
 
 BLOCK = 1024
@@ -34,7 +34,6 @@ BLOCK = 1024
 FIELDS = ("block", "count", "least", "alone", "grain", "reports", "flags", "other", "its", "parallel")
 """`struct ufunc`."""
 HARDWARE, LOOKED_AT = range(2)
-INVALID, DIVIDE, OVERFLOW, UNDERFLOW = (1, 4, 8, 16) if platform.machine() == "x86_64" else (1, 2, 4, 8)
 
 # The text of the block of a formula: what a native ufunc computes, for so many elements that lie side by side.
 #
@@ -314,7 +313,7 @@ def numbers_of(formula: Formula) -> list[int]:
 @functools.cache
 def _loop() -> int:
     """The address of the loop that all of them have."""
-    return jit.load_c("ufunc", ("loop",))[0]
+    return load_c("ufunc", ("loop",))[0]
 
 
 def _records(formulas: Sequence[Formula], least: int, others: list[tuple[int, int]]) -> list[int]:
