@@ -23,11 +23,14 @@ FAMILIES = {
     "sorting": ("Sorting, searching, sets", "arrays.sorting"),
     "indexing": (
         "Indexing and scatter",
-        "arrays.indexing arrays.index_operators arrays.scatter arrays.updates arrays.selection methods",
+        "arrays.indexing arrays.index_operators arrays.scatter arrays.updates arrays.selection arrays.masks methods",
     ),
-    "shape": ("Shape and views", "arrays.movement arrays.reshaping arrays.strided arrays.inplace_views"),
+    "shape": (
+        "Shape and views",
+        "arrays.movement arrays.reshaping arrays.strided arrays.complex_parts arrays.inplace_views",
+    ),
     "joining": ("Joining, splitting, rearranging", "arrays.joining arrays.padding arrays.rearranging"),
-    "products": ("Products and contractions", "contraction products"),
+    "products": ("Products and contractions", "contraction products vector_products"),
     "linalg": ("Linear algebra", ""),
     "fft": ("Fourier transforms", ""),
     "masked": ("Reductions of chosen elements", ""),

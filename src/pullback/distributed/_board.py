@@ -189,10 +189,6 @@ class Board:
         at = f"collective {seq} {last}" if seq else "before its first collective"
         return f"{doing}, last {at}, {ago:.1f} s ago" if doing else f"at {at}, since {ago:.1f} s"
 
-    def entry_text(self, seq: int, rank: int) -> str:
-        """The call that a rank made at a place of the sequence."""
-        return _str(self.rows[seq % ROWS, rank]["text"])
-
     def routes(self, seq: int) -> Any:
         """Where every rank sends to, what it receives from, and how much it sends, at this place."""
         return self.rows[seq % ROWS]["route"]

@@ -23,7 +23,7 @@ from pullback.core.state import inside_worker
 from pullback.distributed._board import BROKEN, REFUSED, Board
 from pullback.distributed._errors import CommunicatorBroken, DistributedError, Refusal
 from pullback.distributed._log import is_noted, note
-from pullback.distributed._moves import AllGather, Array, Move, signature
+from pullback.distributed._moves import Array, Move, signature
 from pullback.distributed._wires import SwapWire, check_routes
 
 
@@ -213,10 +213,6 @@ class Communicator:
 
     def _objects(self, value: Any) -> list[Any]:
         return self._wire.parts(value)
-
-    def all_gather_arrays(self, x: Array) -> Array:
-        """The blocks of all ranks, stacked."""
-        return self.perform(AllGather(self, stack=True), np.asarray(x))
 
     def check_process(self, what: str) -> None:
         """Raise if this process was forked from a rank."""

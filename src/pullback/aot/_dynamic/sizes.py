@@ -28,11 +28,6 @@ Guard = Callable[[Numbers], bool]
 _PLAIN = frozenset((int, float, bool))
 
 
-def is_size(x: Any) -> bool:
-    """Is this a length of a trace, or computed of one?"""
-    return type(x) is Size
-
-
 def plain_number(x: Any) -> Any:
     """The number that a size is in this trace, without anybody noticing; other things as they are."""
     if type(x) is Size:

@@ -24,8 +24,8 @@ from pullback.func._implicit.linear import Array, Diff, dense, is_dense, is_sing
 from pullback.func._implicit.node import applied
 from pullback.func._jacobian import jacrev
 from pullback.func._jvp import jvp
+from pullback.operators.arrays.complex_parts import view_as_complex, view_as_real
 from pullback.operators.arrays.creation import asarray
-from pullback.operators.arrays.strided import view_as_complex, view_as_real
 from pullback.operators.linalg.least_squares import lstsq
 from pullback.operators.linalg.solve import solve as linalg_solve
 from pullback.tape.modes import no_grad

@@ -33,9 +33,8 @@ from pullback.operators.arrays.index_operators import (
     index_key,
     index_put_arrays,
     indexed_shape,
-    masked_fill,
-    positions,
 )
+from pullback.operators.arrays.masks import masked_fill, positions
 from pullback.operators.arrays.movement import expand_dims
 from pullback.operators.elementwise.casting import _assign as assign
 from pullback.operators.elementwise.casting import copy, without_leading_ones

@@ -21,7 +21,8 @@ from pullback.declare.composite import composite
 from pullback.declare.families import primitive, view
 from pullback.declare.samples import Maker, Sample
 from pullback.eager.build import as_operand
-from pullback.operators.arrays.index_operators import basic_view, first_positions, place_slice
+from pullback.operators.arrays.index_operators import basic_view, place_slice
+from pullback.operators.arrays.masks import first_positions
 from pullback.operators.arrays.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 from pullback.operators.elementwise.casting import copy
 from pullback.tensors.tensor import Tensor, as_constant

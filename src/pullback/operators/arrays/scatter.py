@@ -31,9 +31,9 @@ from pullback.operators.arrays.index_operators import (
     index_add_to_zeros,
     index_arrays,
     index_put_arrays,
-    positions,
 )
 from pullback.operators.arrays.indexing import getitem, resolve, setitem
+from pullback.operators.arrays.masks import positions
 from pullback.operators.arrays.movement import broadcast_arrays, broadcast_to, diagonal
 from pullback.operators.arrays.reshaping import ravel, reshape
 from pullback.tape.input_metadata import SparseGrad

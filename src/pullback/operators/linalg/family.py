@@ -1,4 +1,4 @@
-"""Linear algebra, gathered: the files `linalg_*.py` declare it, and products come from `contraction.py`.
+"""Linear algebra, gathered: the files beside it declare it, and products come from `vector_products.py`.
 
 What the array API standard wants under `linalg` although it is elementary (`matmul`, `diagonal`, ...) is listed here,
 with the standard's meaning: `diagonal` and `trace` act on the last two axes, `outer` on vectors.
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from pullback.declare.composite import composite
-from pullback.operators import contraction as products
 from pullback.operators import polynomial
+from pullback.operators import vector_products as products
 from pullback.operators.arrays.movement import diagonal as any_diagonal
 from pullback.operators.arrays.movement import matrix_transpose
+from pullback.operators.contraction import matmul as any_matmul
 from pullback.operators.linalg import (
     banded,
     decompose,
@@ -29,14 +30,11 @@ from pullback.operators.linalg import (
     solve,
     spectra,
 )
-from pullback.operators.linalg import functions as linalg_structured
-from pullback.operators.linalg import functions as linalg_sylvester
 from pullback.operators.linalg.decompose import as_values
 
 parts = (
     banded, decompose, determinants, functions, gauge, least_squares, logarithms,
-    lu, norms, reflections, solve, spectra, linalg_structured, linalg_sylvester,
-    polynomial,
+    lu, norms, reflections, solve, spectra, polynomial,
 )  # fmt: skip
 """The modules that declare the family."""
 
@@ -48,7 +46,7 @@ composite(matrix_transpose, name="linalg.matrix_transpose")
 @composite(arrays=2, name="linalg.matmul")
 def matmul(x1: Any, x2: Any, /) -> Any:
     """The matrix product `x1 @ x2`; axes before the last two are batches and broadcast."""
-    return products.matmul(x1, x2)
+    return any_matmul(x1, x2)
 
 
 @composite(arrays=2, name="linalg.cross")

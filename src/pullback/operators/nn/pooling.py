@@ -23,13 +23,13 @@ from pullback.declare.samples import Maker, Sample
 from pullback.operators.arrays.index_operators import ARRAY, index_arrays, index_put_arrays
 from pullback.operators.arrays.movement import broadcast_to, moveaxis
 from pullback.operators.arrays.scatter import add_elements, gather_elements, take
-from pullback.operators.contraction import tensordot
 from pullback.operators.elementwise.casting import copy
 from pullback.operators.elementwise.comparison import isnan, logical_and, logical_or, relu, where
 from pullback.operators.elementwise.complex_numbers import sign
 from pullback.operators.nn.convolution import Ints, convolution, convolution_input, each_axis, output_lengths
 from pullback.operators.pieces import PIECE, in_pieces
 from pullback.operators.reductions.extremes import max_with_indices
+from pullback.operators.vector_products import tensordot
 
 _SMALL = 1 << 12  # elements, for which calls take longer than their work
 

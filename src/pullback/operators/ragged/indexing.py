@@ -11,9 +11,8 @@ from pullback.operators.arrays.index_operators import (
     basic_view,
     index_arrays,
     index_put_arrays,
-    masked_fill,
-    positions,
 )
+from pullback.operators.arrays.masks import masked_fill, positions
 from pullback.operators.arrays.movement import moveaxis
 from pullback.operators.ragged.families import elementwise
 from pullback.operators.ragged.parts import call, memory, on_rows_of, packed, ragged, ragged_of, refuse
