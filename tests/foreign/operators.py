@@ -52,6 +52,15 @@ def usable_samples(op, most=None):
             return
 
 
+def sent(op, operands, place, send=uploaded):
+    """The operands with arrays on a device; but for offsets, which ragged tensors have on the host."""
+    names = itertools.chain(op.operands, itertools.repeat(""))
+    return [
+        send(x, place) if isinstance(x, np.ndarray) and not name.endswith("offsets") else x
+        for x, name in zip(operands, names, strict=False)
+    ]
+
+
 def is_usual(operands):
     """Are there numbers, and are all of them real ones in double precision, integers or truth values?"""
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
@@ -61,7 +70,9 @@ def is_usual(operands):
 def forward_outcomes(op, place) -> Iterator[tuple[str, bool, str]]:
     """By sample: its label, whether it is a usual one, and "" if the result is NumPy's, else the code of a refusal."""
     for sample, operands, wanted in usable_samples(op):
-        there = tuple(uploaded(x, place) if isinstance(x, np.ndarray) else x for x in operands)
+        there = sent(op, operands, place)
+        if not any(type(x) is ForeignArray for x in there):
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -119,11 +130,11 @@ def _listed(x):
 def derivative_outcome(op, sample, operands, place, mode):
     """ "" if a derivative, batch or in-place write is NumPy's, else the code of a refusal; None if there is none."""
     results = []
-    for make in (pb.tensor, lambda x: pb.tensor(x).to(place)):
+    for make in (lambda x, place: pb.tensor(x), lambda x, place: pb.tensor(x).to(place)):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                results.append(_run(op, sample, [make(x) if isinstance(x, np.ndarray) else x for x in operands], mode))
+                results.append(_run(op, sample, sent(op, operands, place, make), mode))
         except pb.AutogradError as error:
             if not results:
                 return None
@@ -152,7 +163,9 @@ def _run(op, sample, operands, mode):
     if mode == "vmap":
         if op.batch_rule is None or op.family == "random" or "kth" in op.params:
             return None
-        first = next(k for k, x in enumerate(operands) if isinstance(x, pb.Tensor))
+        first = next((k for k, x in enumerate(operands) if isinstance(x, pb.Tensor)), None)
+        if first is None:
+            return None
 
         def one(x):
             return call(*[x if k == first else y for k, y in enumerate(operands)])

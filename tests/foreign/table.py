@@ -18,7 +18,7 @@ BEGIN, END = "<!-- table of operators: begin -->", "<!-- table of operators: end
 
 
 def column(name, asked):
-    """By operator: "yes", "partly" or "no"; and the version of the library. None where it is not installed."""
+    """By operator: "yes", "partly" or "no". None where the library is not installed."""
     try:
         kind = library(name)
     except _pytest.outcomes.Skipped:
@@ -27,6 +27,8 @@ def column(name, asked):
     found = {}
     for op in asked:
         codes = [(usual, code) for _, usual, code in forward_outcomes(op, place)]
+        if not codes:
+            continue  # offsets of rows are its only operand
         usual = [code for is_usual, code in codes if is_usual] or [code for _, code in codes]
         if not any(code for _, code in codes):
             found[op.name] = "yes"
@@ -45,18 +47,18 @@ def text(names):
     lines = [f"Written on {today} by `make foreign TABLE=1`.", ""]
     counted = []
     for name, found in columns.items():
-        others = [op for op in asked if op.family != "special"]
         if found is None:
             counted.append(f"| {name} | not run | not run |")
             continue
-        right = sum(found[op.name].startswith("yes") for op in others)
-        special = sum(found[op.name].startswith("yes") for op in asked if op.family == "special")
-        share, rest = f"{right / len(others):.0%}", len(asked) - len(others)
-        counted.append(f"| {name} | {right} of {len(others)} ({share}) | {special} of {rest} |")
+        special = {op.name for op in asked if op.family == "special"}
+        others = [cell.startswith("yes") for each, cell in found.items() if each not in special]
+        right, rest = sum(others), sum(found[each].startswith("yes") for each in special)
+        share = f"{right / len(others):.1%}"
+        counted.append(f"| {name} | {right} of {len(others)} ({share}) | {rest} of {len(special)} |")
     lines += ["| library | operators outside of `special` | `special` |", "|---|---|---|", *counted, ""]
     lines += [f"| operator | {' | '.join(NAMES)} |", f"|---|{'---|' * len(NAMES)}"]
     for op in sorted(asked, key=lambda op: op.name.lstrip("_")):
-        cells = ["not run" if found is None else found[op.name] for found in columns.values()]
+        cells = ["not run" if found is None else found.get(op.name, "on the host") for found in columns.values()]
         lines.append(f"| `{op.name}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 

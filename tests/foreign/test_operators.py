@@ -32,6 +32,7 @@ def test_derivatives_batches_and_writes_are_numpys_or_refused(kind, group, mode)
 @pytest.mark.parametrize("name", NAMES)
 def test_coverage(name):
     place = library(name).tensor([1.0]).device
-    asked = [op for op in operators() if op.family != "special"]
-    covered = [op for op in asked if not any(code for _, usual, code in forward_outcomes(op, place) if usual)]
+    asked = [list(forward_outcomes(op, place)) for op in operators() if op.family != "special"]
+    asked = [outcomes for outcomes in asked if outcomes]
+    covered = [outcomes for outcomes in asked if not any(code for _, usual, code in outcomes if usual)]
     assert len(covered) >= COVERAGE[name] * len(asked)

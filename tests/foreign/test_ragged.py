@@ -99,3 +99,15 @@ def test_case_106_gradients_metadata_and_refusals(library_name):
         x.amax(1)
     assert np.isnan(x.mean(1).detach().cpu().numpy()[2]).all()
     assert pb.zeros_like(x).device is x.device
+
+
+@pytest.mark.parametrize("library_name", ["strict", "torch", "jax"])
+def test_offsets_and_lengths_may_lie_on_a_device_and_are_read_once(library_name):
+    kind = library(library_name)
+    values, offsets = kind.tensor(VALUES), kind.tensor(OFFSETS)
+    for cut in (offsets, kind.make(OFFSETS)):
+        assert_equal(pb.nested.segment_sum(values, cut), np.add.reduceat(VALUES, [0, 2, 5, 5]) * [[1], [1], [0], [1]])
+    x = pb.nested.from_values(values, lengths=kind.tensor(np.diff(OFFSETS)))
+    assert x.device is values.device and x.lengths().tolist() == [2, 3, 0, 4]
+    with pb.interop.no_sync():
+        assert code_of(pb.nested.segment_sum, values, offsets) == "FOREIGN_SYNC"

@@ -27,6 +27,7 @@ from pullback.operators.ragged.parts import (
     refuse,
 )
 from pullback.operators.ragged.rows import in_memory
+from pullback.payloads.devices import is_foreign, taken_over
 from pullback.payloads.operators import bind_operators
 from pullback.payloads.ragged.array import RaggedArray, refuse_holes
 from pullback.payloads.ragged.offsets import Offsets, RaggedSize, refuse_offsets
@@ -65,8 +66,10 @@ RaggedArray.restore = staticmethod(restored)
 
 
 def _plain(x: Any, what: str) -> Any:
-    """Integers as an array; what a trace or a batch has in their place as it is."""
-    payload = x._data if isinstance(x, Tensor) else x
+    """Integers as an array of the host's; what a trace or a batch has in their place as it is."""
+    payload = x._data if isinstance(x, Tensor) else taken_over(x) if is_foreign(x) else x
+    if hasattr(type(payload), "downloaded"):
+        return payload.plain_values(what)  # rows are cut on the host, wherever their elements lie
     if isinstance(payload, np.ndarray) or hasattr(type(payload), "evaluate_op"):
         return payload
     array = np.asarray(payload)

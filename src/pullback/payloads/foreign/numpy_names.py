@@ -223,6 +223,9 @@ class NamesThere(ReductionsThere):
 
     concat = concatenate
 
+    def append(self, x: Any, values: Any) -> Any:
+        return self.concatenate([self.ravel(x), self.ravel(values)])
+
     def stack(self, arrays: Any, axis: int = 0, out: Any = None) -> Any:
         arrays = list(arrays)
         if not any(type(x) is ForeignArray for x in arrays):
