@@ -93,7 +93,10 @@ def test_functions_that_hold_a_graph_refuse():
 
 def test_transformed_functions_still_look_like_what_they_were_made_of():
     made = pb.func.grad(far.energy)
-    assert made.__name__ == "energy" and made.__doc__ == far.energy.__doc__ and made.__wrapped__ is far.energy
+    assert made.__name__ == "energy" and made.__wrapped__ is far.energy
+    assert made.__doc__ == "Gradient of `energy`.\n\nA scalar."
+    assert pb.vmap(made).__doc__ == "Vectorized form of the gradient of `energy`.\n\nA scalar."
+    assert pb.func.adapt(far.energy).__doc__ == "A scalar."  # which computes the same
     assert repr(made) == "<grad of energy>"
     assert copy.deepcopy(made) is made and copy.copy(made) is made
 

@@ -29,7 +29,9 @@ def test_vmap_knows_the_names_of_jax_for_its_axes():
     assert pb.array_equal(pb.vmap(lambda column, y: column * y, in_axes=(1, None))(x, 2), x.T * 2)
 
 
-@pytest.mark.parametrize("options", [{"in_dims": 1, "in_axes": 0}, {"out_dims": 1, "out_axes": 0}])
+@pytest.mark.parametrize(
+    "options", [{"in_dims": 1, "in_axes": 0}, {"in_dims": 0, "in_axes": 1}, {"out_dims": 0, "out_axes": 0}]
+)
 def test_two_names_for_one_thing_are_refused(options):
     with pytest.raises(TypeError, match="both were given"):
         pb.vmap(pb.sin, **options)

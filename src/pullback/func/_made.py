@@ -13,11 +13,20 @@ from __future__ import annotations
 
 import copyreg
 import functools
+import inspect
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
 from pullback.core.pickling import check_importable, global_name
+
+_WHAT = {
+    "grad": "gradient", "grad_and_value": "gradient and value", "value_and_grad": "value and gradient",
+    "jacrev": "Jacobian", "jacfwd": "Jacobian", "jacobian": "Jacobian", "sparse_jacobian": "sparse Jacobian",
+    "sparse_hessian": "sparse Hessian", "_product_of": "products with the Hessian", "vmap": "vectorized form",
+}  # fmt: skip
+"""What is made of a function, by who makes it, for the first line of its documentation."""
+_SHOWN = tuple(name for name in functools.WRAPPER_ASSIGNMENTS if name != "__doc__")
 
 
 class Transformed(functools.partial):
@@ -51,6 +60,25 @@ class Transformed(functools.partial):
         make, function, _, _ = self.recipe
         return f"<{make.__name__} of {getattr(function, '__qualname__', None) or repr(function)}>"
 
+    @property
+    def __doc__(self) -> str | None:
+        if "_doc" in self.__dict__:
+            return self._doc
+        steps, function = [], self
+        while isinstance(function, Transformed) and (what := _WHAT.get(function.recipe[0].__name__)):
+            steps.append(what)
+            function = function.recipe[1]
+        own = inspect.cleandoc(getattr(function, "__doc__", None) or "")
+        name = getattr(function, "__name__", None)
+        if not steps or name is None:
+            return own or None
+        first = " of the ".join(steps)
+        return f"{first[0].upper()}{first[1:]} of `{name}`.\n\n{own}".rstrip()
+
+    @__doc__.setter
+    def __doc__(self, doc: str | None) -> None:
+        self._doc = doc
+
     def seen_by(self, see: Callable[[Any], Any]) -> Any:
         """The same with the function as a trace sees it, of which it becomes a part."""
         return see(self.func)
@@ -63,7 +91,7 @@ def made_by(
 
     def of_body(body: Callable[..., Any]) -> Transformed:
         made = Transformed(body)
-        functools.update_wrapper(made, function)
+        functools.update_wrapper(made, function, assigned=_SHOWN)
         made.recipe = (make, function, args, kwargs)
         return made
 

@@ -37,11 +37,18 @@ OutDims = Any
 NOT_GIVEN: Any = ...  # None is a value of its own
 
 
+class _Default(int):
+    """The 0 that nobody wrote: a signature shows it as one, and only it may have another name beside it."""
+
+
+_FIRST = _Default(0)
+
+
 @door
 def vmap(
     function: Callable[..., Any],
-    in_dims: InDims = 0,
-    out_dims: OutDims = 0,
+    in_dims: InDims = _FIRST,
+    out_dims: OutDims = _FIRST,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -122,9 +129,12 @@ def vmap(
 def _one_of(name: str, dims: Any, other: str, axes: Any) -> Any:
     """What was given under either of two names."""
     if axes is NOT_GIVEN:
-        return dims
-    if dims != 0:
-        raise TypeError(f"vmap: {other} is another name for {name}, and both were given: {dims!r} and {axes!r}")
+        return 0 if dims is _FIRST else dims
+    if dims is not _FIRST:
+        raise told(
+            TypeError(f"vmap: {other} is another name for {name}, and both were given: {dims!r} and {axes!r}"),
+            fix=f"leave one of them out; {name} is torch's name and {other} JAX's",
+        )
     return axes
 
 
