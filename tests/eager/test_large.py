@@ -228,7 +228,7 @@ def test_a_failure_is_told_and_numpy_goes_on(monkeypatch, caplog):
     monkeypatch.setattr(compiler, "twin", fail, raising=False)
     forget(registry["cos"])
     x = np.linspace(0, 1, LENGTH)
-    with caplog.at_level("WARNING", "pullback.native"):
+    with caplog.at_level("WARNING", "pullback.autograd"):
         np.testing.assert_array_equal(pb.cos(pb.tensor(x)).numpy(), np.cos(x))
         np.testing.assert_array_equal(pb.cos(pb.tensor(x)).numpy(), np.cos(x))
     assert caplog.text.count("no code today") == 1
@@ -242,7 +242,7 @@ def test_without_llvmlite_numpy_goes_on(monkeypatch, caplog):
     monkeypatch.setattr(compiler, "twin", missing, raising=False)
     monkeypatch.setattr(large.state, "failed", False)
     forget(registry["cos"])
-    with caplog.at_level("INFO", "pullback.native"):
+    with caplog.at_level("INFO", "pullback.autograd"):
         pb.cos(pb.tensor(np.ones(LENGTH)))
     assert large.state.failed and "llvmlite" in caplog.text
     forget(registry["cos"])

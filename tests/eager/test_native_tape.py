@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import pullback as pb
+from pullback.compiler.machine import structs
 from pullback.declare.op import registry
 from pullback.eager import large, small
 from pullback.eager.native_tape import tape
@@ -23,6 +24,9 @@ from tests.autograd.test_parts import Program
 from tests.eager.test_small import PROGRAMS as small_programs
 
 LOADED = []
+pytestmark = pytest.mark.skipif(
+    not structs.are_as_expected(), reason="native code does not read arrays in this interpreter, as free-threaded ones"
+)
 
 
 @contextmanager

@@ -232,6 +232,7 @@ class Entry:
         self.quick: Callable[..., Any] | None = None
         self.lock = threading.RLock()
         self.compiled: list[tuple[str, Any]] = []  # what backends made of the graphs, with the names of the graphs
+        self.spent: dict[str, float] = {}  # milliseconds of capturing and compiling, by kind
         self.partition: Partition | None = None
         self._backwards: dict[tuple[bool, ...], Any] = {}
         self._differentiable: dict[tuple[bool, ...], Any] = {}
@@ -293,11 +294,11 @@ class Entry:
         graph = pruned(captured)
         if self.options.joint_pass is not None and self.is_training:
             graph = self.options.joint_pass(graph.copy())
-        with reported(f"simplification of {len(graph.nodes)} nodes"):
+        with reported(f"simplification of {len(graph.nodes)} nodes", "partition"):
             return run(JOINT, graph)
 
     def _split(self, captured: Capture, graph: Graph) -> Partition:
-        with reported(f"partition of {len(graph.nodes)} nodes"):
+        with reported(f"partition of {len(graph.nodes)} nodes", "partition"):
             split = self.compilers.split(graph, captured.num_forward_outputs, self._static())
         check("partition", split.forward, split.backward)
         split = _later.with_private_copies(split, captured.inputs_read_later, captured.outputs_read_later)
@@ -311,7 +312,7 @@ class Entry:
         """Have loops in place of what Python loops left in the graph, and let go of the straight graph."""
         captured = self.capture
         try:
-            with reported(f"rolling of {len(captured.graph.nodes)} nodes"):
+            with reported(f"rolling of {len(captured.graph.nodes)} nodes", "partition"):
                 graph = run(ROLL, captured.graph)
                 if graph is not captured.graph:
                     graph.verify()
@@ -365,8 +366,10 @@ class Entry:
             if len(self._backwards) > _MOST_MASKS and not self.meta.effect_sources:
                 return None
             graph = self._specialised(graph, len(self.saved), defined)
-        with compiling("a backward pass"):
+        with compiling("a backward pass") as phases:
             compiled = self._compiled(self.compilers.backward, graph)
+        for kind, spent in phases.spent.items():
+            self.spent[kind] = self.spent.get(kind, 0.0) + spent
         if defined == self.first_alone and self._is_quick(graph, compiled):
             self.quick = compiled.flat
         return flat(compiled)

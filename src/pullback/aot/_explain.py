@@ -56,6 +56,7 @@ def table(data: dict[str, Any], verbose: bool = False) -> list[str]:
         *_kept(data["kept_over_writes"]),
         *_numpy(data.get("left_to_numpy")),
         *_of_paths(data.get("paths"), data.get("reasons", [])),
+        *(_made(data["compiled"]) if verbose else ()),
         f"notes    {'; '.join(data['notes']) or 'none'}",
     ])
 
@@ -92,6 +93,16 @@ def _of_paths(paths: dict[str, Any] | None, reasons: list[dict[str, Any]]) -> li
     if reasons:
         lines += _aligned("reasons", [(x["reason"], x["location"], x["text"].splitlines()[0]) for x in reasons])
     return lines
+
+
+def _made(compiled: list[dict[str, Any]]) -> list[str]:
+    """What making the code took, which differs from run to run; no line for what is not compiled yet."""
+    return _aligned("compiled", [_times_and_code(each) for each in compiled]) if compiled else []
+
+
+def _times_and_code(made: dict[str, Any]) -> tuple[str, str]:
+    spent = ", ".join(f"{name} {ms} ms" for name, ms in made["milliseconds"].items())
+    return f"{made['code']} code", spent
 
 
 def _of_numbers(numbers: list[dict[str, Any]]) -> list[str]:
@@ -173,6 +184,8 @@ def tables(data: dict[str, Any]) -> list[Table]:
         ("of these repeated", flops["recompute"], ", ".join(_times(*each) for each in again.most_common())),
     ]
     found.append(("Costs", ("what", "how much", ""), costs))
+    if data["compiled"]:
+        found.append(("Compiled", ("code", "time"), [_times_and_code(each) for each in data["compiled"]]))
     if data["notes"]:
         found.append(("Notes", ("note",), [(note,) for note in data["notes"]]))
     return found
@@ -240,6 +253,7 @@ class Explanation:
             "numbers": _numbers(entry, names, flatten_arguments(args, kwargs)[0]),
             "kept_over_writes": _kept_over_writes(entry),
             "guards": _guards(entry),
+            "compiled": [],
             **(paths or {}),
             "notes": [*notes, *_groups(entry)],
         }  # fmt: skip

@@ -40,6 +40,7 @@ from pullback.aot._tree.calls import MOST_ATTEMPTS, OnPaths
 from pullback.aot._tree.live import Abandoned
 from pullback.aot._tree.paths import Tree, open_places
 from pullback.aot._tree.reasons import GivenUp, given_up
+from pullback.aot._warm_up import Again, WarmUp
 from pullback.aot._wrapper import HasWrappers, is_wrapped
 from pullback.core.frames import drop_own_frames, warn
 from pullback.core.pickling import check_importable, global_name
@@ -124,10 +125,6 @@ class _Eager:
         return None if self._numbers is None else self._numbers.misfit(leaves)
 
 
-class _Again(Exception):
-    """A call begins again: something that it finds is an argument from now on."""
-
-
 EAGER = _Eager()
 ONCE = _Eager()  # for one call only
 _MOST_EFFECTS = 2  # so often a function is tried that has side effects
@@ -142,7 +139,7 @@ def _made_again(function: Callable[..., Any], compilers: Compilers, options: Opt
     return CompiledFunction(function, compilers, options, **how)
 
 
-class CompiledFunction(OnPaths, Inside, Generic[P, R]):
+class CompiledFunction(OnPaths, Inside, WarmUp, Generic[P, R]):
     """A function that is captured when it is called with a new kind of arguments, and otherwise runs compiled."""
 
     __slots__ = ("_calls", "_hits")  # read at every call, and found sooner here than in a dictionary
@@ -276,7 +273,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             try:
                 with given(args, kwargs):
                     entry = self._compile(key, leaves, structure)
-            except _Again:
+            except Again:
                 return self._called(args, kwargs)
         elif type(entry) is not _Eager:
             self._hits += 1
@@ -423,7 +420,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
                 return self._kept(key, self._entry_of(captured))
             reason = self._reason(key, leaves)
             if reason is not None and self._vary(key, reason):
-                raise _Again
+                raise Again
             is_many = self._misses >= self.recompile_limit + self._hits // _EARNS
             if is_many or (reason and _recompiled() >= PROCESS_LIMIT):
                 return self._over_the_limit(reason or "the first kind of arguments")
@@ -477,8 +474,10 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
 
     def _new_entry(self, leaves: list[Any], structure: Any) -> Any:
         try:
-            with compiling(self._name):
-                return self._entry_of(self._capture(leaves, structure))
+            with compiling(self._name) as phases:
+                entry = self._entry_of(self._capture(leaves, structure))
+            entry.spent = phases.spent
+            return entry
         except Abandoned:
             return ONCE
         except SideEffectError as error:
@@ -536,7 +535,7 @@ class CompiledFunction(OnPaths, Inside, Generic[P, R]):
             if is_open_at is None:
                 raise
         if captured is None:
-            with reported(f"capture of {self._name}"):
+            with reported(f"capture of {self._name}", "trace"):
                 captured = capture(
                     self._traced, leaves, structure, self.options, numbers=True, is_open_at=is_open_at, arms=arms
                 )

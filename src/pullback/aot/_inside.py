@@ -21,12 +21,14 @@ from pullback.graph.graph import Graph
 
 
 class CacheInfo(NamedTuple):
-    """How often a call found its capture, how often it had to be captured, and how many captures there are and were."""
+    """How often a call found its capture, how often it had to be captured, how many captures there are and were, and
+    how long it took to make those that are there."""
 
     hits: int
     misses: int
     currsize: int
     evicted: int = 0  # captures that others have taken the place of
+    milliseconds: float = 0.0
 
 
 class Inside:
@@ -73,8 +75,10 @@ class Inside:
         return "\n".join(f"# {name}\n{compiled.assembly()}" for name, compiled in self._native("machine code"))
 
     def cache_info(self) -> CacheInfo:
-        """Hits, misses, the number of captures, and how many had to go for others."""
-        return CacheInfo(self._hits, self._misses, sum(map(len, list(self._entries.values()))), self._evicted)
+        """Hits, misses, the number of captures, how many had to go for others, and the time that making them took."""
+        size = sum(map(len, list(self._entries.values())))
+        took = sum(sum(entry.spent.values()) for entry in self.entries())
+        return CacheInfo(self._hits, self._misses, size, self._evicted, round(took, 3))
 
     def why_recompiled(self) -> list[str]:
         """For each of the last 256 captures but the first: what differed from the one before, the last one last."""
@@ -95,6 +99,7 @@ class Inside:
         key = call_key(leaves, structure)
         known = [each for each in self._entries.get(key, ()) if type(each) is Entry]
         described = describe_paths(entry, known, self._trees.get(key), self._given_up)
+        described["compiled"] = [_how_compiled(each) for each in known]
         return aot.Explanation(entry, self.function, args, kwargs, notes, described)
 
     def _check_fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -131,3 +136,10 @@ class Inside:
                 fix='compile it with backend="llvm", which needs llvmlite',
             )
         return native
+
+
+def _how_compiled(entry: Entry) -> dict[str, Any]:
+    """How long a capture took, by what the time was for, and which code its calls run."""
+    codes = [code for _, each in entry.compiled for code in getattr(each, "codes", ())]
+    kind = "NumPy" if not codes else "quick" if any(code.is_quick for code in codes) else "good"
+    return {"milliseconds": {name: round(ms, 1) for name, ms in entry.spent.items()}, "code": kind}

@@ -13,7 +13,7 @@ from pullback.compiler.function import NativeFunction, Wrapping
 from pullback.compiler.items.flow import Segment
 from pullback.compiler.loops.planning import FOREIGN, Traits
 from pullback.compiler.machine import jit, threads
-from pullback.compiler.machine.entry import GOOD, Interface
+from pullback.compiler.machine.entry import GOOD, Interface, MachineCode
 from pullback.compiler.numpy_source.compiled import CompiledGraph
 from pullback.compiler.numpy_source.function import FunctionWriter, fresh_outputs
 from pullback.compiler.numpy_source.module import Module
@@ -41,7 +41,7 @@ class NativeSegment(NativeFunction):
     """A segment made a function of arrays."""
 
     def __init__(self, segment: Segment, options: Options) -> None:
-        with reported(f"plan of {len(segment.items)} operators"):
+        with reported(f"plan of {len(segment.items)} operators", "plan"):
             self.plan: Plan = plan_segment(segment)
         has_libmvec = not options.portable and jit.has_libmvec()
         shares = options.threads != 1 and threads.is_possible() and any(map(is_parallel, all_commands(self.plan)))
@@ -71,7 +71,11 @@ class NativeGraph(CompiledGraph):
         super().__init__(cut, fresh)
         self.original = program
         self.options = options
-        self.segments = [NativeSegment(node.attrs["segment"], options) for node in cut.nodes if node.op == "native"]
+        parts = [node.attrs["segment"] for node in cut.nodes if node.op == "native"]
+        self.segments: list[NativeSegment] = []
+        for number, part in enumerate(parts):
+            with reported(f"LLVM {number + 1} of {len(parts)}"):
+                self.segments.append(NativeSegment(part, options))
         self._of_segment = {each.plan.segment: each for each in self.segments}
         took = 1e3 * (time.perf_counter() - began)
         report(f"graph {program.name}, {len(program.nodes)} nodes, native in {took:.1f} ms")
@@ -134,7 +138,7 @@ class NativeGraph(CompiledGraph):
 
     def _writer(self, module: Module) -> FunctionWriter:
         # Bodies of control flow are written by a writer of the same class, so the class knows the options.
-        kind = type("NativeWriter", (_NativeWriter,), {"options": self.options, "known": dict(self._of_segment)})
+        kind = type("NativeWriter", (_NativeWriter,), {"options": self.options, "known": self._of_segment})
         return kind(module, self.program, self.fresh, is_portable=False)
 
     @property
@@ -154,6 +158,11 @@ class NativeGraph(CompiledGraph):
         """Every loop nest and every product: operators, lengths of loops, bytes, operations, estimated nanoseconds, and
         with `measure` how long it takes, alone and on arrays of its own."""
         return [kernel for each in self.segments for kernel in kernels_of(each.plan, each.settings, measure)]
+
+    @property
+    def codes(self) -> list[MachineCode]:
+        """The machine code of all native functions."""
+        return [each.code for each in self._of_segment.values()]
 
 
 class _NativeWriter(FunctionWriter):

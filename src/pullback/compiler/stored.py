@@ -16,7 +16,7 @@ import numpy as np
 from pullback import compiler
 from pullback.compiler.function import NativeFunction
 from pullback.compiler.machine import gufuncs, jit, symbols, threads
-from pullback.compiler.machine.entry import Interface
+from pullback.compiler.machine.entry import Interface, MachineCode
 from pullback.graph.ir import ArrayType, Program, array_type
 
 _MOST_BYTES = 1 << 20  # of constants
@@ -49,6 +49,11 @@ class StoredGraph:
     @cached_property
     def _planned(self) -> Any:
         return compiler.compile_llvm(self.graph, fastmath=self.fastmath)
+
+    @property
+    def codes(self) -> list[MachineCode]:
+        """The machine code."""
+        return [self.function.code]
 
     def kernels(self, measure: bool = False) -> list[dict[str, Any]]:
         """See `NativeGraph.kernels`."""

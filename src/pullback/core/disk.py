@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from pullback.core.reports import WARNING, report
+
 Folder = str | os.PathLike[str]
 
 _HAS_RIGHTS = hasattr(os, "getuid") and os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
@@ -160,10 +162,14 @@ def read(folder: Folder, name: str, most_bytes: int) -> bytes | None:
             elif key is not None and len(key) == _KEY_BYTES:
                 if data[:_HEAD] == _MAGIC + _seal(key, name, data[_HEAD:]):
                     # path: file from disk
+                    report(f"{name} read, {len(data)} bytes", "cache")
                     return data[_HEAD:]
                 own.unlink(name)
-    except (OSError, MemoryError):
-        pass
+                report(f"{name} is not what was written, and was removed", "cache", WARNING)
+    except FileNotFoundError:
+        report(f"{name} is not there", "cache")
+    except (OSError, MemoryError) as error:
+        report(f"{name} was not read: {type(error).__name__}: {error}", "cache")
     return None
 
 
@@ -180,8 +186,10 @@ def keep(folder: Folder, name: str, data: bytes) -> bool:
         with _opened(folder, make=True) as own:
             seal = _seal(_key(own), name, data)
             _write(own, name, _MAGIC + seal + data)
-    except (OSError, MemoryError):
+    except (OSError, MemoryError) as error:
+        report(f"{name} was not kept: {type(error).__name__}: {error}", "cache", WARNING)
         return False
+    report(f"{name} kept, {len(data)} bytes", "cache")
     return True
 
 

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module, util
 from typing import Any, NamedTuple
@@ -120,7 +122,7 @@ class Bar:
     def _draw(self, now: float) -> None:
         if self._tqdm is None and not self._width and util.find_spec("tqdm") is not None:
             make = import_module("tqdm.auto").tqdm
-            self._tqdm = make(total=self.total, desc=self.label, leave=False, file=sys.stderr)
+            self._tqdm = make(total=self.total or None, desc=self.label, leave=False, file=sys.stderr)
         if self._tqdm is not None:
             self._tqdm.update(self.done - self._tqdm.n)
             return
@@ -129,6 +131,8 @@ class Bar:
         left = (self.total - self.done) / max(rate, 1e-9)
         bar = "#" * filled + " " * (24 - filled)
         text = f"{self.label} [{bar}] {self.done}/{self.total}  {rate:.3g}/s  {left:.0f} s left"
+        if not self.total:  # nobody knows
+            text = f"{self.label} {self.done}  {rate:.3g}/s"
         _write("\r" + text.ljust(self._width))
         self._width = len(text)
 
@@ -136,6 +140,33 @@ class Bar:
 def shown(progress: Progress, total: int, label: str, timeout: float | None = None) -> Bar:
     """What tells how far a piece of work of `total` steps is, in a block."""
     return Bar(progress, total, label, timeout)
+
+
+@contextmanager
+def told_if_long(text: Callable[[], str]) -> Iterator[None]:
+    """A block for work of one piece: after two seconds a line says what is done, and goes with the block."""
+    mode = _present_mode()
+    if mode == "off" or _outer.get() is not None or (mode == "auto" and not _is_watched()):
+        yield
+        return
+    is_over = threading.Event()
+
+    def tell() -> None:
+        width, wait = 0, _QUIET_FOR
+        while not is_over.wait(wait):
+            line = text()
+            _write("\r" + line.ljust(width))
+            width, wait = max(width, len(line)), _BETWEEN
+        if width:
+            _write("\r" + " " * width + "\r")
+
+    teller = threading.Thread(target=tell, name="pullback-progress", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        teller.join()
 
 
 def labelled(progress: Any, label: str) -> Any:

@@ -1,17 +1,16 @@
-"""`PULLBACK_LOG=distributed`: one line per collective; `profile()`: their sums by call site."""
+"""`PULLBACK_LOG=distributed`, or that logger: one line per collective; `profile()`: their sums by call site."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pullback.core.reports import is_reporting
+from pullback.core.reports import DEBUG, logger_of
 
-_is_reporting = is_reporting("distributed")
+_logger = logger_of("distributed")
 _profiles: list[Profile] = []
 
 
@@ -71,7 +70,7 @@ _nothing = contextlib.nullcontext()
 
 def is_noted() -> bool:
     """Does anybody want to know of collectives?"""
-    return _is_reporting or bool(_profiles)
+    return bool(_profiles) or _logger.isEnabledFor(DEBUG)
 
 
 def note(comm: Any, text: str, site: str, nbytes: int) -> Any:
@@ -88,6 +87,6 @@ def _noted(comm: Any, text: str, site: str, nbytes: int) -> Iterator[None]:
     took = time.perf_counter() - began
     for each in _profiles:
         each.add(text, site, nbytes, took)
-    if _is_reporting:
+    if _logger.isEnabledFor(DEBUG):
         line = f"rank {comm.rank} of {comm.name}: {comm.seq} {text}, {nbytes} B in {1e6 * took:.1f} us at {site}"
-        print(f"pullback distributed: {line}", file=sys.stderr)
+        _logger.debug("%s", line)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pullback import compiler, eager
+from pullback.core.reports import INFO, WARNING, report
 from pullback.core.spec import LARGE
 from pullback.core.threads import get_num_threads, sums
 from pullback.declare.op import Op, Rule
@@ -124,14 +125,11 @@ def attempted(make: Callable[[], Any]) -> Any:
         state.is_loaded = state.is_loaded or made is not None
         return made
     except Exception as error:
-        import logging  # which most programs never need
-
-        log = logging.getLogger("pullback.native")
         if isinstance(error, ImportError):
             state.failed = True
-            log.info("operators on large arrays stay with NumPy: %s", error)
+            report(f"operators stay with NumPy: {error}", "autograd", INFO)
         else:
-            log.warning("an operator on large arrays stays with NumPy: %s: %s", type(error).__name__, error)
+            report(f"an operator stays with NumPy: {type(error).__name__}: {error}", "autograd", WARNING)
     return None
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from pullback import compiler, eager
 from pullback.core import state
+from pullback.core.reports import INFO, report
 from pullback.core.spec import LARGE, Spec, spec_for
 from pullback.core.threads import sums
 from pullback.declare.op import GRADIENT, OPERAND, Op, Rule, registry
@@ -61,6 +62,7 @@ class _Tape:
         with large.lock:
             if self.functions is None:
                 self.functions, self.calls = large.attempted(_made) or ((None, None), None)
+                report(f"passes are run by {'Python' if self.calls is None else 'native code'}", "autograd", INFO)
             self.reset()
 
     def reset(self) -> None:

@@ -15,7 +15,7 @@ from operator import attrgetter, is_
 from typing import Any, TypeVar
 
 from pullback import graph as package
-from pullback.core.reports import is_reporting, report
+from pullback.core.reports import listener, report
 from pullback.errors import InternalError
 from pullback.graph import reroll as rolling
 from pullback.graph.ir import Node, Program
@@ -51,7 +51,7 @@ JOINT: tuple[Pass, ...] = (
 def run(passes: Iterable[Pass], program: Kind) -> Kind:
     """The graph behind all passes."""
     checker = Checker(program) if is_verifying() else None
-    if checker is None and not is_reporting():
+    if checker is None and listener("compile") is None:
         for each in passes:
             program = each(program)
         return program

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.reports import INFO, report
 from pullback.core.state import change, current, next_stamp, observers, open_levels, switch
 from pullback.core.threads import sums
 from pullback.errors import InternalError
@@ -430,6 +431,7 @@ def _visit(task: GraphTask, node: Node, arrived: Any) -> tuple[Any, ...]:
     except BaseException:
         if modes.anomaly:
             warn_about_origin(node)
+        report(f"{node.name()} raised in a backward pass", "autograd", INFO)
         raise
     results = run_node_post_hooks(node, results, gradients, create)
     if not task.keep_graph:

@@ -72,6 +72,12 @@ class MachineCode:
         if self.is_quick and self._memory[1] <= 0:
             self.improve()
 
+    def finish(self) -> None:
+        """Have good code now."""
+        if self.is_quick:
+            self.is_quick = False
+            self._load(GOOD)
+
     def improve(self) -> None:
         """Make good code, or see whether it has been made. If that fails, the other one is right as well."""
         self.is_quick = False

@@ -24,7 +24,7 @@ from pullback.compiler.machine import elsewhere, headroom, objects, symbols
 from pullback.compiler.machine.objects import Linked, NotLinked, link
 from pullback.compiler.machine.symbols import lock as _lock
 from pullback.core import threads
-from pullback.core.reports import report
+from pullback.core.reports import report, reported
 
 _known: MutableMapping[str, Linked] = WeakValueDictionary()  # modules by their names
 _kept: dict[str, Linked] = {}  # those that stay
@@ -184,9 +184,11 @@ def _added(name: str, text: str, effort: int) -> Linked:
         code, how = _answers.pop(name, None), "by another process"
         if code is None:
             headroom.check(text)
-            code, how = llvm.engine.compiled(text.replace("NAME", name), name, effort), "compiled"
+            with reported(f"machine code of {name[:8]}", "code"):
+                code, how = llvm.engine.compiled(text.replace("NAME", name), name, effort), "compiled"
         objects.write(name, code)
-    module = _linked(name, code)
+    with reported(f"linking of {name[:8]}", "load"):
+        module = _linked(name, code)
     report(f"module {name[:8]} {how} in {1e3 * (time.perf_counter() - began):.1f} ms")
     return module
 
