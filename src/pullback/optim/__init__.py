@@ -13,6 +13,7 @@ tensor([3., 3.])
 """
 
 from pullback.core.lazy import explain_unknown as _explain_unknown
+from pullback.optim._fit import Fitted, fit
 from pullback.optim._gradients import clip_by_norm, clip_by_value, ema, global_norm
 from pullback.optim._lbfgs import LBFGS, LBFGSState
 from pullback.optim._optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop, State
@@ -25,6 +26,7 @@ __all__ = [
     "Adagrad",
     "Adam",
     "AdamW",
+    "Fitted",
     "LBFGSState",
     "Optimizer",
     "RMSprop",
@@ -35,6 +37,7 @@ __all__ = [
     "cosine",
     "ema",
     "exponential",
+    "fit",
     "global_norm",
     "least_squares",
     "linear",

@@ -176,6 +176,13 @@ class LBFGS(Optimizer):
         vector = _numbers(tree)
         return LBFGSState(0, np.zeros_like(vector), np.zeros_like(vector), (), ())
 
+    def compiled_step(self, loss: Any, **options: Any) -> Any:
+        """There is none: how often the loss is evaluated depends on its values."""
+        raise TypeError(
+            "pb.optim.LBFGS has no compiled step: a line search evaluates the loss as often as its values say; use "
+            "update(tree, pb.compile(pb.value_and_grad(loss)), state), or pb.optim.minimize(loss, tree)"
+        )
+
     def update(self, tree: Any, gradients: Any, state: Any) -> tuple[Any, Any]:
         """The tree and the state behind up to `max_iter` iterations. `gradients` is a function of a tree that returns
         a value and the gradients, such as `pb.value_and_grad(loss)`. Nothing is written to."""

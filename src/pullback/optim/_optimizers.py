@@ -14,6 +14,7 @@ import numpy as np
 import pullback as pb
 from pullback.core.doors import door
 from pullback.core.pytree import flatten, map_leaves, unflatten
+from pullback.core.reports import WARNING, report
 from pullback.errors import AutogradError
 from pullback.optim import _rules
 from pullback.tensors.tensor import Tensor
@@ -330,6 +331,8 @@ def check_finite(loss: Any, gradients: Iterable[tuple[str, Any]], steps: Any, on
     wrong = next((name for name, value in named if not _is_finite(value)), None)
     if wrong is not None and on_nonfinite == "error":
         raise nonfinite(wrong, steps)
+    if wrong is not None:
+        report(f"step {int(steps) + 1} was left out: {wrong} is not finite", "optim", WARNING)
     return wrong is None
 
 

@@ -16,6 +16,7 @@ import pullback as pb
 from pullback._sites import not_installed
 from pullback.core.progress import Progress, TimeUp, shown
 from pullback.core.pytree import flatten, map_leaves
+from pullback.core.reports import INFO, report
 from pullback.tree import ravel
 
 _WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
@@ -88,14 +89,17 @@ def minimize(
             result = optimize.OptimizeResult(
                 x=last[-1], fun=value, jac=slope, success=False, status=-1, message=said, nit=len(last) - 1
             )
+    report(f"minimize by {method or 'the default'}: {result.message}", "optim", INFO)
     return _in_trees(result, unravel)
 
 
 def least_squares(
-    function: Callable[..., Any], tree: Any, *, bounds: Any = None, compile: bool = True, **options: Any
-) -> Any:
+    function: Callable[..., Any], tree: Any, *, bounds: Any = None, compile: bool = True, progress: Progress = None,
+    **options: Any,
+) -> Any:  # fmt: skip
     """The tree where the sum of squares of what `function` returns is smallest: SciPy's result, whose `x` and `grad`
-    are trees like the start. `options` are those of `scipy.optimize.least_squares`.
+    are trees like the start. `options` are those of `scipy.optimize.least_squares`. `progress` counts the Jacobians:
+    True shows a bar, a function is called with `(done, total, label)`.
 
     >>> t = pb.linspace(0.0, 1.0, 5)
     >>> residuals = lambda p: p["height"] * pb.exp(-p["rate"] * t) - 2 * pb.exp(-3 * t)
@@ -109,9 +113,14 @@ def least_squares(
     residuals = lambda x: ravel(function(unravel(x)))[0]
     value, slopes = make(residuals), make(_jacobian(residuals, x0))
     low, high = _bounds(bounds, tree, x0.size)
-    result = optimize.least_squares(
-        lambda x: _array(value(pb.tensor(x))), x0, lambda x: _array(slopes(pb.tensor(x))), (low, high), **options
-    )
+    with shown(progress, int(options.get("max_nfev") or 100 * x0.size), "least_squares") as bar:
+
+        def jac(x: Any) -> Any:
+            bar.advance()
+            return _array(slopes(pb.tensor(x)))
+
+        result = optimize.least_squares(lambda x: _array(value(pb.tensor(x))), x0, jac, (low, high), **options)
+    report(f"least_squares: {result.message}", "optim", INFO)
     return _in_trees(result, unravel)
 
 
