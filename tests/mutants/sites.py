@@ -1,7 +1,7 @@
 """The places of a source that can be changed: operators, comparisons, truth values, numbers.
 
 Text is changed, not trees, so that a difference shows one line as somebody would have mistyped it. Left alone is what
-no test of behaviour cannotice: annotations, texts, what is raised, and numbers in capital letters, which say from
+no test of behaviour can notice: annotations, texts, what is raised, and numbers in capital letters, which say from
 where on something pays.
 """
 
@@ -41,15 +41,20 @@ class Site(NamedTuple):
 
 def sites_of(text: str) -> list[Site]:
     """All places of a source, in order."""
+    return sorted(nodes_of(text, ast.parse(text)))
+
+
+def nodes_of(text: str, tree: ast.Module) -> dict[Site, Any]:
+    """All places of a source, and the nodes of its tree that are changed there."""
     finder = _Finder(text)
-    finder.visit(ast.parse(text))
-    return sorted(set(finder.found))
+    finder.visit(tree)
+    return finder.nodes
 
 
 class _Finder(ast.NodeVisitor):
     def __init__(self, text: str) -> None:
         self.text = text
-        self.found: list[Site] = []
+        self.nodes: dict[Site, Any] = {}
         self.function = 0
         self._starts = [0]
         for line in text.splitlines(keepends=True):
@@ -66,11 +71,11 @@ class _Finder(ast.NodeVisitor):
     def _end(self, node: Any) -> int:
         return self._at(node.end_lineno, node.end_col_offset)
 
-    def _add(self, start: int, stop: int, new: str) -> None:
+    def _add(self, node: Any, start: int, stop: int, new: str) -> None:
         line = self.text.count("\n", 0, start) + 1
-        self.found.append(Site(line, start, stop, new, self.function))
+        self.nodes[Site(line, start, stop, new, self.function)] = node
 
-    def _between(self, left: Any, right: Any, old: str, new: str) -> None:
+    def _between(self, node: Any, left: Any, right: Any, old: str, new: str) -> None:
         """Change what is written between two expressions."""
         start, stop = self._end(left), self._begin(right)
         pattern = r"\s+".join(map(re.escape, old.split()))
@@ -78,7 +83,7 @@ class _Finder(ast.NodeVisitor):
             pattern = rf"\b{pattern}\b"
         match = re.search(pattern, self.text[start:stop])
         if match is not None and "#" not in self.text[start : start + match.start()]:
-            self._add(start + match.start(), start + match.end(), new)
+            self._add(node, start + match.start(), start + match.end(), new)
 
     # Functions, and what is left alone.
 
@@ -123,20 +128,20 @@ class _Finder(ast.NodeVisitor):
     def visit_BinOp(self, node: ast.BinOp) -> None:
         """An operator."""
         if not any(isinstance(x, (ast.JoinedStr, ast.Constant)) and _is_text(x) for x in (node.left, node.right)):
-            self._between(node.left, node.right, *_OPERATORS[type(node.op)])
+            self._between(node, node.left, node.right, *_OPERATORS[type(node.op)])
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         """The same with an assignment."""
         old, new = _OPERATORS[type(node.op)]
-        self._between(node.target, node.value, f"{old}=", f"{new}=")
+        self._between(node, node.target, node.value, f"{old}=", f"{new}=")
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
         """Each comparison."""
         left = node.left
         for op, right in zip(node.ops, node.comparators, strict=True):
-            self._between(left, right, *_COMPARISONS[type(op)])
+            self._between(node, left, right, *_COMPARISONS[type(op)])
             left = right
         self.generic_visit(node)
 
@@ -144,7 +149,7 @@ class _Finder(ast.NodeVisitor):
         """Each `and` and `or`."""
         old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         for left, right in zip(node.values, node.values[1:], strict=False):
-            self._between(left, right, old, new)
+            self._between(node, left, right, old, new)
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
@@ -153,18 +158,18 @@ class _Finder(ast.NodeVisitor):
             begin = self._begin(node)
             word = re.compile(r"not\s*|-\s*").match(self.text, begin)  # the operand may stand in parentheses
             if word is not None:
-                self._add(begin, word.end(), "")
+                self._add(node, begin, word.end(), "")
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """A number that is one more, a truth value that is the other."""
         value = node.value
         if type(value) is bool:
-            self._add(self._begin(node), self._end(node), repr(not value))
+            self._add(node, self._begin(node), self._end(node), repr(not value))
         elif type(value) is int:
-            self._add(self._begin(node), self._end(node), repr(value + 1))
+            self._add(node, self._begin(node), self._end(node), repr(value + 1))
         elif type(value) is float:
-            self._add(self._begin(node), self._end(node), repr(value * 2 if value else 1.0))
+            self._add(node, self._begin(node), self._end(node), repr(value * 2 if value else 1.0))
 
 
 def _is_tuning(target: Any) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-import json
+from pathlib import Path
 
-from tests.mutants import which
-from tests.mutants.run import equivalent, mutants_of
+import pytest
+
+from tests.mutants import probes
+from tests.mutants.drawn import PACKAGE, ROOT, mutants_of
+from tests.mutants.run import Results, choice
 from tests.mutants.sites import sites_of
 from tests.mutants.warm import changed_codes
-from tests.mutants.which import Table
 
 SOURCE = '''"""A text with + and 1."""
 from __future__ import annotations
@@ -54,15 +56,64 @@ def test_places_know_the_function_around_them():
 
 
 def test_mutants_of_the_package_are_valid_source_and_the_same_for_one_seed():
-    from tests.mutants.run import PACKAGE, ROOT
-
     drawn = mutants_of(("tensors", "payloads", "tape/engine.py"), 60, 3)
     assert drawn == mutants_of(("tensors", "payloads", "tape/engine.py"), 60, 3)
-    assert len({mutant.name for mutant in drawn}) == 60
+    assert len({mutant.key for mutant in drawn}) == 60
+    assert mutants_of(("tensors", "payloads", "tape/engine.py"), 20, 3) == drawn[:20]
     for mutant in drawn:
         text = (ROOT / PACKAGE / mutant.file).read_text(encoding="utf-8")
         ast.parse(mutant.site.changed(text))
         assert mutant.site.changed(text) != text
+
+
+def test_an_edit_elsewhere_leaves_the_drawn_ones(tmp_path):
+    (tmp_path / PACKAGE / "aot").mkdir(parents=True)
+    path = tmp_path / PACKAGE / "aot" / "x.py"
+    path.write_text("".join(f"def f{k}(x):\n    return x + {k}\n" for k in range(20)))
+    before = {mutant.key for mutant in mutants_of(("aot",), 10, 1, tmp_path)}
+    path.write_text("# a line more\n" + path.read_text())
+    assert {mutant.key for mutant in mutants_of(("aot",), 10, 1, tmp_path)} == before
+
+
+def run_probed(source, changes, *calls):
+    probes.install()
+    probes.hits.clear()
+    places = [(site.start, site.stop, site.new, f"{source[site.start : site.stop]}>{site.new}")
+              for site in sites_of(source)]  # fmt: skip
+    scope = {}
+    exec(probes.probed(source, "x.py", [each for each in places if each[3] in changes]), scope)
+    results = [scope["f"](*call) for call in calls]
+    return results, set(probes.hits)
+
+
+@pytest.mark.parametrize(
+    "text, change, alike, different",
+    [
+        ("x < y", "<><=", (1, 2), (2, 2)),
+        ("x + y", "+>-", (1, 0), (1, 2)),
+        ("x // y", "//>*", (5, 1), (5, 2)),
+        ("1 if x and y else 2", "and>or", (True, True), (True, False)),
+        ("1 if x or y else 2", "or>and", (False, False), (False, True)),
+        ("x is y", "is>is not", None, (1, 2)),
+        ("(x, 3)", "3>4", None, (1, 2)),
+        ("[x] < [y]", "<><=", None, (1, 2)),  # no numbers: a difference is assumed
+    ],
+)
+def test_a_probe_is_set_off_where_the_mutant_has_another_value(text, change, alike, different):
+    source = f"def f(x, y):\n    return {text}\n"
+    plain = eval(f"lambda x, y: {text}")
+    if alike is not None:
+        assert run_probed(source, [change], alike) == ([plain(*alike)], set())
+    assert run_probed(source, [change], different) == ([plain(*different)], {change})
+
+
+def test_probes_do_not_change_what_a_function_does():
+    source = "def f(x, y):\n    x -= (n := y) * 2\n    return [k for k in (x, n) if 0 < k < 9 and not k == 3]\n"
+    changes = [f"{source[site.start : site.stop]}>{site.new}" for site in sites_of(source)]
+    scope = {}
+    exec(source, scope)
+    for call in ((9, 2), (0, 1), (-3, -9)):
+        assert run_probed(source, changes, call)[0] == [scope["f"](*call)]
 
 
 def test_functions_are_changed_as_they_are_and_what_runs_on_import_is_not():
@@ -81,30 +132,37 @@ def test_functions_are_changed_as_they_are_and_what_runs_on_import_is_not():
         assert not dict(changed_codes(codes(source), codes(source.replace(old, new))))
 
 
-def test_mutants_that_change_nothing_have_a_reason(tmp_path):
-    (tmp_path / "equivalent.txt").write_text("aot/x.py:7:3 1 -> 2 # only how often a table is cleared\n\n")
-    assert equivalent(tmp_path / "equivalent.txt") == {"aot/x.py:7:3 1 -> 2": "only how often a table is cleared"}
-    assert equivalent(tmp_path / "none.txt") == {}
+def test_the_quickest_tests_of_each_file_come_first_as_many_as_there_is_time_for():
+    tests = [[0.5, "b::1"], [0.2, "a::2"], [0.1, "a::1"], [9.0, "c::1"], [0.6, "b::2"]]
+    assert [test for _, test in choice(tests, 100, 9)] == ["a::1", "b::1", "c::1", "a::2", "b::2"]
+    assert [test for _, test in choice(tests, 1, 9)] == ["a::1", "b::1", "a::2"]
+    assert [test for _, test in choice(tests, 100, 1)] == ["a::1", "a::2"]
 
 
-def test_tests_that_call_the_function_are_run_quickest_first_and_then_others(tmp_path, monkeypatch):
-    def record(file, seconds, tests, broken=()):
-        return json.dumps({"file": file, "seconds": seconds, "broken": list(broken), "tests": tests})
-
-    (tmp_path / "table").write_text("\n".join([
-        record("tests/operators/test_a.py", 5.0, {"aot/x.py": {"7": [[0.2, "a::1"]], "9": [[0.1, "a::2"]]}}),
-        record("tests/aot/test_b.py", 50.0, {"aot/x.py": {"7": [[0.1, "tests/aot/b::1"], [0.3, "tests/aot/b::2"]]}},
-               ["b::broken"]),
-        record("tests/aot/test_c.py", 90.0, {"aot/x.py": {"7": [[9.0, "tests/aot/c::1"]]}}),
-        record("tests/aot/test_d.py", 1.0, {"aot/y.py": {"7": [[0.1, "d::1"]]}}),
-    ]))  # fmt: skip
-    table = Table(tmp_path / "table")
-    choice = table.choice("aot/x.py", 7, 100.0)
-    assert choice.tests == ["tests/aot/b::1", "tests/aot/c::1", "tests/aot/b::2", "a::1"]  # of the package first
-    assert round(choice.seconds, 6) == 9.6 and not choice.others
-    assert len(table.choice("aot/x.py", 0, 1000.0).tests) == 4  # outside of all functions
-    assert table.choice("aot/z.py", 7, 100.0).tests == []
-    monkeypatch.setattr(which, "_FIRST", 1)
-    choice = table.choice("aot/x.py", 7, 1.0)
-    assert choice.tests == ["tests/aot/b::1"] and choice.others == ["tests/aot/b::2", "a::1"]
-    assert choice.other_seconds == 0.5 and table.files()[0] == "tests/aot/test_b.py"
+def test_mutants_are_caught_by_tests_that_see_them(tmp_path):
+    """The whole way on a package of one file, with what runs on import, and what no test can see."""
+    tree = tmp_path / "tree"
+    for name, text in {
+        PACKAGE / "__init__.py": "",
+        PACKAGE / "aot" / "__init__.py": "",
+        PACKAGE / "aot" / "x.py": "limit = [4][0]\ndef least(x, y):\n    return x if x < y else y\n"
+                                  "def unseen(x):\n    return x + 1\ndef top():\n    return limit\n"
+                                  "def twice(x):\n    return x * 2\n",
+        Path("tests") / "aot" / "test_x.py": "from pullback.aot.x import least, top, twice\n"
+                                             "def test_a(): assert least(1, 1) == 1\n"
+                                             "def test_b(): assert top() == 4 and twice(3) == 6\n",
+    }.items():  # fmt: skip
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    for file in Path(__file__).parent.glob("*.py"):
+        (tree / "tests" / "mutants").mkdir(exist_ok=True)
+        (tree / "tests" / "mutants" / file.name).write_bytes(file.read_bytes())
+    mutants = mutants_of(("aot",), 100, 0, tree)
+    results = Results(tmp_path)
+    results.seen(tree, mutants, ["tests/aot"], 1.0, 1)
+    results.run(tree, mutants, 10.0, 2)
+    found = {mutant.name.partition(" ")[2] + f" {mutant.site.line}": results.status(mutant) for mutant in mutants}
+    assert found == {
+        "4 -> 5 1": "killed", "0 -> 1 1": "killed", "< -> <= 3": "survived", "+ -> - 5": "unnoticed",
+        "1 -> 2 5": "unnoticed", "* -> / 9": "killed", "2 -> 3 9": "killed",
+    }  # fmt: skip

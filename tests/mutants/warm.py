@@ -1,79 +1,169 @@
-"""A process that has imported the package and the tests, and forks for each mutant: `python -m tests.mutants.warm`.
+"""A plugin of pytest that collects tests, and then forks for each mutant: `-p tests.mutants.warm`.
 
 A mutant changes the code of functions that exist already, so that no module is imported anew, and the tests begin at
-once. What functions do while modules are imported is not seen here, so the first line that goes out says which were
-called then: `run` gives these a process of their own. Lines of JSON come in, with the file, the changed text, the tests
-and the seconds that they may take, and lines of JSON go out, with what pytest returned (null if it took too long) and
-the end of what it printed.
+once. What happens while modules are imported is not seen that way, so such mutants get a process of their own.
+PULLBACK_MUTANTS_WORK names a file with lines of JSON, one for each mutant, and PULLBACK_MUTANTS_RESULTS the file that
+gets a line for each. A test that fails in a fork without any mutant is no witness, so whatever notices its first mutant
+is run without one too.
 """
 
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import os
-import pkgutil
 import resource
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-import pytest
+from tests.mutants import loading
+
+_failed: list[str] = []
+_PYTEST = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "--rootdir=."]
 
 
-def main() -> None:
-    """Import everything, say so, and answer until the input ends."""
-    root, files = Path(sys.argv[1]), sys.argv[2:]
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    with open(os.devnull, "w", encoding="utf-8") as nothing:
-        os.dup2(nothing.fileno(), 1)
-    called: set[CodeType] = set()
-    sys.setprofile(lambda frame, event, argument: called.add(frame.f_code) if event == "call" else None)
-    package = importlib.import_module(root.name)
-    for module in pkgutil.walk_packages(package.__path__, f"{root.name}."):
-        if not module.name.endswith("__main__"):
-            try:
-                importlib.import_module(module.name)
-            except ModuleNotFoundError as error:
-                if error.name is None or error.name.startswith(root.name):
-                    raise  # otherwise an optional library is not installed, and no test calls that module
-    sys.setprofile(None)
-    imported: dict[str, list[int]] = {}
-    for code in called:
-        if code.co_filename.startswith(str(root)) and code.co_flags & 2:
-            imported.setdefault(code.co_filename[len(str(root)) + 1 :], []).append(code.co_firstlineno)
-    pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *files])
+def pytest_runtest_logreport(report: Any) -> None:
+    """Remember what failed."""
+    if report.outcome == "failed":
+        _failed.append(report.nodeid)
+
+
+def pytest_runtestloop(session: Any) -> bool:
+    """Mutants instead of tests."""
+    if "PULLBACK_MUTANTS_WORK" not in os.environ:
+        return False  # a process of one mutant
+    with open(os.environ["PULLBACK_MUTANTS_WORK"], encoding="utf-8") as file:
+        work = [json.loads(line) for line in file]
+    gc.collect()
     gc.freeze()
-    print(json.dumps({"imported": imported}), file=answers, flush=True)
-    for line in sys.stdin:
-        request = json.loads(line)
-        print(json.dumps(tried(root, **request)), file=answers, flush=True)
+    Runner({item.nodeid: item for item in session.items}, work, int(os.environ["PULLBACK_MUTANTS_JOBS"])).run()
+    return True
 
 
-def tried(root: Path, file: str, text: str, tests: list[str], seconds: float) -> Any:
-    """What pytest returns for a change in a file of the package, and what it prints."""
-    path = root / file
-    original = path.read_text(encoding="utf-8")
-    changes = dict(changed_codes(compile(original, str(path), "exec"), compile(text, str(path), "exec")))
-    if not changes:
-        return ["cold", ""]  # it has been run: a default, or something outside of functions
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
-        process = os.fork()
-        if process == 0:
-            run_tests(str(path), changes, tests, output.fileno(), seconds)
-        path.write_text(text, encoding="utf-8")  # for processes that tests start
+class Runner:
+    """Mutants that wait, and processes that run."""
+
+    def __init__(self, items: dict[str, Any], work: list[dict[str, Any]], jobs: int) -> None:
+        self.items, self.jobs = items, jobs
+        self.waiting = deque(work)
+        self.running: dict[int, tuple[dict[str, Any], Path, float]] = {}
+        self.sound: set[str] = set()
+        self.unsound: set[str] = set()
+
+    def run(self) -> None:
+        """Until all are done."""
+        while self.waiting or self.running:
+            while self.waiting and len(self.running) < self.jobs:
+                self.start(self.waiting.popleft())
+            for process, (work, scratch, end) in list(self.running.items()):
+                done, status = os.waitpid(process, os.WNOHANG)
+                if not done and time.monotonic() > end:
+                    kill_group(process)
+                    done, status = os.waitpid(process, 0)
+                if done:
+                    kill_group(process)  # what tests have left running
+                    del self.running[process]
+                    self.finish(work, scratch, os.waitstatus_to_exitcode(status))
+            time.sleep(0.02)
+
+    def start(self, work: dict[str, Any]) -> None:
+        """A process for a mutant, or for a test alone."""
+        work["tests"] = [each for each in work["tests"] if each[1] in self.items and each[1] not in self.unsound]
+        if not work["tests"]:
+            self.tell(work, "unnoticed", "")
+            return
+        scratch = Path(tempfile.mkdtemp(prefix="mutant-"))
+        (scratch / "objects").mkdir(mode=0o700)
+        path = Path(work["path"]) if work.get("path") else None
+        change = {work["path"]: {"start": work["start"], "stop": work["stop"], "text": work["text"]}} if path else {}
+        seconds = sum(each[0] for each in work["tests"])
+        codes: dict[CodeType, CodeType] = {}
+        if path is not None and not work["imported"]:
+            text = path.read_text(encoding="utf-8")
+            texts = (text, loading.changed(text, change[str(path)]))
+            codes = dict(changed_codes(*(compile(x, str(path), "exec", dont_inherit=True) for x in texts)))
+        environment = loading.environment(Path.cwd(), scratch, change)
+        environment["PULLBACK_CACHE_DIR"] = str(scratch / "objects")  # no native code of other mutants
+        if path is not None and not codes:
+            del environment["PULLBACK_MUTANTS_WORK"]
+            (scratch / "tests.txt").write_text("\n".join(test for _, test in work["tests"]), encoding="utf-8")
+            command = [sys.executable, "-m", "pytest", *_PYTEST, f"@{scratch / 'tests.txt'}"]
+            with (scratch / "output.txt").open("w") as output:
+                process = subprocess.Popen(
+                    command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                    preexec_fn=lambda: allow(60 + 10 * seconds),
+                ).pid  # fmt: skip
+        else:
+            process = os.fork()
+            if process == 0:
+                self.be_mutant(work, scratch, environment, change, codes)
+        self.running[process] = (work, scratch, time.monotonic() + 120 + 30 * seconds)
+
+    def be_mutant(
+        self, work: dict[str, Any], scratch: Path, environment: dict[str, str], change: Any, codes: Any
+    ) -> None:
+        """In the new process: change functions, run tests until one fails, and end."""
+        code = 70
         try:
-            code = waited(process, seconds)
+            os.setsid()
+            with (scratch / "output.txt").open("w") as output:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+            os.environ.update(environment)
+            loading.install()
+            change_functions(work.get("path"), codes)
+            code = 0
+            items = [(seconds, self.items[test]) for seconds, test in work["tests"]]
+            for number, (seconds, item) in enumerate(items):
+                allow(10 + 10 * seconds)
+                (scratch / "test.txt").write_text(item.nodeid, encoding="utf-8")
+                following = items[number + 1][1] if number + 1 < len(items) else None
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if _failed:
+                    code = 1
+                    break
+        except BaseException as error:
+            print(repr(error))
+            code = 71
         finally:
-            path.write_text(original, encoding="utf-8")
-        output.seek(0)
-        return [code, output.read()[-2000:]]
+            sys.stdout.flush()
+            os._exit(code)
+
+    def finish(self, work: dict[str, Any], scratch: Path, code: int) -> None:
+        """Write down what came of it, unless the witness must be heard alone first."""
+        output = (scratch / "output.txt").read_text(encoding="utf-8", errors="replace")
+        named = [line.split()[1] for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        test = (scratch / "test.txt").read_text(encoding="utf-8") if (scratch / "test.txt").exists() else ""
+        test = test or (named[0] if named else "")
+        shutil.rmtree(scratch, ignore_errors=True)
+        if "witness_of" in work:
+            (self.unsound if code else self.sound).add(test)
+            self.waiting.appendleft(work["witness_of"]) if code else self.tell(work["witness_of"], "killed", test)
+        elif code == 1 and test in self.items and test not in self.sound and not work["imported"]:
+            seconds = next(each[0] for each in work["tests"] if each[1] == test)
+            self.waiting.appendleft({"tests": [[seconds, test]], "witness_of": work, "imported": False})
+        elif code == 0:
+            self.tell(work, "survived", "")
+        elif code in (-signal.SIGXCPU, -signal.SIGKILL):
+            self.tell(work, "slow", test)
+        else:  # a test failed, nothing could be imported, or the process crashed
+            self.tell(work, "killed", test or output[-300:])
+
+    def tell(self, work: dict[str, Any], status: str, by: str) -> None:
+        """A line for a mutant."""
+        record = {"key": work["key"], "name": work["name"], "status": status, "by": by, "ran": len(work["tests"])}
+        with open(os.environ["PULLBACK_MUTANTS_RESULTS"], "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+        print(f"{status:>9}  {work['name']}", file=sys.__stderr__, flush=True)
 
 
 def changed_codes(old: CodeType, new: CodeType, is_function: bool = False) -> Iterator[tuple[CodeType, CodeType]]:
@@ -92,39 +182,25 @@ def without_inner(code: CodeType) -> Any:
     return code.co_code, code.co_names, [x for x in code.co_consts if not isinstance(x, CodeType)]
 
 
-def run_tests(
-    path: str, changes: dict[CodeType, CodeType], tests: list[str], output: int, seconds: float
-) -> None:
-    """In the new process: change functions, run tests, and end."""
-    os.setsid()
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 5, int(seconds) + 10))
+def change_functions(path: str | None, codes: dict[CodeType, CodeType]) -> None:
+    """Give all functions that exist their new code."""
+    if not codes:
+        return
     gc.unfreeze()
     for function in gc.get_objects():
-        if type(function) is FunctionType and function.__code__.co_filename == path and function.__code__ in changes:
-            function.__code__ = changes[function.__code__]
-    code = 70
+        if type(function) is FunctionType and function.__code__.co_filename == path and function.__code__ in codes:
+            function.__code__ = codes[function.__code__]
+
+
+def allow(seconds: float) -> None:
+    """End this process if it takes more than so many seconds of the processor from now on."""
+    most = int(sum(os.times()[:2]) + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def kill_group(process: int) -> None:
+    """End a process and those that it started."""
     try:
-        code = int(pytest.main(["-q", "-x", "--no-header", "--tb=line", "-p", "no:cacheprovider", *tests]))
-    finally:
-        sys.stdout.flush()
-        os._exit(code)
-
-
-def waited(process: int, seconds: float) -> int | None:
-    """How a process ended, None if it took too long. Others compute as well: the clock may show much more."""
-    end = time.monotonic() + 8 * seconds
-    while time.monotonic() < end:
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
-            code = os.waitstatus_to_exitcode(status)
-            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
-        time.sleep(0.02)
-    os.killpg(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return None
-
-
-if __name__ == "__main__":
-    main()
+        os.killpg(process, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
