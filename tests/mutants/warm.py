@@ -44,16 +44,23 @@ def pytest_runtestloop(session: Any) -> bool:
     with open(os.environ["PULLBACK_MUTANTS_WORK"], encoding="utf-8") as file:
         work = [json.loads(line) for line in file]
     gc.collect()
+    functions: dict[str, list[FunctionType]] = {each["path"]: [] for each in work}
+    for function in gc.get_objects():
+        if type(function) is FunctionType and function.__code__.co_filename in functions:
+            functions[function.__code__.co_filename].append(function)
     gc.freeze()
-    Runner({item.nodeid: item for item in session.items}, work, int(os.environ["PULLBACK_MUTANTS_JOBS"])).run()
+    items = {item.nodeid: item for item in session.items}
+    Runner(items, functions, work, int(os.environ["PULLBACK_MUTANTS_JOBS"])).run()
     return True
 
 
 class Runner:
     """Mutants that wait, and processes that run."""
 
-    def __init__(self, items: dict[str, Any], work: list[dict[str, Any]], jobs: int) -> None:
-        self.items, self.jobs = items, jobs
+    def __init__(
+        self, items: dict[str, Any], functions: dict[str, list[FunctionType]], work: list[dict[str, Any]], jobs: int
+    ) -> None:
+        self.items, self.functions, self.jobs = items, functions, jobs
         self.waiting = deque(work)
         self.running: dict[int, tuple[dict[str, Any], Path, float]] = {}
         self.sound: set[str] = set()
@@ -120,7 +127,8 @@ class Runner:
                 os.dup2(output.fileno(), 2)
             os.environ.update(environment)
             loading.install()
-            change_functions(work.get("path"), codes)
+            for function in self.functions[work["path"]] if codes else ():
+                function.__code__ = codes.get(function.__code__, function.__code__)
             code = 0
             items = [(seconds, self.items[test]) for seconds, test in work["tests"]]
             for number, (seconds, item) in enumerate(items):
@@ -180,16 +188,6 @@ def changed_codes(old: CodeType, new: CodeType, is_function: bool = False) -> It
 
 def without_inner(code: CodeType) -> Any:
     return code.co_code, code.co_names, [x for x in code.co_consts if not isinstance(x, CodeType)]
-
-
-def change_functions(path: str | None, codes: dict[CodeType, CodeType]) -> None:
-    """Give all functions that exist their new code."""
-    if not codes:
-        return
-    gc.unfreeze()
-    for function in gc.get_objects():
-        if type(function) is FunctionType and function.__code__.co_filename == path and function.__code__ in codes:
-            function.__code__ = codes[function.__code__]
 
 
 def allow(seconds: float) -> None:
