@@ -67,6 +67,10 @@ ONE = {
     "a gradient inside": (lambda x, s: pb.func.grad(lambda y: (y * y * s).sum())(x), [0.5, 2.7]),
     "not used": (lambda x, s: x * 2, [0.5, 2.7]),
     "a loop": (lambda x, s: pb.scan(lambda c, _: (c + s * pb.sin(c), None), x, None, length=5)[0], [0.5, 2.7]),
+    "an array": (lambda x, s: x * np.array([s, 1.0, s]) + np.full(3, 2 * s), [0.5, 0.25]),
+    "arrays of the function's own": (lambda x, s: x * np.exp(-s * np.linspace(0, 1, 3)), [0.5, 0.25]),
+    "float32 arrays": (lambda x, s: x * (s + np.ones(3, np.float32)), [0.5, 0.1]),
+    "functions of NumPy": (lambda x, s: x * np.where(np.arange(3) > 1, s, 0.0), [0.5, 0.1]),
     "examples": (lambda x, s: pb.func.vmap(lambda t: t * s)(x), [0.5, 2.7]),
 }
 
@@ -76,6 +80,12 @@ def _with_element(x, s):
     y[1:] = x[1:] * s
     y[0] = s
     return y
+
+
+def _filled(values):
+    out = np.zeros(3)
+    out[:] = values
+    return out
 
 
 @pytest.mark.parametrize("name", ONE)
@@ -100,7 +110,9 @@ SEVERAL = {
     "its type": (lambda x, s: x * 2 if type(s) is float else x, [0.5, 0.25], 2),
     "bytes": (lambda x, s: struct.pack("d", s), [0.5, 0.25], 2),
     "json": (lambda x, s: json.dumps({"s": s}), [0.5, 0.25], 2),
-    "an array": (lambda x, s: x * np.array([s, 1.0, s]), [0.5, 0.25], 2),
+    "an array that is returned": (lambda x, s: s * np.arange(2.0), [0.5, 0.25], 2),
+    "an array that is written": (lambda x, s: x * _filled(s * np.arange(3.0)), [0.5, 0.25], 2),
+    "the type of an array": (lambda x, s: x * isinstance(s * np.arange(3.0), np.ndarray), [0.5, 0.25], 2),
     "a bound that is 0": (lambda x, s: pb.clip((x - 2) * s, -abs(s), abs(s)), [0.0, 0.5, 1.5, -0.0], 2),
     "an axis": (lambda x, s: x.sum(axis=s), [0, -1], 2),
     "a parameter": (lambda x, s: pb.nn.leaky_relu(-x, s), [0.5, 0.25], 2),

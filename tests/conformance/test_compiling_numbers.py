@@ -140,3 +140,35 @@ def test_034_scipy_passes_numbers_of_numpy():
         root = optimize.brentq(lambda t, k=k: compiled(np.float64(t), k).item(), 0.0, 2.0)
         assert abs(math.cos(root) - k * root) < 1e-9
     assert compiled.cache_info().misses <= 3
+
+
+class _Held:
+    k = 1.0
+
+
+_K = 1.0
+
+
+@pytest.mark.parametrize("place", ["closure", "args", "item", "attribute", "global"])
+def test_002_a_number_that_a_solver_s_callback_finds_is_never_stale(place):
+    """A node of the graph calls the callback, and has no operands for numbers: the capture is for them."""
+    optimize = pytest.importorskip("pullback.scipy.optimize")
+    held = _Held()
+    cubic = lambda t, a: t**3 + a * t - 1
+
+    def f(x, s):
+        if place == "args":
+            return x * optimize.brentq(cubic, 0.0, 2.0, args=(s,))
+        if place == "attribute":
+            return x * optimize.brentq(lambda t: cubic(t, held.k), 0.0, 2.0)
+        if place == "global":
+            return x * optimize.brentq(lambda t: cubic(t, _K), 0.0, 2.0)
+        a = s if place == "closure" else x[0].item()
+        return x * optimize.brentq(lambda t: cubic(t, a), 0.0, 2.0)
+
+    global _K
+    compiled = pb.compile(f, backend="numpy")
+    for k in (1.0, 2.0, 3.0, 1.5):
+        held.k = _K = k
+        x = pb.tensor([k, 1.0])
+        np.testing.assert_allclose(compiled(x, k).numpy(), f(x, k).numpy())

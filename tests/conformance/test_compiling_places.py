@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from tests.conformance.compiling import _check, _looks, leaf
+from tests.conformance.compiling import _check, _looks, check_calls, leaf
 
 CASES: dict[str, Any] = {}
 RATE = 0.5
@@ -515,3 +515,13 @@ def test_038_containers_that_are_found_come_back_themselves():
         first, second, (third, _) = compiled(pb.ones(1) * k)
         assert first is items and second is table and third is items
     assert items == [1.0, 0.0, 1.0, 2.0, 3.0] and table["a"].tolist() == [7.0]
+
+
+def test_002_an_array_of_the_function_that_is_written_after_its_use_is_another_constant():
+    def f(x):
+        weights = np.ones(3)
+        first = x * weights
+        weights[0] = 5.0
+        return first + weights * x
+
+    check_calls(f, [lambda: [pb.tensor([1.0, 2.0, 3.0])]], times=2)

@@ -49,10 +49,14 @@ class Attempts:
         self._fix(self._free, why)
         return False
 
-    def goes_on_after(self, error: BaseException) -> bool:
-        """Can another trace do better than the one that raised this?"""
+    def goes_on_after(self, error: BaseException, trace: Any) -> bool:
+        """Can another trace do better than this one, which raised an error?"""
         if isinstance(error, Repeat):
             self._fix(self._free if error.slots is None else error.slots, error.why)
+            return True
+        met = frozenset().union(*trace.met_arrays.values()).difference(self._fixed)
+        if isinstance(error, AOTError) and met:  # where eager code has arrays there were tensors
+            self._fix(met, f"with it the function makes arrays, and raises {type(error).__name__}")
             return True
         if isinstance(error, AOTError):
             error.numbers = None if self._host is None else self._host.program

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pullback.aot._numbers.program import Host, Repeat
+from pullback.core.pytree import flatten, unflatten
 from pullback.core.spec import spec_for, spec_of
 from pullback.core.state import current
 from pullback.declare.op import Op
@@ -128,6 +129,9 @@ class Number:
             # What a scalar of NumPy's on the left calls for Python's operators is these operators again.
             is_operator = len(inputs) == 2 and not is_stand_in(inputs[0]) and isinstance(inputs[0], np.generic)
             return applied(_OPERATORS.get(ufunc, ufunc) if is_operator else ufunc, *inputs)
+        made = NotImplemented if method != "__call__" else _of_graph(ufunc, inputs, options)
+        if made is not NotImplemented:
+            return made
         given = [_seen_through(x, f"np.{ufunc.__name__}") for x in inputs]
         return getattr(ufunc, method)(*given, **{k: _seen_through(x, "NumPy") for k, x in options.items()})
 
@@ -135,6 +139,9 @@ class Number:
         if not all(issubclass(kind, (Number, np.ndarray)) for kind in types):
             return NotImplemented
         why = f"np.{function.__name__}"
+        made = _of_graph(function, args, kwargs)
+        if made is not NotImplemented:
+            return made
         return function(*_seen_through(args, why), **_seen_through(kwargs, why))
 
     # Rounding, which gives numbers again.
@@ -169,6 +176,10 @@ class Number:
     def through(self, function: Any) -> Any:
         """What a function of Python's own gives of it."""
         return applied(function, self)
+
+    def settle(self, why: str) -> None:
+        """Let the capture be for this value."""
+        pinned(self, why)
 
     def as_tensor(self) -> Any:
         """A tensor of this value, as `np.asarray` makes one of a number."""
@@ -281,6 +292,33 @@ def _seen_through(tree: Any, why: str) -> Any:
     if type(tree) in (list, tuple):
         return type(tree)(_seen_through(part, why) for part in tree)
     return {key: _seen_through(part, why) for key, part in tree.items()} if type(tree) is dict else tree
+
+
+def _of_graph(function: Callable[..., Any], args: Any, options: Any) -> Any:
+    """What a function of NumPy gives of numbers and arrays, as tensors of the trace: another array in every call.
+    NotImplemented if the numbers have to be constants."""
+    trace: Any = current().trace
+    leaves, structure = flatten((args, options))
+    numbers = [x for x in leaves if is_stand_in(x)]
+    arrays = [x for x in leaves if isinstance(x, np.ndarray)]
+    if trace is None or trace.tag is BACKWARD or not arrays or "out" in options:
+        return NotImplemented
+    if any(x._host.trace is not trace or not x._host.is_open for x in numbers):
+        return NotImplemented
+    if any(type(x) is not np.ndarray or x.dtype.kind not in "biufc" for x in arrays):
+        return NotImplemented
+    given = [trace.tensor_of(trace.home(x)) if isinstance(x, np.ndarray) else x for x in leaves]
+    args, options = unflatten(structure, given)
+    return made_of_arrays(numbers, function(*args, **options))
+
+
+def made_of_arrays(numbers: list[Any], made: Any) -> Any:
+    """What was made of numbers and is an array in eager code: the trace may have to do without that."""
+    slots = frozenset().union(*(x._slots for x in numbers))
+    for part in flatten(made)[0]:
+        if type(part) is Tensor and type(part._data) is TracedArray:
+            current().trace.met_arrays[part._data.value] = slots
+    return made
 
 
 def without_stand_ins(params: dict[str, Any]) -> dict[str, Any]:

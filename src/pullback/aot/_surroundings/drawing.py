@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.aot._numbers.stand_in import is_stand_in, value_of
+from pullback.aot._numbers.stand_in import is_stand_in, made_of_arrays, value_of
 from pullback.aot._surroundings.refused import Refusing
 from pullback.core.state import current
 from pullback.errors import SideEffectError
@@ -158,19 +158,33 @@ class NumpyView(ModuleType):
             found = self.__dict__["_seer"].see(value, f"np.{name}")
         elif value is np.array or value is np.asarray:
             found = functools.partial(_array, value)
+        elif value is np.full:
+            found = _full
         self.__dict__[name] = found
         return found
 
 
 def _array(function: Any, data: Any, *args: Any, **options: Any) -> Any:
-    """`np.array` of lists: with numbers of the graph among them it is a tensor, and no number is fixed for that."""
-    if not (isinstance(data, (list, tuple)) and _has_numbers(data)):
+    """`np.array` of lists: with numbers of the call among them it is a tensor, and no number is fixed for that."""
+    numbers = _numbers_in(data) if isinstance(data, (list, tuple)) else []
+    if not numbers:
         return function(data, *args, **options)
-    return functions["array"](_with_tensors(data), *args, **options)
+    return made_of_arrays(numbers, functions["array"](_with_tensors(data), *args, **options))
 
 
-def _has_numbers(data: Any) -> bool:
-    return any(map(_has_numbers, data)) if isinstance(data, (list, tuple)) else is_stand_in(data) and data._host.is_live
+def _full(shape: Any, value: Any, *args: Any, **options: Any) -> Any:
+    """`np.full` with a number of the call."""
+    numbers = _numbers_in(value)
+    if not numbers or args or options:
+        return np.full(shape, value, *args, **options)
+    return made_of_arrays(numbers, functions["broadcast_to"](value.as_tensor(), shape).copy())
+
+
+def _numbers_in(data: Any) -> list[Any]:
+    """The numbers of a trace in nested lists, if it can have others in their places."""
+    if isinstance(data, (list, tuple)):
+        return [number for each in data for number in _numbers_in(each)]
+    return [data] if is_stand_in(data) and data._host.trace is current().trace and data._host.is_open else []
 
 
 def _with_tensors(data: Any) -> Any:

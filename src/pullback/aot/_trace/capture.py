@@ -32,7 +32,7 @@ from pullback.aot._trace.analysis import Outputs, input_info
 from pullback.aot._trace.dry_runs import BeginAgain, Trials
 from pullback.aot._trace.higher import Stops, stops_of
 from pullback.aot._trace.joint import Roots, add_backward, separate_from_backward
-from pullback.aot._trace.kinds import names_for
+from pullback.aot._trace.kinds import check_arrays, names_for
 from pullback.aot._trace.leaves import (
     Steps,
     alias_error,
@@ -241,7 +241,7 @@ def capture(
             if trace.live is not None and takes_numbers and not isinstance(error, AOTError):
                 takes_numbers, trials = False, Trials()
                 continue
-            if not attempts.goes_on_after(error):
+            if not attempts.goes_on_after(error, trace):
                 if trace.live is not None and trace.live.events and not isinstance(error, AOTError):
                     raise Abandoned from error
                 raise
@@ -324,6 +324,7 @@ def _run_seeing(
         outs = [leaf.as_tensor() if k in taken else leaf for k, leaf in enumerate(outs)]
         returned = {k: name_of(leaf) for k, leaf in enumerate(outs) if is_stand_in(leaf)}
         outs = [value_of(leaf) for leaf in outs]
+        check_arrays(trace, outs)
         check_gradients(trace, outs)
         if trace.live is not None:
             check_apart(trace, trace.live, outs)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.aot._numbers.program import Repeat
 from pullback.core.state import current
 from pullback.errors import TraceError
 from pullback.payloads.traced import TracedArray, user_location
@@ -18,8 +19,10 @@ from pullback.tensors.tensor import Tensor
 
 
 def names_for(trace: Any, leaves: list[Any]) -> dict[str, Any]:
-    """What the two names mean in the function; nothing of ours if there are no arrays among the arguments."""
-    if not any(isinstance(leaf, np.ndarray) for leaf in leaves):
+    """What the two names mean in the function; nothing of ours if there are no arrays and no numbers among the
+    arguments."""
+    has_numbers = trace.host is not None and bool(trace.host.given)
+    if not has_numbers and not any(isinstance(leaf, np.ndarray) for leaf in leaves):
         return {}
 
     def is_instance(x: Any, kinds: Any) -> bool:
@@ -68,11 +71,33 @@ def _in_eager_code(trace: Any, x: Any) -> Any:
             if isinstance(given[id(value)], Tensor):
                 return None
             has_array = True
+        has_array = has_array or value in trace.met_arrays
         if value.node is not None:
             waiting += value.node.inputs
     if not has_array:
         return None
     return x._data.shadow if x.ndim or _is_argument(trace, x) else x.dtype.type(0)
+
+
+def check_arrays(trace: Any, outs: list[Any]) -> None:
+    """Let the capture be for the numbers of which, with arrays alone, a result is made: it has to be an array."""
+    if not trace.met_arrays:
+        return
+    given = {primal.value for primal in trace.primals}
+    for out in outs:
+        waiting, known = [out._data.value] if type(out) is Tensor else [], set()
+        slots: frozenset[int] = frozenset()
+        while waiting:
+            value = waiting.pop()
+            if value in given:
+                break
+            slots |= trace.met_arrays.get(value, frozenset())
+            if value not in known and value.node is not None:
+                waiting += value.node.inputs
+            known.add(value)
+        else:
+            if slots:
+                raise Repeat(slots, "the function returns an array that is made of it")
 
 
 def _unknown(x: Tensor) -> TraceError:

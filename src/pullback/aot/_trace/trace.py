@@ -110,6 +110,7 @@ class Trace(Recorder):
         self.looked_at: list[Array] = []  # arrays that the function uses as they are
         self.inner: list[Primal] = []  # inputs by which the function itself computes gradients
         self._tensors: dict[int, Tensor] = {}
+        self.met_arrays: dict[Value, frozenset[int]] = {}  # made of NumPy arrays and numbers, with the slots of these
         self.live: Any = None  # answers those who ask for values (aot/_tree/live.py), if this is allowed
         self.growing: set[int] = set()  # lists that the function appends to, by id
         self.rolls = False  # are gradients taken of loops (_trace/rolled.py)?

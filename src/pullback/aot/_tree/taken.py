@@ -62,13 +62,13 @@ class Taker:
 
     def __init__(self, live: Live, trace: Any) -> None:
         self._live = live
-        self._trace = trace
+        self.trace = trace
         self.used: set[int] = set()
 
     @property
     def is_open(self) -> bool:
         """Is the function still running?"""
-        return bool(self._trace.is_open)
+        return bool(self.trace.is_open)
 
     def number(self, array: TracedArray, value: Any, text: str) -> Any:
         """A number that is the only element of an array, or a truth value."""
@@ -90,24 +90,24 @@ class Taker:
             raise name.refused(why)
 
     def _check(self, name: TracedArray, why: str) -> None:
-        if current().trace is not self._trace:  # in the body of a loop or a branch, of which there are no values
+        if current().trace is not self.trace:  # in the body of a loop or a branch, of which there are no values
             raise name.refused(why)
 
     def payload(self, number: Any, dtype: np.dtype[Any]) -> TracedArray | None:
         """The number as an operand in a graph, in this dtype."""
         array: TracedArray = number._name
         running = current().trace
-        if running is not self._trace:
+        if running is not self.trace:
             outside = getattr(running, "outside", None)
             if outside is None or array.dtype != dtype:
                 return None
-            lifted: TracedArray = running.lifted(self._trace.tensor_of(array))._data
+            lifted: TracedArray = running.lifted(self.trace.tensor_of(array))._data
             return lifted
         return array if array.dtype == dtype else _made("_astype", array, dtype=dtype)
 
     def applied(self, function: Callable[..., Any], args: tuple[Any, ...], result: Any) -> Any:
         """What a function gives of numbers, some of which are of the graph; `result` is what it is in this call."""
-        made = self._computed(function, args, result) if current().trace is self._trace else None
+        made = self._computed(function, args, result) if current().trace is self.trace else None
         if made is None:
             for number in args:
                 if is_stand_in(number):

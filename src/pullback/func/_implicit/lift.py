@@ -7,8 +7,10 @@ those whose memory was not made during the call come from outside. In later call
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -88,6 +90,14 @@ class _Replacing(Interception):
         return self._others.get(id(tensor), tensor)
 
 
+class _Fixing(Interception):
+    """Lets a capture be for the numbers of a trace that are operands, wherever they were found."""
+
+    def intercept(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], proceed: Proceed) -> Any:
+        _fix_numbers(operands, set())
+        return proceed(op, operands, params)
+
+
 class Lifted:
     """A function of its arguments as one of what it takes from outside as well.
 
@@ -146,7 +156,8 @@ def lift(name: str, function: Function, *args: Any) -> Lifted:
     is an error here: the solver would find nothing wrong.
     """
     if current().trace is not None:  # a trace makes inputs of arrays when they are first seen: see them before
-        with running(Transform(name)):
+        _fix_numbers(function, set())
+        with running(Transform(name)), _Fixing():
             function(*_own(args))
     inside = Transform(name)
     finding = _Finding(inside)
@@ -156,6 +167,32 @@ def lift(name: str, function: Function, *args: Any) -> Lifted:
             if isinstance(leaf, Tensor):
                 as_seen(leaf)
     return Lifted(function, name, list(finding.found.values()))
+
+
+def _fix_numbers(x: Any, met: set[int]) -> None:
+    """Let a capture be for the numbers of a trace that a callback leads to: a node of the graph calls it, and has no
+    operands for them."""
+    if id(x) in met:
+        return
+    met.add(id(x))
+    if hasattr(type(x), "settle"):
+        x.settle("a solver's callback")
+    inside: list[Any] = []
+    if isinstance(x, FunctionType):
+        inside = [*(cell.cell_contents for cell in x.__closure__ or () if cell != CellType()), x.__defaults__]
+        inside += [x.__kwdefaults__, *(x.__globals__.get(name) for name in x.__code__.co_names)]
+    elif isinstance(x, MethodType):
+        inside = [x.__func__, x.__self__]
+    elif isinstance(x, functools.partial):
+        inside = [x.func, x.args, x.keywords]
+    elif isinstance(x, (tuple, list)):
+        inside = list(x)
+    elif isinstance(x, dict):
+        inside = list(x.values())
+    elif not isinstance(x, (type, ModuleType, Tensor)):
+        inside = list(getattr(x, "__dict__", {}).values())
+    for each in inside:
+        _fix_numbers(each, met)
 
 
 def _own(args: Sequence[Any]) -> list[Any]:

@@ -56,7 +56,7 @@ class Recorder:
         # In a backward pass from several roots: what is computed from the gradients that arrive.
         self.dependent: set[Value] | None = None
         self.place: tuple[str, int, str] | None = None  # that of all nodes, while a graph is recorded anew
-        self._constants: dict[int, tuple[Any, Value]] = {}
+        self._constants: dict[int, tuple[Any, Value, Any]] = {}
         self._frames: dict[Any, tuple[str, int, str] | None] = {}  # deep frames of ours, with the user's place
 
     def add(self, target: Op | str, operands: list[Any], attrs: dict[str, Any], types: list[ArrayType]) -> Node:
@@ -187,15 +187,15 @@ class Recorder:
         self._constants = {}
 
     def constant(self, array: np.ndarray[Any, Any]) -> Value:
-        """The value of a constant. The array is kept as it is now: nobody may write to it later."""
+        """The value of a constant. The array is kept as it is now; one that was written since is another constant."""
         key = id(array)
         known = self._constants.get(key)
-        if known is not None:
+        if known is not None and _has_same_bits(array, known[2]):
             return known[1]
         kept = array.copy("K")
         kept.flags.writeable = False
         node = self.add("constant", [], {"value": kept}, [type_of(kept)])
-        self._constants[key] = (array, node.result)  # the array is held, so that its id stays its own
+        self._constants[key] = (array, node.result, kept)  # the array is held, so that its id stays its own
         return node.result
 
     def stand_in_for(self, generator: Any) -> Any:
@@ -236,3 +236,13 @@ def user_location() -> str:
 
 def _written(place: tuple[str, int, str]) -> str:
     return f"{place[0]}, line {place[1]}, in {place[2]}"
+
+
+def _has_same_bits(array: np.ndarray[Any, Any], kept: np.ndarray[Any, Any]) -> bool:
+    """Does an array hold what a copy of it holds?"""
+    if array.shape != kept.shape or array.dtype != kept.dtype:
+        return False
+    if array.dtype.itemsize in (1, 2, 4, 8) and array.dtype.kind in "biufc":
+        bits = np.dtype(f"u{array.dtype.itemsize}")
+        return bool((array.view(bits) == kept.view(bits)).all())
+    return array.tobytes() == kept.tobytes()
