@@ -1,4 +1,4 @@
-"""A module of its own for the tests of `adapt`, which does not see into it unless it is named."""
+"""A module of its own for the tests of `adapt`."""
 
 import math
 

@@ -399,3 +399,25 @@ def test_a_compiled_function_makes_objects_whose_classes_call_each_other_by_supe
 
     compiled = pb.compile(lambda x: Holder(x * 2).value + 1, fallback="raise")
     assert compiled(pb.tensor(2.0)).item() == 5.0
+
+
+def asks_for_types(x):
+    """Branches by `type`, as programs do that take numbers and arrays."""
+
+    class Meta(type):
+        pass
+
+    class Made(metaclass=Meta):
+        pass
+
+    assert type(Made) is Meta and isinstance(Made, type) and type(Meta) is type and isinstance(type, type)
+    real, imaginary, whole = 1.0, 1j, 1
+    assert type(real) is float and type(imaginary) is complex and type(whole) is int and type(real) in {float: 1}
+    assert type(x) is np.ndarray and type(x) in (list, np.ndarray) and type(np.zeros(2)) is np.ndarray
+    assert type(x[0]) is np.float64 and type(x.sum()) is np.float64 and type(np.float64(2.0)) is np.float64
+    assert type(type("Pair", (), {"size": 2})()).size == 2 and issubclass(type, object)
+    return (type(x[0])(3.0) * x).sum()
+
+
+def test_type_says_what_a_value_stands_for():
+    check(asks_for_types)

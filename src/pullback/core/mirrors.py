@@ -9,10 +9,30 @@ need: what a run does not use costs nothing, be the module ever so large, and th
 from __future__ import annotations
 
 import builtins
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import CellType, FunctionType, ModuleType
 from typing import Any
+
+# What is looked into.
+
+# Packages that are no programs of users': what they hold is constant, and what they compute with is their own affair.
+_LIBRARIES = frozenset((
+    *sys.stdlib_module_names, "pullback", "optree", "llvmlite", "numpy", "scipy", "array_api_compat",
+    "array_api_strict", "autograd", "awkward", "cupy", "dask", "distributed", "hypothesis", "IPython", "ipykernel",
+    "jax", "jaxlib", "joblib", "matplotlib", "mpi4py", "numba", "pandas", "pluggy", "pytest", "_pytest", "sklearn",
+    "sparse", "sympy", "tensorflow", "torch", "tqdm", "xarray",
+)) - {"__main__"}  # fmt: skip
+
+
+def is_library(home: str | type | None) -> bool:
+    """Is the module of this name, or the one that a class is of, one of those that are not looked into? Classes of a
+    text that runs without a module of its own have Python's."""
+    if isinstance(home, type):
+        home = None if home.__module__ == "builtins" and home.__flags__ & HEAP_TYPE else home.__module__
+    return (home or "").partition(".")[0] in _LIBRARIES
+
 
 # Functions and their globals.
 

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
-from pullback.aot._surroundings.seer import is_library
-from pullback.core.mirrors import twin_of
+from pullback.core.mirrors import is_library, twin_of
 from pullback.core.state import NORMAL, current, next_stamp, open_levels, put_in_force
 from pullback.func._implicit.lift import Lifted, array_of, is_plain, is_watched, lift
 from pullback.scipy._small import Small, small

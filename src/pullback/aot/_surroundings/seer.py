@@ -22,7 +22,6 @@ import dis
 import functools
 import logging
 import os
-import sys
 import threading
 import time
 import warnings
@@ -63,29 +62,15 @@ from pullback.aot._surroundings.refused import Asked, LibraryView, Refusing, is_
 from pullback.aot._surroundings.watched import restored, watched
 from pullback.aot._surroundings.writes import Growing, Unknown, Values, Write, items
 from pullback.aot._surroundings.writes import cell as cell_write
-from pullback.core.mirrors import HEAP_TYPE, Space, changed_names, rebuilt, store_names, twin_of
+from pullback.core.mirrors import Space, changed_names, is_library, rebuilt, store_names, twin_of
 from pullback.errors import SideEffectError
 from pullback.payloads.traced import user_location
 from pullback.tensors.tensor import Tensor
 
-# Packages that are taken to be constant. Others may hold a program's parameters, wherever they are installed.
-_LIBRARIES = frozenset((
-    *sys.stdlib_module_names, "pullback", "optree", "llvmlite", "numpy", "scipy", "autograd", "cupy", "hypothesis",
-    "IPython", "ipykernel", "jax", "jaxlib", "matplotlib", "numba", "pandas", "pluggy", "pytest", "_pytest", "sklearn",
-    "sympy", "tensorflow", "torch", "tqdm",
-)) - {"__main__"}  # fmt: skip
 _CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict, Counter, bytearray)
 _GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 _MANY_BYTES = 1 << 16
 _NOTHING: Any = object()
-
-
-def is_library(home: str | type | None) -> bool:
-    """Is a module of this name taken to be constant, or the one that a class is of? Classes of a text that runs without
-    a module of its own have Python's."""
-    if isinstance(home, type):
-        home = None if home.__module__ == "builtins" and home.__flags__ & HEAP_TYPE else home.__module__
-    return (home or "").partition(".")[0] in _LIBRARIES
 
 
 class Seer(Containers):

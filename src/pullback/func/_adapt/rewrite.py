@@ -5,7 +5,8 @@ NumPy is its proxy and every visible function is its rewritten self; closures, d
 user's own module is only read, so threads and nested calls do not meet, and there is nothing to undo when a call fails.
 Replacing names in the module itself for the time of the call was rejected for that reason.
 
-Visible is what the home module defines (that of the adapted function) and the modules that were named. Functions are
+Visible is what the home module defines (that of the adapted function), other modules that are no libraries
+(`core/mirrors.py` has the list, which compiled functions go by too), and the modules that were named. Functions are
 rewritten when a name is looked up, and objects when they are met, so a call pays for what it uses.
 """
 
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.frames import MARK
-from pullback.core.mirrors import HEAP_TYPE, MirrorType, Space, give_back_classes, rebuilt, twin_of
+from pullback.core.mirrors import HEAP_TYPE, MirrorType, Space, give_back_classes, is_library, rebuilt, twin_of
 from pullback.func._adapt.arrays import Call, has_history, outside
 from pullback.func._adapt.copies import PLAIN, Cell, Container, LentArrays
 from pullback.func._adapt.numpy_proxy import Drawing, Vectorize, is_numpy, numpy_value
@@ -375,12 +376,16 @@ class Rewriter:
         """Was this function, class or module defined where the rewriter may look?"""
         if isinstance(item, FunctionType):
             return item.__globals__ is self._home or self.is_visible_module(item.__globals__.get("__name__", ""))
+        if isinstance(item, type) and not is_library(item):
+            return True
         return self.is_visible_module(item.__name__ if isinstance(item, ModuleType) else item.__module__)
 
     def is_visible_module(self, name: str | None) -> bool:
-        """Is this the home module, or a named one, or in a named package?"""
+        """Is this the home module, no library, or one that was named or is in a named package?"""
+        if name == self._home_name or not is_library(name):
+            return True
         parts = (name or "").split(".")
-        return name == self._home_name or any(".".join(parts[:n]) in self._named for n in range(1, len(parts) + 1))
+        return any(".".join(parts[:n]) in self._named for n in range(1, len(parts) + 1))
 
     def _encloses_visible(self, function: FunctionType) -> bool:
         for cell in function.__closure__ or ():

@@ -110,8 +110,53 @@ def rounded(number: Any, ndigits: int | None = None) -> Any:
     return builtins.round(number, ndigits)
 
 
-BUILTINS: dict[str, Any] = {"float": _stand_in(float), "complex": _stand_in(complex), "round": rounded}
-"""Built-in names that would take a number out of the graph."""
+_NUMBERS = {"float": _stand_in(float), "complex": _stand_in(complex)}
+
+
+class _Type:
+    """The built-in `type`. What it says is what adapted code calls that type, so that `type(x) is float` is true; of a
+    tensor, the type of the array or of NumPy's number that it stands for."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs:
+            return builtins.type(*args, **kwargs)
+        kind = builtins.type(args[0])
+        if kind is Tensor:
+            kind = np.ndarray if args[0].ndim else args[0].dtype.type
+        return _KNOWN.get(kind, kind)
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return isinstance(value, type) or value is self
+
+    def __subclasscheck__(self, other: Any) -> bool:
+        return other is self or issubclass(other, type)
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (type,)  # `class Meta(type)`
+
+    def __getitem__(self, kind: Any) -> Any:
+        return type[kind]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(type, name)
+
+    def __eq__(self, other: Any) -> bool:
+        return other is self or other is type
+
+    def __hash__(self) -> int:
+        return hash(type)
+
+    def __repr__(self) -> str:
+        return repr(type)
+
+
+BUILTINS: dict[str, Any] = {**_NUMBERS, "round": rounded, "type": _Type()}
+"""Built-in names that would take a number out of the graph, or that ask for the type of one."""
+
+_KNOWN: dict[Any, Any] = {
+    **TYPES, float: BUILTINS["float"], complex: BUILTINS["complex"],
+    **dict.fromkeys((type, StandIn, _Type), BUILTINS["type"]),
+}  # fmt: skip
 
 
 # The module `math` ----------------------------------------------------------------------------------------------------
