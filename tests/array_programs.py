@@ -47,7 +47,7 @@ def statement(draw, x, y):
         written[place:] *= 3.0
         written.mul_(0.5)
     elif choice == 14:
-        view = written.reshape(-1)[1:]
+        view = (written if x.ndim == 1 else written[0])[1:]  # a reshape is a view where memory lies so
         view += x.sum() * 0.1
     else:
         written = pb.zeros_like(x)

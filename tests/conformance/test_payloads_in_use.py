@@ -35,8 +35,12 @@ from tests.conformance.payloads import (
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_program_on_a_pair_is_two_programs(seed, way):
+    check_a_pair(seed, way)
+
+
+def check_a_pair(seed, way):
     rng = np.random.default_rng(seed)
-    firsts = rng.normal(size=[(2, 3), (1, 4), (3,)][seed]), rng.normal(size=3)
+    firsts = rng.normal(size=[(2, 3), (1, 4), (3,)][seed % 3]), rng.normal(size=3)
     seconds = [0.7 * x + 0.1 for x in firsts]
     function = program(seed)
     got = results(function, *[pb.wrap(Two(x, y)) for x, y in zip(firsts, seconds, strict=True)], way)

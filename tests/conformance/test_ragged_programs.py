@@ -70,12 +70,17 @@ def derivatives(function, inputs, way):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(len(LENGTHS)))
 def test_a_program_on_rows_is_a_loop_over_rows(seed, way):
+    check(seed, LENGTHS[seed], way)
+
+
+def check(seed, lengths, way):
+    """Run the program of a number on rows of these lengths, and on each of them alone."""
     rng = np.random.default_rng(seed)
-    arrays = [rng.normal(size=(length, 2)) for length in LENGTHS[seed]]
+    arrays = [rng.normal(size=(length, 2)) for length in lengths]
     statements = FOR_VMAP if way == "vmap" else STATEMENTS
     one = program(seed, 0, statements)
     values = np.concatenate(arrays) if arrays else np.zeros((0, 2))
-    rows = pb.nested.from_values(values, offsets=np.cumsum([0, *LENGTHS[seed]])).requires_grad_()
+    rows = pb.nested.from_values(values, offsets=np.cumsum([0, *lengths])).requires_grad_()
     leaves = [pb.tensor(x, requires_grad=True) for x in arrays]
     if way == "vmap":
         got = pb.vmap(pb.grad(one))(rows.detach()).values().numpy()

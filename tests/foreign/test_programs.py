@@ -32,6 +32,12 @@ def test_a_program_means_the_same_on_every_library(kind, seed, way):
         assert_equal(one, other, 1e-7)
 
 
+def test_many_rows_by_number_give_what_numpy_gives(kind):
+    values, rows = np.random.default_rng(0).normal(size=(50, 40)), np.arange(900) * 7 % 50
+    found = [pb.func.grad(lambda x: (pb.sin(x[rows]) * 2).sum())(make(values)) for make in (kind.tensor, pb.tensor)]
+    assert_equal(found[0], found[1], 1e-12)
+
+
 def recorded(kind):
     x, w = kind.tensor([[1.0, 2.0, 3.0]], requires_grad=True), kind.tensor([[0.5], [1.0], [2.0]], requires_grad=True)
     y = pb.tanh(x @ w + x.sum()) ** 2 - pb.concatenate([x, 2 * x], 1).mean()

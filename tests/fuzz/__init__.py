@@ -9,8 +9,9 @@
 | `program` | a program as text: arguments, surroundings, statements, calls; and what a disagreement is |
 | `phrases`, `numpy_calls`, `statements` | what programs are made of: texts with places to fill in |
 | `writing` | programs drawn statement by statement, each run as soon as it is drawn |
-| `compiled`, `derivatives`, `protocol` | testers of such programs |
+| `compiled`, `eager`, `derivatives`, `protocol` | testers of such programs |
 | `native`, `others` | testers with generators of their own, on the same world |
+| `seeded`, `callbacks` | testers whose programs are checked by the tests that they belong to |
 | `ways` | programs that go the special ways which others seldom or never go |
 | `known` | differences that are meant, and where that is written |
 | `shrink` | a disagreeing program made small |

@@ -40,7 +40,9 @@ class Compiled:
     name = "compiled"
 
     def draw(self, seed: int) -> Program:
-        rng = random.Random(f"compiled {seed}")
+        return self.drawn(random.Random(f"compiled {seed}"))
+
+    def drawn(self, rng: random.Random) -> Program:
         while True:
             writer = Writer(rng, World(rng))
             writer.draw_inputs(rng.choice((1, 2, 2, 3)))
@@ -53,7 +55,7 @@ class Compiled:
         backend = rng.choice(("numpy", "llvm"))
         forms = ["function"] + (["closure", "method"] if writer.around else [])
         calls = [Call(), *(self.other_call(rng, writer) for _ in range(rng.choice((1, 2, 2, 3))))]
-        order = rng.choices((0, 1, 2), (1, 5, 2))[0]
+        order = rng.choices((0, 1, 2, 3), (1, 5, 2, 0.5))[0]
         options = [("backend", backend)]
         if rng.random() < 0.15:
             options.append(("partitioner", "min_cut"))
@@ -92,7 +94,7 @@ class Compiled:
             return None
         if told.what == "error" and told.found == "no error" and self.is_unused(program):
             return None
-        if told.what.startswith(("values", "gradient", "second")) and not is_stable(program, wanted, found):
+        if told.what.startswith(("values", "gradient", "second", "third")) and not is_stable(program, wanted, found):
             return None
         return told
 
@@ -244,22 +246,32 @@ def note_results(seen: Seen, result: Any) -> None:
 
 
 def note_gradients(seen: Seen, result: Any, tensors: dict[str, Any], order: int) -> None:
+    """Derivatives up to an order, by `autograd.grad`; of order 0, the gradients that `backward()` leaves behind."""
     roots = [x for x in leaves_of(result) if isinstance(x, pb.Tensor) and x.requires_grad and x.dtype.kind in "fc"]
     named_leaves = {n: x for n, x in tensors.items() if isinstance(x, pb.Tensor) and x.requires_grad and x.is_leaf}
-    if not roots or not named_leaves or not order:
+    if not roots or not named_leaves:
         return
     leaves = list(named_leaves.values())
-    seeds = [pb.asarray(numbers(x.shape, x.dtype.newbyteorder("=").name, "positive", 9)) for x in roots]
-    firsts = pb.autograd.grad(roots, leaves, seeds, allow_unused=True, create_graph=order > 1)
-    for name, gradient in zip(named_leaves, firsts, strict=True):
-        seen.facts[f"gradient of {name}"] = None if gradient is None else gradient.detach().numpy().copy()
-    again = [g for g in firsts if g is not None and g.requires_grad]
-    if order < 2 or not again:
+    if not order:
+        pb.autograd.backward(roots, weights(roots, "positive", 9))
+        note_arrays(seen, "gradient", {name: leaf.grad for name, leaf in named_leaves.items()})
         return
-    weights = [pb.asarray(numbers(g.shape, g.dtype.newbyteorder("=").name, "unit", 11)) for g in again]
-    seconds = pb.autograd.grad(again, leaves, weights, allow_unused=True)
-    for name, gradient in zip(named_leaves, seconds, strict=True):
-        seen.facts[f"second derivative of {name}"] = None if gradient is None else gradient.detach().numpy().copy()
+    for done, what in enumerate(("gradient", "second derivative", "third derivative")[:order], 1):
+        seeds = weights(roots, "positive", 9) if done == 1 else weights(roots, "unit", 9 + done)
+        found = pb.autograd.grad(roots, leaves, seeds, allow_unused=True, create_graph=done < order)
+        note_arrays(seen, what, dict(zip(named_leaves, found, strict=True)))
+        roots = [g for g in found if g is not None and g.requires_grad]
+        if not roots:
+            return
+
+
+def weights(roots: list[Any], values: str, seed: int) -> list[Any]:
+    return [pb.asarray(numbers(x.shape, x.dtype.newbyteorder("=").name, values, seed)) for x in roots]
+
+
+def note_arrays(seen: Seen, what: str, found: dict[str, Any]) -> None:
+    for name, gradient in found.items():
+        seen.facts[f"{what} of {name}"] = None if gradient is None else gradient.detach().numpy().copy()
 
 
 # Comparing ------------------------------------------------------------------------------------------------------------

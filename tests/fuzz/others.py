@@ -1,5 +1,5 @@
 """The testers that have generators of their own: programs on torch, aliasing and writes under compilation, transforms
-of transforms, and passes on graphs. They draw shapes from the world where they can."""
+of transforms. They draw shapes from the world where they can."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
-from pullback.aot._partition import partition
-from tests.aot.random_joint import RandomJoint
-from tests.aot.random_loops import RandomLoops
 from tests.aot.random_programs import command as aliasing_command
 from tests.aot.random_programs import generate as aliasing_programs
 from tests.aot.random_programs import shrink as aliasing_shrink
 from tests.func import random_programs as transform_programs
 from tests.func import transform_chains
-from tests.graph import random_steps
 from tests.oracle import oracle
 from tests.oracle import programs as oracle_programs
 from tests.oracle.statements import render
@@ -181,50 +177,6 @@ class Chains:
 
     def count(self, program: Wrapped) -> tuple[int, int]:
         return len(program.inner.names), 1
-
-
-# Passes on graphs -----------------------------------------------------------------------------------------------------
-
-WAYS = [{"method": "default"}] + [{"method": "min_cut", "memory_budget": b} for b in (1.0, 0.5, 0.2, 0.0)]
-
-
-class Passes:
-    """Loops that are rolled up again, joint graphs that are split, nested loops compiled."""
-
-    name = "passes"
-
-    def draw(self, seed: int) -> Wrapped:
-        return Wrapped(self.name, seed, ("rolled", "split", "loops")[seed % 3])
-
-    def check(self, program: Wrapped) -> Disagreement | None:
-        try:
-            getattr(self, f"check_{program.inner}")(program.seed)
-        except AssertionError as error:
-            return Disagreement(program.inner, "values", "", str(error)[:500])
-        except Exception as error:
-            return Disagreement(program.inner, "error", "", f"{type(error).__name__}: {error}")
-        return None
-
-    def check_rolled(self, seed: int) -> None:
-        random_steps.compare(seed)
-
-    def check_split(self, seed: int) -> None:
-        from tests.aot import test_partition_random as checks
-
-        joint = RandomJoint(seed, with_tags=bool(seed % 2), with_effects=seed % 5 == 0, is_seeded=seed % 7 == 0)
-        checks.check(joint, partition(joint.graph, joint.num_forward_outputs, **WAYS[seed % len(WAYS)]))
-
-    def check_loops(self, seed: int) -> None:
-        from tests.aot import control_programs as checks
-
-        function = RandomLoops(seed)
-        checks.check_gradients(function, function.arguments())
-
-    def smaller(self, program: Wrapped) -> Iterator[Wrapped]:
-        return iter(())
-
-    def count(self, program: Wrapped) -> tuple[int, int]:
-        return 5, 2
 
 
 # Torch ----------------------------------------------------------------------------------------------------------------

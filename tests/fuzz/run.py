@@ -163,7 +163,7 @@ class Run:
         program, source = given
 
         def still(candidate: Any) -> bool:
-            code = exit_code(worker.run_one, job.tester, candidate)
+            code = exit_code(worker.run_one, job.tester, job.seed, candidate)
             return code is None if "no result" in found.what else code not in (0, None)
 
         if "no result" not in found.what:

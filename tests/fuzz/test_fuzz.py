@@ -26,7 +26,7 @@ from tests.fuzz.testers import TESTERS
 # How many programs of each tester are run here. `make fuzz` runs all others.
 SLICES = {
     "compiled": 25, "derivatives": 20, "protocol": 150, "aliasing": 40, "native": 20, "guarded": 10, "transforms": 2,
-    "chains": 60, "passes": 9, "ways": 12,
+    "chains": 60, "passes": 9, "ways": 12, "eager": 60, "branches": 6, "adapted": 2, "payloads": 12, "scipy": 9,
 }  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def test_a_slice_of_each_tester_agrees(name):
 def test_a_number_gives_the_same_program_every_time(name):
     tester = TESTERS[name]
     assert repr(tester.draw(5)) == repr(tester.draw(5))
-    assert name == "passes" or repr(tester.draw(5)) != repr(tester.draw(6))
+    assert repr(tester.draw(5)) != repr(tester.draw(6))
     assert all(number > 0 for number in tester.count(tester.draw(5)))
     assert pb.is_grad_enabled()
 

@@ -7,10 +7,12 @@ from typing import Any, Protocol
 
 from .compiled import Compiled
 from .derivatives import Derivatives
+from .eager import Eager
 from .native import Guarded, Native
-from .others import Aliasing, Chains, Oracle, Passes, Transforms
+from .others import Aliasing, Chains, Oracle, Transforms
 from .program import Disagreement
 from .protocol import Protocol as NumPyProtocol
+from .seeded import SEEDED
 from .ways import Ways
 
 
@@ -43,9 +45,10 @@ TESTERS: dict[str, Tester] = {
         Guarded(),
         Transforms(),
         Chains(),
-        Passes(),
         Oracle(),
         Ways(),
+        Eager(),
+        *SEEDED,
     )
 }
 

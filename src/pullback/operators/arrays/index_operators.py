@@ -255,7 +255,7 @@ def take_from_rows(x: Any, places: Any) -> Any:
 
 
 def _add_at(out: Any, arrays: tuple[Any, ...], template: Template, values: Any) -> None:
-    if out.ndim == 1 or not out.flags.c_contiguous or np.size(values) < _FEW:
+    if out.ndim == 1 or not isinstance(out, np.ndarray) or not out.flags.c_contiguous or np.size(values) < _FEW:
         np.add.at(out, index_key(template, arrays), values)
         return
     if _only_axis(template) == 0 and arrays[0].size and _add_rows(out, arrays[0], values):

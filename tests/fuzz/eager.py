@@ -1,0 +1,104 @@
+"""Eager code on its fast paths, and with the tape in native code, against the general path, which defines what an
+operator call means: call after call, as in `compiled`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pullback.eager import large, small
+from pullback.eager.native_tape import tape
+
+from .compiled import Compiled, Seen, compared, run
+from .known import is_known
+from .program import Disagreement, Program
+from .ways import plain
+
+_made: list[tuple[Any, Any]] = []  # the tape in native code, made once
+
+
+@contextmanager
+def native_tape(wanted: bool = True) -> Iterator[None]:
+    """With the tape in native code, as in a process that has visited many nodes; or with that of Python."""
+    before = tape.functions, tape.calls
+    if wanted and tape.functions is None and _made:
+        tape.functions, tape.calls = _made[0]
+    elif not wanted:
+        tape.functions = None
+    tape.reset()
+    if wanted:
+        tape.load()
+        _made[:] = [(tape.functions, tape.calls)]
+    try:
+        yield
+    finally:
+        tape.functions, tape.calls = before
+        tape.reset()
+
+
+@contextmanager
+def native_calls() -> Iterator[None]:
+    """Calls on small arrays become native at the second one of a kind, whether that pays or not."""
+    before = small.CALLS, small._WORTH, large.IMPORT_SECONDS
+    small.CALLS, small._WORTH, large.IMPORT_SECONDS = 2, np.inf, 0.0
+    try:
+        with native_tape():
+            yield
+    finally:
+        small.CALLS, small._WORTH, large.IMPORT_SECONDS = before
+
+
+class Eager(Compiled):
+    """Fast paths against the general path."""
+
+    name = "eager"
+
+    def draw(self, seed: int) -> Program:
+        rng = random.Random(f"eager {seed}")
+        program = self.drawn(rng)
+        return program.but(options=(("calls", "native"),) if rng.random() < 0.05 else ())
+
+    def check(self, program: Program) -> Disagreement | None:
+        with plain():
+            wanted = run(program, compiles=False)
+        with native_tape(False):
+            found = run(program, compiles=False)
+        told = strictly(program, wanted, found, "fast paths")
+        if told is None:
+            with native_tape():
+                again = run(program, compiles=False)
+            told = strictly(program, found, again, "native tape", to_the_bit=True)
+        if told is None and program.option("calls") == "native":
+            with native_calls():
+                told = strictly(program, found, run(program, compiles=False), "native calls")
+        return None if told is None or is_known(program, told) else told
+
+
+def strictly(
+    program: Program, wanted: list[Seen], found: list[Seen], where: str, to_the_bit: bool = False
+) -> Disagreement | None:
+    """The first difference, where errors are the same ones."""
+    for number, (one, other) in enumerate(zip(wanted, found, strict=True)):
+        if kind(one.error) != kind(other.error):
+            return Disagreement(f"{where}, call {number + 1}", "error", one.error or "none", other.error or "none")
+        for name, value in one.facts.items() if to_the_bit else ():
+            if not equal(value, other.facts.get(name)):
+                return Disagreement(f"{where}, call {number + 1}", f"bits of {name}", str(value), str(other.facts[name]))
+    told = compared(program, wanted, found)
+    return told and Disagreement(told.where.replace("compiled by None", where), told.what, told.wanted, told.found)
+
+
+def kind(error: str) -> str:
+    return error.partition(": ")[0] + error.partition(": ")[2].partition(":")[0]
+
+
+def equal(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, (np.ndarray, np.generic, float, complex)) and np.asarray(one).dtype.kind in "fc":
+        return other is not None and np.array_equal(one, other, equal_nan=True)
+    return type(one) is type(other) and bool(np.all(one == other))
