@@ -593,3 +593,21 @@ def test_a_reshape_of_a_result_is_a_view_where_it_is_one_in_eager_code(name, lay
 
     x = pb.asarray(lay(np.linspace(0.1, 2.0, 12).reshape(3, 4)))
     np.testing.assert_allclose(pb.compile(f, backend="numpy", fallback="raise")(x), f(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("move", ["swapaxes_(0, -1)", "transpose_(0, 1)", "unsqueeze_(0)"])
+@pytest.mark.parametrize("view", ["x.real", "x[1:].imag", "pb.view_as_real(x)", "pb.view_as_complex(x)"])
+def test_parts_of_numbers_are_views_of_an_argument_that_is_turned_afterwards(view, move):
+    scope = {"pb": pb}
+    exec(f"def f(x):\n    seen = {view}\n    x.{move}\n"
+         "    return seen", scope)  # fmt: skip
+    values = np.arange(12.0).reshape(3, 2, 2) * (1 if "as_complex" in view else 1 + 0.5j)
+    found = []
+    for f in (scope["f"], pb.compile(scope["f"], backend="numpy")):
+        x = pb.tensor(values)
+        seen = f(x)
+        shown = seen.numpy().copy()
+        seen.fill_(7)
+        found.append((shown, seen.strides, x.numpy()))
+    for eager, compiled in zip(*found, strict=True):
+        np.testing.assert_array_equal(compiled, eager)

@@ -19,7 +19,6 @@ from .program import Disagreement
 from .world import World
 
 MOST = 40_000
-LAYOUTS = ("C", "fortran", "strided", "negative", "transposed", "offset", "broadcast")
 DTYPES = ("float64", "float32", "int64", "int32", "bool", "complex128", "complex64")
 
 
@@ -58,7 +57,7 @@ class WorldGenerator(Generator):
         rng = random.Random(int(self.random.integers(2**40)))
         world = World(rng, most_elements=MOST)
         values = world.values(edges=rng.random() < 0.5)
-        return array(world.shape(3), world.dtype(DTYPES), rng.choice(LAYOUTS), values, world.seed())
+        return array(world.shape(3), world.dtype(DTYPES), world.layout(), values, world.seed())
 
     def product(self) -> Any:
         x = self.pick()

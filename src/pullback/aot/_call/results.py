@@ -10,6 +10,7 @@ import numpy as np
 from pullback.aot._metadata import OWN, OutputAliasInfo, OutputType, ViewAndMutationMeta
 from pullback.aot._trace.leaves import strided_view
 from pullback.core.state import changed, current
+from pullback.operators.arrays.strided import view_as_complex, view_as_real
 from pullback.tape.history import requires_grad
 from pullback.tape.tensor_members import detach, requires_grad_
 from pullback.tensors.tensor import Tensor, alias, extra_of, from_outside, shared_counter, version_of, wrap
@@ -195,13 +196,22 @@ def replayed(base: Tensor, info: OutputAliasInfo, steps: Any) -> Tensor:
 
 def _views_taken(base: Tensor, info: OutputAliasInfo, steps: Any) -> Tensor:
     if steps is None:
-        shape, strides, offset, dtype = info.strided  # type: ignore[misc]
-        size = np.dtype(dtype).itemsize
-        return base.as_strided(shape, tuple(stride // size for stride in strides), offset // size)
+        return _placed(base, *info.strided)  # type: ignore[misc]
     view = base
     for step in steps:
         view = step(view)
     return view if view is not base or info.detached else base[...]
+
+
+def _placed(base: Tensor, shape: Any, strides: Any, offset: int, dtype: Any) -> Tensor:
+    """The view of these bytes. Numbers and their real and imaginary parts have memory in common."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "c" and base.dtype.kind != "c":
+        half = dtype.itemsize // 2
+        return view_as_complex(_placed(base, (*shape, 2), (*strides, half), offset, base.dtype))
+    if dtype != base.dtype:
+        base = view_as_real(base) if base.dtype.kind == "c" else base.view(dtype)
+    return base.as_strided(shape, tuple(stride // dtype.itemsize for stride in strides), offset // dtype.itemsize)
 
 
 def _tensor_on(array: Any, info: OutputAliasInfo) -> Tensor:
