@@ -23,8 +23,6 @@ from .program import Call, Disagreement, Input, Program, scope
 from .world import World, numbers
 from .writing import Writer
 
-NUDGE = 1 + 2.0**-44
-
 
 @dataclass
 class Seen:
@@ -190,7 +188,8 @@ def made(given: Input, nudged: bool) -> Any:
     value = given.array()
     if nudged and value.dtype.kind in "fc" and value.size:
         with np.errstate(all="ignore"):
-            moved = value * value.dtype.type(1 + 4 * np.finfo(value.dtype).eps)
+            drawn = np.random.default_rng(given.seed).uniform(-8, 8, value.shape)
+            moved = (value * (1 + np.finfo(value.dtype).eps * drawn)).astype(value.dtype)
         flags = value.flags.writeable
         value = moved if not flags else value
         if flags:
