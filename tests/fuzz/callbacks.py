@@ -1,5 +1,5 @@
 """SciPy's solvers with random callbacks: values are SciPy's own, derivatives those of differences, whether the callback
-runs as it is, compiled, on Python's numbers, adapted, or inside of a transform; and after what it captures has changed."""
+runs as it is, compiled, on Python's numbers, adapted, or in a transform; and after what it captures has changed."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import numpy as np
 from pullback.eager import large, small
 from pullback.eager.native_tape import tape
 
+from .compare import shown
 from .compiled import Compiled, Seen, compared, run
 from .known import is_known
 from .program import Disagreement, Program
@@ -87,7 +88,8 @@ def strictly(
             return Disagreement(f"{where}, call {number + 1}", "error", one.error or "none", other.error or "none")
         for name, value in one.facts.items() if to_the_bit else ():
             if not equal(value, other.facts.get(name)):
-                return Disagreement(f"{where}, call {number + 1}", f"bits of {name}", str(value), str(other.facts[name]))
+                seen = shown(value), shown(other.facts.get(name))
+                return Disagreement(f"{where}, call {number + 1}", f"bits of {name}", *seen)
     told = compared(program, wanted, found)
     return told and Disagreement(told.where.replace("compiled by None", where), told.what, told.wanted, told.found)
 

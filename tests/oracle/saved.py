@@ -86,6 +86,8 @@ class SavedValues:
         if node in self.idle:
             self.fire("§5.2")
             return record.value
+        if record.value.dtype == torch.bool and node is not None and node.name().startswith("IndexPut"):
+            record.is_static = True  # a mask: its positions, as those of a list
         try:
             self.check(record)
         except RuleError:
