@@ -10,7 +10,7 @@ import numpy as np
 from pullback.aot._metadata import OWN, OutputAliasInfo, OutputType, ViewAndMutationMeta
 from pullback.aot._trace.leaves import strided_view
 from pullback.core.state import changed, current
-from pullback.operators.arrays.strided import view_as_complex, view_as_real
+from pullback.operators.arrays.complex_parts import view_as_complex, view_as_real
 from pullback.tape.history import requires_grad
 from pullback.tape.tensor_members import detach, requires_grad_
 from pullback.tensors.tensor import Tensor, alias, extra_of, from_outside, shared_counter, version_of, wrap
