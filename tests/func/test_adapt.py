@@ -1,5 +1,6 @@
 """`pb.func.adapt` differentiates NumPy functions as they are. Gradients are compared with central differences."""
 
+import cmath
 import functools
 import gc
 import linecache
@@ -488,6 +489,67 @@ def test_an_adapted_function_may_be_called_by_adapted_functions():
     x = leaf([1.0, 2.0, 3.0])
     adapt(adapt(lambda x: (inner(x) * factorial_like(x[0], 1)).sum()))(x).backward()
     assert_close(x.grad, [2 * 6.0 + 1, 1.0, 1.0])
+
+
+# The functions of `math` and `cmath` ----------------------------------------------------------------------------------
+
+TWO = {"atan2", "copysign", "dist", "fmod", "hypot", "pow", "rect", "remainder", "sumprod"}
+WHOLE = {"ceil", "floor", "trunc", "isclose", "isfinite", "isinf", "isnan"}
+REFUSED = {"comb", "factorial", "frexp", "gcd", "isqrt", "lcm", "nextafter", "perm", "ulp"}
+NAMES = [
+    (module, name) for module in (math, cmath) for name in dir(module)
+    if callable(getattr(module, name)) and not name.startswith("_") and name not in WHOLE
+]  # fmt: skip
+
+
+def arguments_of(name, x):
+    if name in ("dist", "sumprod"):
+        return [x[0], x[1]], [x[2], 0.7]
+    if name in ("fsum", "prod"):
+        return (list(x),)
+    if name in TWO:
+        return x[0], x[1]
+    if name == "fma":
+        return x[0], x[1], x[2]
+    if name == "ldexp":
+        return x[0], 3
+    return (1 + x[0] if name == "acosh" else x[0],)
+
+
+@pytest.mark.parametrize("module, name", NAMES, ids=[f"{module.__name__}.{name}" for module, name in NAMES])
+def test_every_function_of_math_is_differentiated_or_refused(module, name):
+    function = getattr(module, name)
+
+    def total(x):
+        parts = function(*arguments_of(name, x))
+        parts = parts if isinstance(parts, tuple) else (parts,)
+        return sum(2 * part.real + 3 * part.imag if module is cmath else 2 * part for part in parts)
+
+    if name in REFUSED:
+        with pytest.raises(TypeError, match=f"math.{name} of a tensor cannot be differentiated"):
+            adapt(total)(leaf([0.3, 0.6, 0.9]))
+    else:
+        check(total, [0.3, 0.7, 0.9])
+
+
+@pytest.mark.parametrize("function, value, error", [
+    (math.sqrt, -1.0, ValueError), (math.log, 0.0, ValueError), (math.exp, 1000.0, OverflowError),
+    (math.gamma, -1.0, ValueError), (cmath.log, 0.0, ValueError),
+])  # fmt: skip
+def test_functions_of_math_fail_where_they_do_for_numbers(function, value, error):
+    """A program may go on from there with something else."""
+
+    def guarded(x):
+        try:
+            return function(x[0])
+        except (ValueError, OverflowError):
+            return 3 * x[0]
+
+    with pytest.raises(error):
+        function(value)
+    x = leaf([value])
+    adapt(guarded)(x).backward()
+    assert x.grad.tolist() == [3.0]
 
 
 def test_a_numpy_function_is_taken_as_it_is():

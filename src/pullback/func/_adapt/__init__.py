@@ -40,16 +40,15 @@ def adapt(
     **Seen** are the function and what it uses, in its own module and in others: helper functions, decorated functions,
     closures, default arguments, methods and objects of classes, `functools.partial`, tables of functions; NumPy under
     any name (`from numpy import sin`, `import numpy.linalg as la`, an import in the function); and the functions of
-    `math`, `float`, `complex`, `round`, `x.item()` and `x.tolist()`, which stay differentiable. `type(x)` and
-    `isinstance(x, ...)` take a tensor for the array or NumPy's number that it stands for. Functions of SciPy that
-    Pullback has too, as `scipy.linalg.expm`, `stats.norm.logpdf` or
-    `optimize.minimize`, keep gradients.
+    `math` and `cmath`, `float`, `complex`, `round`, `x.item()` and `x.tolist()`, which stay differentiable. `type(x)`
+    and `isinstance(x, ...)` take a tensor for the array or NumPy's number that it stands for. Functions of SciPy that
+    Pullback has too, as `scipy.linalg.expm`, `stats.norm.logpdf` or `optimize.minimize`, keep gradients.
 
     **Not seen** are Python's own modules and libraries such as pandas, matplotlib or torch, unless `modules` names
     them; compiled code; and classes with `__slots__`, a metaclass, `__new__` or `__init_subclass__`. They run as they
-    are. Where a tensor with a gradient would become an array there, the error has
-    code `ADAPT_UNSEEN` and says what to name; other uses are refused or, for `float(x)` and `math`, warned about as
-    outside of `adapt`. A function of SciPy's that has no derivative here is given constants only: `SCIPY_NO_RULE`.
+    are. Where a tensor with a gradient would become an array there, the error has code `ADAPT_UNSEEN` and says what to
+    name; other uses are refused or, for `float(x)` and `math`, warned about as outside of `adapt`. A function of
+    SciPy's that has no derivative here is given constants only: `SCIPY_NO_RULE`.
     `int(x)` and comparisons give plain values, as everywhere.
 
     **Arrays** among the arguments, in globals and in attributes of objects are seen as tensors on the same memory.

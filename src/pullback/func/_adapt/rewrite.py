@@ -290,7 +290,7 @@ class Rewriter:
         return self._mirrors.of_object(value)
 
     def _look_at_library(self, value: Any) -> Any:
-        if isinstance(value, ModuleType) and value.__name__ in ("math", "numpy", "numpy.random"):
+        if isinstance(value, ModuleType) and value.__name__ in ("math", "cmath", "numpy", "numpy.random"):
             value = vars(value).get("_module", value)  # a compiled function sees them in its own way
         if is_numpy(value) or is_math(value):
             seen = numpy_value(value) if is_numpy(value) else math_value(value)

@@ -1,13 +1,14 @@
-"""Modules, types, built-in functions and `math` as adapted code sees them.
+"""Modules, types, built-in functions, `math` and `cmath` as adapted code sees them.
 
 A type stays usable as a dtype and in `isinstance`, where a tensor counts as the array or number it stands for, and
-calling it does not take a number out of the graph: `float(x)` is a tensor without axes. Functions of `math` are
-Pullback's for tensors, and `math`'s own for numbers.
+calling it does not take a number out of the graph: `float(x)` is a tensor without axes. Functions of `math` and
+`cmath` are Pullback's for tensors, and their own for numbers.
 """
 
 from __future__ import annotations
 
 import builtins
+import cmath
 import functools
 import math
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ import numpy as np
 
 from pullback.func._adapt.arrays import holds_tensors, inside
 from pullback.operators import functions
+from pullback.operators.loading import from_family
 from pullback.tensors.tensor import Tensor
 
 
@@ -159,16 +161,17 @@ _KNOWN: dict[Any, Any] = {
 }  # fmt: skip
 
 
-# The module `math` ----------------------------------------------------------------------------------------------------
+# The modules `math` and `cmath` ---------------------------------------------------------------------------------------
 
 _MATH = {
     **{name: name for name in (
         "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log2", "log10", "log1p", "sqrt", "cbrt",
-        "pow", "copysign", "fmod", "hypot",
+        "pow", "copysign", "fmod", "hypot", "ldexp", "modf",
     )},
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
-    "atanh": "arctanh", "fabs": "abs",
+    "atanh": "arctanh", "fabs": "abs", "phase": "angle",
 }  # fmt: skip
+_SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
 # They give whole numbers or truth values, so there is no gradient to lose.
 _WITHOUT_GRADIENT = frozenset(("ceil", "floor", "trunc", "isclose", "isfinite", "isinf", "isnan"))
 _COMPOSED: dict[str, Callable[..., Any]] = {
@@ -177,17 +180,28 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "log": lambda x, *base: functions["log"](x) if not base else functions["log"](x) / functions["log"](*base),
     "fsum": lambda items: builtins.sum(items, 0.0),
     "prod": lambda items, start=1: functools.reduce(lambda x, y: x * y, items, start),
+    "sumprod": lambda p, q: builtins.sum(x * y for x, y in zip(p, q, strict=True)),
     "dist": lambda p, q: builtins.sum((x - y) ** 2 for x, y in zip(p, q, strict=True)) ** 0.5,
+    "remainder": lambda x, y: x - y * functions["rint"](x / y),
+    "fma": lambda x, y, z: x * y + z,
+    "polar": lambda z: (functions["abs"](z), functions["angle"](z)),
+    "rect": lambda r, phi: r * functions["exp"](1j * phi),
 }
+
+
+def _twin_of(name: str) -> Callable[..., Any] | None:
+    if name in _SPECIAL:
+        found: Callable[..., Any] = from_family("special", _SPECIAL[name])
+        return found
+    return _COMPOSED.get(name) or functions.get(_MATH.get(name, ""))
 
 
 @functools.cache
 def math_value(value: Any) -> Any:
-    """What adapted code sees in place of `math` or one of its functions."""
-    if value is math:
-        return Proxy(math, lambda attribute: math_value(attribute) if callable(attribute) else attribute)
-    name = value.__name__
-    twin = _COMPOSED.get(name) or functions.get(_MATH.get(name, ""))
+    """What adapted code sees in place of `math`, `cmath` or one of their functions."""
+    if isinstance(value, ModuleType):
+        return Proxy(value, lambda attribute: math_value(attribute) if callable(attribute) else attribute)
+    name, is_complex = value.__name__, value.__self__ is cmath
 
     def call(*args: Any, **kwargs: Any) -> Any:
         args = tuple(list(arg) if isinstance(arg, Iterator) else arg for arg in args)
@@ -195,13 +209,22 @@ def math_value(value: Any) -> Any:
             return value(*args, **kwargs)
         if name in _WITHOUT_GRADIENT:
             return value(*(x.item() if isinstance(x, Tensor) else x for x in args), **kwargs)
+        twin = _twin_of(name)
         if twin is None:
-            raise TypeError(f"math.{name} of a tensor cannot be differentiated: use NumPy's or Pullback's functions")
+            raise TypeError(
+                f"{value.__module__}.{name} of a tensor cannot be differentiated: use NumPy's or Pullback's functions"
+            )
+        if all(isinstance(x, Tensor) and type(x._data) is np.ndarray and x.size == 1 for x in args):
+            value(*(x.item() for x in args))  # programs catch the errors for what is not in the domain, or too large
+        if is_complex and name not in ("polar", "rect", "phase"):
+            args = tuple(x.astype(complex, copy=False) if isinstance(x, Tensor) else x for x in args)
         return functools.reduce(twin, args) if name == "hypot" else twin(*args, **kwargs)
 
     return functools.wraps(value)(call)
 
 
 def is_math(value: Any) -> bool:
-    """Is this `math` or one of its functions?"""
-    return value is math or (isinstance(value, BuiltinFunctionType) and value.__self__ is math)
+    """Is this `math` or `cmath`, or one of their functions?"""
+    return value is math or value is cmath or (
+        isinstance(value, BuiltinFunctionType) and (value.__self__ is math or value.__self__ is cmath)
+    )  # fmt: skip
