@@ -126,3 +126,26 @@ def test_splines_of_two_variables():
     np.testing.assert_allclose(spline.ev(a, b, dx=1), real.ev(a, b, dx=1), rtol=1e-8)
     leaves = [pb.tensor(each, requires_grad=True) for each in (x, y, z, a, b)]
     assert gradcheck(lambda x, y, z, a, b: ours.RectBivariateSpline(x, y, z).ev(a, b), leaves, atol=1e-4)
+
+
+@pytest.mark.parametrize("points", [(0.3, 1.1), ([0.3], [0.2, 1.1]), ([0.1, 0.5, 0.93], [0.2, 1.4])])
+def test_bisplev_is_that_of_scipy_by_points_and_coefficients(points):
+    x, y = (each.ravel() for each in np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 2, 8)))
+    tx, ty, c, kx, ky = theirs.bisplrep(x, y, np.sin(3 * x) * np.cos(y) + x * y, s=0)
+    for dx, dy in ((0, 0), (1, 2)):
+        expected = theirs.bisplev(*points, (tx, ty, c, kx, ky), dx, dy)
+        actual = ours.bisplev(*points, (tx, ty, c, kx, ky), dx, dy)
+        assert actual.shape == np.shape(expected)
+        np.testing.assert_allclose(actual, expected, rtol=1e-8, atol=1e-10)
+    leaves = [pb.tensor(each, dtype=float, requires_grad=True) for each in (*points, c)]
+    assert gradcheck(lambda a, b, c: ours.bisplev(a, b, (tx, ty, c, kx, ky)), leaves)
+    with pytest.raises(ValueError, match="rank-1"):
+        ours.bisplev(np.ones((2, 2)), 0.5, (tx, ty, c, kx, ky))
+
+
+def test_bisplev_in_an_adapted_program():
+    x, y = (each.ravel() for each in np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 2, 8)))
+    surface = theirs.bisplrep(x, y, np.sin(3 * x) * y, s=0)
+    at = pb.tensor(0.3, requires_grad=True)
+    pb.func.adapt(lambda at: float(theirs.bisplev(at, 1.1, surface)))(at).backward()
+    np.testing.assert_allclose(at.grad, theirs.bisplev(0.3, 1.1, surface, dx=1))

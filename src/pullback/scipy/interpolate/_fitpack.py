@@ -15,9 +15,9 @@ from pullback.scipy.interpolate._splines import BSpline, _knots, basis
 from pullback.tensors.tensor import Tensor
 
 __all__ = [
-    "InterpolatedUnivariateSpline", "LSQUnivariateSpline", "RectBivariateSpline", "UnivariateSpline", "make_lsq_spline",
-    "make_smoothing_spline", "make_splprep", "make_splrep", "splantider", "splder", "splev", "splint", "splprep",
-    "splrep",
+    "InterpolatedUnivariateSpline", "LSQUnivariateSpline", "RectBivariateSpline", "UnivariateSpline", "bisplev",
+    "make_lsq_spline", "make_smoothing_spline", "make_splprep", "make_splrep", "splantider", "splder", "splev",
+    "splint", "splprep", "splrep",
 ]  # fmt: skip
 
 
@@ -327,27 +327,11 @@ class LSQUnivariateSpline(UnivariateSpline):
         self.ext = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}.get(ext, ext)
 
 
-class RectBivariateSpline(metaclass=PerExample):
-    """`scipy.interpolate.RectBivariateSpline` with derivatives by grid, values and points, for `s=0`."""
+class _Surface:
+    """A spline of two variables by its knots, coefficients and degrees."""
 
-    def __init__(
-        self, x: Any, y: Any, z: Any, bbox: Any = [None, None, None, None],  # noqa: B006  (SciPy's; only read)
-        kx: int = 3, ky: int = 3, s: Any = 0, maxit: int = 20,
-    ) -> None:  # fmt: skip
-        real = scipy_module("interpolate").RectBivariateSpline(
-            plain(x), plain(y), plain(z), list(bbox), kx, ky, s, maxit
-        )
-        tx, ty, c = real.tck
-        self.degrees = (kx, ky)
-        if s == 0 and tuple(bbox) == (None,) * 4:
-            along_x = interpolating(floats(x), floats(z), kx, tx)
-            along_y = interpolating(floats(y), along_x.c.T, ky, ty)
-            self._knots, self._c = (along_x.t, along_y.t), along_y.c.T
-        elif _is_watched(x, y, z):
-            raise _no_smoothing("RectBivariateSpline")
-        else:
-            self._knots = (floats(tx), floats(ty))
-            self._c = floats(c).reshape(len(tx) - kx - 1, len(ty) - ky - 1)
+    def __init__(self, knots: tuple[Tensor, Tensor], c: Tensor, degrees: tuple[int, int]) -> None:
+        self._knots, self._c, self.degrees = knots, c, degrees
 
     def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Tensor:
         one, other = floats(x), floats(y)
@@ -371,3 +355,37 @@ class RectBivariateSpline(metaclass=PerExample):
         t, k = self._knots[axis], self.degrees[axis]
         at = pb.clip(at, plain(t)[k], plain(t)[-k - 1])  # SciPy's splines of two variables are constant outside
         return design(t[nu : t.shape[0] - nu], k - nu, at)
+
+
+class RectBivariateSpline(_Surface, metaclass=PerExample):
+    """`scipy.interpolate.RectBivariateSpline` with derivatives by grid, values and points, for `s=0`."""
+
+    def __init__(
+        self, x: Any, y: Any, z: Any, bbox: Any = [None, None, None, None],  # noqa: B006  (SciPy's; only read)
+        kx: int = 3, ky: int = 3, s: Any = 0, maxit: int = 20,
+    ) -> None:  # fmt: skip
+        real = scipy_module("interpolate").RectBivariateSpline(
+            plain(x), plain(y), plain(z), list(bbox), kx, ky, s, maxit
+        )
+        tx, ty, c = real.tck
+        if s == 0 and tuple(bbox) == (None,) * 4:
+            along_x = interpolating(floats(x), floats(z), kx, tx)
+            along_y = interpolating(floats(y), along_x.c.T, ky, ty)
+            super().__init__((along_x.t, along_y.t), along_y.c.T, (kx, ky))
+        elif _is_watched(x, y, z):
+            raise _no_smoothing("RectBivariateSpline")
+        else:
+            super().__init__(*_grid_of(tx, ty, c, kx, ky))
+
+
+def _grid_of(tx: Any, ty: Any, c: Any, kx: int, ky: int) -> tuple[tuple[Tensor, Tensor], Tensor, tuple[int, int]]:
+    return (floats(tx), floats(ty)), floats(c).reshape(len(tx) - kx - 1, len(ty) - ky - 1), (kx, ky)
+
+
+def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Tensor:
+    """`scipy.interpolate.bisplev` with derivatives by points, coefficients and knots."""
+    one, other = (pb.atleast_1d(floats(each)) for each in (x, y))
+    if one.ndim != 1 or other.ndim != 1:
+        raise ValueError("First two entries should be rank-1 arrays.")
+    out = _Surface(*_grid_of(*tck))(one, other, dx, dy)
+    return out if out.shape[0] > 1 else out[0] if out.shape[1] > 1 else out[0, 0]
