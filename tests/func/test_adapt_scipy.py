@@ -8,6 +8,7 @@ import scipy.integrate
 import scipy.linalg
 import scipy.linalg as la
 import scipy.signal
+import scipy.sparse
 from scipy import special, stats
 from scipy.linalg import cholesky, expm
 from scipy.special import logsumexp
@@ -168,3 +169,22 @@ def test_a_method_of_a_distribution_is_known_as_a_global():
     x = pb.tensor([0.3, 1.2], requires_grad=True)
     (gradient,) = pb.autograd.grad(adapt(lambda x: np.sum(DENSITY(x)))(x), x)
     np.testing.assert_allclose(gradient.numpy(), [-0.3, -1.2])
+
+
+def draws_everywhere(x, rng):
+    halton = scipy.stats.qmc.Halton(d=2, rng=rng).random(3)
+    values = stats.norm.rvs(size=2, random_state=rng)
+    turned = stats.ortho_group.rvs(3, random_state=rng)
+    pattern = scipy.sparse.random_array((3, 3), density=0.5, rng=rng).toarray()
+    return (x * rng.standard_normal(2)).sum() + (values * x).sum() + halton.sum() + turned.sum() + pattern.sum()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_scipy_draws_with_a_generator_of_adapted_code(make):
+    """SciPy was given what stands for the generator, and said that it cannot be used as a seed."""
+    program = draws_everywhere if make is np.random.default_rng else lambda x, rng: x * stats.norm.rvs(random_state=rng)
+    x = pb.tensor(2.0, requires_grad=True)
+    out = adapt(program)(x, make(3))
+    np.testing.assert_allclose(out.item(), program(2.0, make(3)), rtol=1e-12)
+    out.backward()
+    np.testing.assert_allclose(x.grad.item(), program(3.0, make(3)) - program(2.0, make(3)), rtol=1e-9)

@@ -203,3 +203,14 @@ def test_one_differentiated_number_is_refused_by_compiled_code_as_by_eager_code(
     for own in (function, pb.compile(function)):
         with pytest.raises(pb.errors.AutogradError, match="NUMPY_ON_GRAD"):
             own(pb.tensor(1.5))
+
+
+@pytest.mark.parametrize("combine", [np.ma.add, lambda a, x: a * x, lambda a, x: np.ma.where(a > 1, a, x)])
+def test_masked_arrays_do_not_take_the_numbers_of_a_tensor_that_requires_grad(combine):
+    """`np.ma` reads `_data` of what has it, and a tensor does: the result was a constant, without a word."""
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with pytest.raises(pb.AutogradError) as caught:
+        combine(masked, x)
+    assert caught.value.code == "NUMPY_ON_GRAD"
+    np.testing.assert_array_equal(combine(masked, x.detach()), combine(masked, np.array([1.0, 2.0, 3.0])))

@@ -56,3 +56,74 @@ def test_a_tensor_that_is_limit_and_parameter_at_once(low):
     assert [order(area)(a).item() for order in orders] == pytest.approx([9.0] * 3)
     tripled = lambda a: quad(lambda t: t**2 * a**2, low, a)[0]  # a^2 (a^3 - low^3) / 3, thrice
     assert grad(grad(grad(tripled)))(a).item() == pytest.approx(20 * 9.0)
+
+
+_D = None  # what callbacks find in a global variable
+
+_SOLVERS = {
+    "quad": lambda a, d: pb.scipy.integrate.quad(lambda t: (a * d() * t).sum(), 0, 1)[0],
+    "quad by its limit": lambda a, d: pb.scipy.integrate.quad(lambda t: (d() * t).sum(), 0, a[0])[0],
+    "solve_ivp": lambda a, d: pb.scipy.integrate.solve_ivp(lambda t, y: -a * d() * y, (0, 0.1), [1.0, 1.0]).y.sum(),
+    "root": lambda a, d: optimize.root(lambda y: y**3 * d() - a, [1.0, 1.0]).x.sum(),
+    "minimize": lambda a, d: optimize.minimize(lambda y: ((y - a * d()) ** 2).sum(), [1.0, 1.0]).x.sum(),
+    "least_squares": lambda a, d: optimize.least_squares(lambda y: y - a * d(), [1.0, 1.0]).x.sum(),
+}
+
+
+@pytest.mark.parametrize("make", [pb.tensor, np.array], ids=["tensor", "array"])
+@pytest.mark.parametrize("place", ["global", "closure"])
+@pytest.mark.parametrize("solve", list(_SOLVERS.values()), ids=list(_SOLVERS))
+def test_what_a_callback_looks_at_and_is_written_before_backward(solve, place, make):
+    """Compiled code had the numbers of before, and the function itself those of after: `quad` of a tensor in a global
+    variable gave the gradient of an integral that nobody had asked for."""
+    global _D
+    a = pb.tensor([8.0, 1.0], requires_grad=True)
+    for _ in range(3):  # eagerly, compiled, from what was compiled
+        _D = make([3.0, 1.0])
+        look = (lambda: _D) if place == "global" else (lambda d=_D: d)  # noqa: B023  (that it changes is the point)
+        (expected,) = pb.autograd.grad(solve(a, look), a)
+        out = solve(a, look)
+        _D *= 2
+        try:
+            (found,) = pb.autograd.grad(out, a)
+        except pb.AutogradError as error:
+            assert error.code == "SCIPY_CALLBACK_CHANGED"
+        else:
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-9)
+
+
+_W = pb.tensor([2.0, 3.0])
+_P = pb.tensor(2.0)
+_FOUND = {  # by tensors of global variables, and what is found
+    "root": (lambda: optimize.root(lambda y: y - _W, [0.0, 0.0]).x, lambda: _W),
+    "brentq": (lambda: optimize.brentq(lambda y: y - _P, 0.0, 99.0), lambda: _P),
+    "minimize": (lambda: optimize.minimize(lambda y: ((y - _W) ** 2).sum(), [0.0, 0.0]).x, lambda: _W),
+    "quad": (lambda: pb.scipy.integrate.quad(lambda t: (_W * t).sum(), 0, 1)[0], lambda: _W.sum() / 2),
+    "quad of numbers": (lambda: pb.scipy.integrate.quad(lambda t: _P * t, 0, 1)[0], lambda: _P / 2),
+    "solve_ivp": (
+        lambda: pb.scipy.integrate.solve_ivp(lambda t, y: -_W * y, (0, 0.1), [1.0, 1.0], rtol=1e-9).y[:, -1],
+        lambda: pb.exp(-0.1 * _W),
+    ),
+}
+
+
+@pytest.mark.parametrize("update", ["data", "in place", "set_"])
+@pytest.mark.parametrize("solve, expected", list(_FOUND.values()), ids=list(_FOUND))
+def test_parameters_in_global_variables_that_are_updated_between_solves(solve, expected, update):
+    """Compiled callbacks kept the memory of a tensor, which `w.data = ...` replaces: values were those of the first."""
+    for tensor in (_W, _P):
+        tensor.requires_grad_(False)
+        tensor.data = pb.tensor(np.array([2.0, 3.0]) if tensor is _W else np.array(2.0)).data
+        tensor.requires_grad_()
+    for _ in range(4):
+        found = solve()
+        np.testing.assert_allclose(found.detach().numpy(), expected().detach().numpy(), rtol=1e-6)
+        found.sum().backward()
+        for tensor in (_W, _P):
+            with pb.no_grad():
+                if update == "data":
+                    tensor.data = tensor.data * 1.5
+                elif update == "in place":
+                    tensor.mul_(1.5)
+                else:
+                    tensor.set_(tensor.detach() * 1.5)

@@ -121,3 +121,13 @@ def test_a_fit_that_fails_raises_what_scipy_raises():
     with pytest.raises(RuntimeError, match="Optimal parameters not found"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         optimize.curve_fit(lambda x, a, b: a * pb.exp(-b * x), X, leaf(Y), p0=[1.0, 30.0], maxfev=3)
+
+
+def test_a_fit_with_one_parameter_too_many_has_no_derivative():
+    """The Hessian is regular only because the minimum is not quite reached: derivatives were those of what is left."""
+    x = np.linspace(0, 4, 50)
+    y = leaf(2.5 * np.exp(-1.3 * x) + 0.5 + 0.2 * np.random.default_rng(0).normal(size=50))
+    found, _ = optimize.curve_fit(lambda x, a, b, c, d: a * d * pb.exp(-b * x) + c, x, y)
+    with pytest.raises(pb.AutogradError) as caught:
+        pb.autograd.grad(found.sum(), y)
+    assert caught.value.code == "SCIPY_SINGULAR"

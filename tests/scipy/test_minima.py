@@ -289,3 +289,83 @@ def test_non_negative_least_squares():
 def test_isotonic_regression_averages_blocks():
     y = leaf([1.0, 3.0, 2.0, 4.0])
     assert pb.autograd.gradcheck(lambda y: optimize.isotonic_regression(y).x, (y,))
+
+
+_RULES = {  # constraints of three variables that move with `t`, and bounds
+    "dictionaries": (
+        lambda t: [
+            {"type": "ineq", "fun": lambda x: 1.5 * t - x[0]},
+            {"type": "eq", "fun": lambda x: x[0] + x[1] + x[2] - 4 * t},
+            {"type": "ineq", "fun": lambda x: x[1] + 5},
+        ],
+        ((0, None), (0, None), (None, 2.0)),
+    ),
+    "rows": (
+        lambda t: [
+            optimize.LinearConstraint([[1.0, 0, 0], [0, 1, 0]], [-np.inf, -5.0], [1.5 * t, 5.0]),
+            optimize.LinearConstraint([[1.0, 1, 1]], 4 * t, 4 * t),
+        ],
+        None,
+    ),
+    "functions": (
+        lambda t: [
+            optimize.NonlinearConstraint(lambda x: x[:2] ** 2, [-np.inf, 1.0 * t], [1.2 * t, 5.0]),
+            {"type": "eq", "fun": lambda x: x[2] - x[0] - t},
+        ],
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("rules, bounds", list(_RULES.values()), ids=list(_RULES))
+def test_multipliers_are_scipys_and_move(rules, bounds):
+    """Those of the bounds stood in front of them, and equalities came where they were given."""
+
+    def multipliers(t, minimize):
+        def cost(x):
+            return ((x - np.array([2.0, 1.0, 3.0]) * t) ** 2).sum() + x[0] * x[1]
+
+        given = {"bounds": bounds, "constraints": rules(t), "options": {"ftol": 1e-14}}
+        return minimize(cost, [0.5] * 3, method="SLSQP", **given).multipliers
+
+    found = multipliers(pb.tensor(1.0), optimize.minimize)
+    np.testing.assert_allclose(found.numpy(), multipliers(1.0, scipy.optimize.minimize), atol=1e-5)
+    slope = jacrev(lambda t: multipliers(t, optimize.minimize))(pb.tensor(1.0))
+    step = 1e-3
+    sides = [multipliers(pb.tensor(1 + move), optimize.minimize).numpy() for move in (step, -step)]
+    np.testing.assert_allclose(slope.numpy(), (sides[0] - sides[1]) / (2 * step), atol=1e-4)
+
+
+@pytest.mark.parametrize("search", ["shgo", "differential_evolution"])
+def test_a_search_of_a_box_under_constraints(search):
+    def lowest(p):
+        if search == "shgo":
+            rules = {"constraints": [{"type": "ineq", "fun": lambda x: x[0] - 0.3 * p}], "n": 60,
+                     "sampling_method": "sobol"}  # fmt: skip
+        else:
+            rules = {"constraints": optimize.NonlinearConstraint(lambda x: x[0] - 0.3 * p, 0, np.inf), "rng": 0,
+                     "tol": 1e-8}  # fmt: skip
+        return getattr(optimize, search)(lambda x: x[0] ** 2 + (x[1] - p) ** 2, [(-2, 2), (-2, 2)], **rules).x
+
+    np.testing.assert_allclose(jacrev(lowest)(pb.tensor(1.0)).numpy(), [0.3, 1.0], rtol=1e-4)
+
+
+def test_a_hopping_search_for_a_function_that_gives_its_gradient_too():
+    def lowest(p):
+        def both(x):
+            return ((x - p) ** 2).sum(), 2 * (x - p)
+
+        kwargs = {"method": "L-BFGS-B", "jac": True}
+        return optimize.basinhopping(both, [1.0, 1.0], niter=2, minimizer_kwargs=kwargs, rng=0).x
+
+    np.testing.assert_allclose(jacrev(lowest)(pb.tensor(0.5)).numpy(), [1.0, 1.0], rtol=1e-5)
+
+
+def test_an_integer_program_has_no_derivative_by_its_constraints():
+    p = leaf(1.5)
+    with pytest.raises(pb.AutogradError) as caught:
+        optimize.milp([1.0, 2.0], constraints=optimize.LinearConstraint([[1.0, 1.0]], p, np.inf), integrality=[1, 1])
+    assert caught.value.code == "SCIPY_NO_RULE"
+    row = optimize.LinearConstraint([[1.0, 1.0]], p.detach(), np.inf)
+    found = optimize.milp(pb.stack([p, 2 * p]), constraints=row, integrality=[1, 1])
+    assert pb.autograd.grad(found.fun, p)[0].item() == 2.0

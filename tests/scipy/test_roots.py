@@ -385,3 +385,15 @@ def test_threads_do_not_disturb_each_other():
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         together = list(pool.map(gradients, range(4)))
     assert together == [gradients(offset) for offset in range(4)]
+
+
+@pytest.mark.parametrize("given", [True, None])
+def test_halleys_method_with_derivatives_that_the_function_gives_or_nobody(given):
+    def root(p):
+        def function(y):
+            return (y**3 - y - p, 3 * y**2 - 1, 6 * y) if given else y**3 - y - p
+
+        return optimize.root_scalar(function, x0=1.2, fprime=given, fprime2=given, method="halley").root
+
+    y = root(pb.tensor(1.0)).item()
+    assert grad(root)(pb.tensor(1.0)).item() == pytest.approx(1 / (3 * y**2 - 1), rel=1e-6)

@@ -221,6 +221,13 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> Arr
     return payload.copy() if copy else payload
 
 
+def mask(tensor: Tensor) -> Any:
+    """No tensor has one. Functions of `np.ma` ask for it, and take the numbers from `_data`, whatever that is of: what
+    cannot be handed out to NumPy is refused here."""
+    detached_payload(tensor)
+    raise AttributeError("_mask")
+
+
 _OPERATORS = frozenset(f"__{name}__" for name in ("mul", "rmul", "add", "radd", "sub", "rsub", "truediv"))
 
 
@@ -393,6 +400,7 @@ MEMBERS: dict[str, Any] = {
     "item": item,
     "tolist": tolist,
     "__array__": to_array,
+    "_mask": property(mask),
     "__float__": to_float,
     "__complex__": to_complex,
     "__int__": to_int,

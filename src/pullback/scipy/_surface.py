@@ -22,6 +22,7 @@ from pullback.core.mirrors import with_items
 from pullback.core.pytree import flatten
 from pullback.core.records import Record
 from pullback.errors import AutogradError
+from pullback.func._adapt.numpy_proxy import Drawing, OldDrawing
 from pullback.func._implicit.lift import is_watched
 from pullback.func._implicit.linear import Diff
 from pullback.scipy._examples import by_example, per_example
@@ -112,7 +113,7 @@ class Call:
     def run(self, **changes: Any) -> Any:
         """What SciPy returns for these arguments, with some changed."""
         given = {**self.bound.arguments, **changes}
-        ordered = {name: given[name] for name in self.bound.signature.parameters if name in given}
+        ordered = {name: plain_generator(given[name]) for name in self.bound.signature.parameters if name in given}
         bound = inspect.BoundArguments(self.bound.signature, ordered)
         return self.plain(*bound.args, **bound.kwargs)
 
@@ -166,8 +167,6 @@ def constant(*names: str) -> None:
 def _made(name: str, function: Callable[[Call], Any]) -> Callable[..., Any]:
     plain = scipy_value(name)
     signature = inspect.signature(plain)
-
-    bind = _binder(signature)
 
     bind = _binder(signature)
 
@@ -323,7 +322,12 @@ def numbers(value: Any) -> Any:
         return type(value)(map(numbers, value))
     if type(value) is dict:
         return {key: numbers(each) for key, each in value.items()}
-    return value
+    return plain_generator(value)
+
+
+def plain_generator(value: Any) -> Any:
+    """The random generator itself, in the place of what adapted code sees of it."""
+    return value._real if type(value) in (Drawing, OldDrawing) else value
 
 
 def tensors(value: Any) -> Any:

@@ -29,7 +29,9 @@ def direct(entry: Entry, args: tuple[Tensor, ...]) -> Callable[..., tuple[Any, .
         return None
     if any(info.duplicate_of is not None for info in infos) or any(given.members for given in entry.inputs):
         return None
-    held = [None if given.capture is None else given.capture._data for given in entry.inputs]
+    # The tensors, and not their memory: a write may have to leave that to somebody else, and `x.data = y` replaces it.
+    held = [given.capture for given in entry.inputs]
+    known = [(tensor, tensor._data.shape, tensor._data.dtype) for tensor in held if tensor is not None]
     slots = [given.slot for given in entry.inputs]
     if sorted(slot for slot in slots if slot is not None) != [k for k in range(len(args)) if k in slots]:
         return None
@@ -42,7 +44,10 @@ def direct(entry: Entry, args: tuple[Tensor, ...]) -> Callable[..., tuple[Any, .
                 return None
         if moved is not None and moved():
             return None
-        given = [array if slot is None else arrays[slot] for slot, array in zip(slots, held, strict=True)]
+        for tensor, shape, dtype in known:
+            if tensor._data.shape != shape or tensor._data.dtype != dtype:
+                return None
+        given = [tensor._data if slot is None else arrays[slot] for slot, tensor in zip(slots, held, strict=True)]  # type: ignore[union-attr]
         return tuple(forward(*given))
 
     return run

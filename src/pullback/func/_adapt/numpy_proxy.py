@@ -9,6 +9,7 @@ anew.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from pullback.core.state import current
 from pullback.func._adapt.arrays import WholeArray, holds_tensors, inside
+from pullback.func._adapt.scipy_callbacks import is_scipy
 from pullback.func._adapt.stand_ins import TYPES, Proxy, StandIn
 from pullback.interop._array_function import direct_twin
 from pullback.interop._ufuncs import apart_from, assign
@@ -253,10 +255,33 @@ def _given(out: Any, where: Any, *others: Any) -> dict[str, Any]:
     return given | ({} if out is None else {"out": out}) | ({} if where is True else {"where": where})
 
 
-class Drawing:
-    """A random generator whose real draws are tensors; the stream of numbers is the generator's own."""
+class Drawing(np.random.Generator):
+    """A random generator whose real draws are tensors; the stream of numbers is the generator's own.
 
-    def __init__(self, real: np.random.Generator | np.random.RandomState) -> None:
+    It is a generator for compiled code too. What draws there, as SciPy does, gets arrays.
+    """
+
+    def __init__(self, real: np.random.Generator) -> None:
+        super().__init__(real.bit_generator)
+        self._real = real
+
+    def __getattribute__(self, name: str) -> Any:
+        real = object.__getattribute__(self, "_real")
+        if name == "_real":
+            return real
+        value = getattr(real, name)
+        if name.startswith("_") or not callable(value) or is_scipy(sys._getframe(1).f_globals.get("__name__")):
+            return value
+        return _drawing(value)
+
+    def __repr__(self) -> str:
+        return repr(self._real)
+
+
+class OldDrawing:
+    """The same of a `RandomState`, which keeps half of some draws for the next one and cannot be doubled."""
+
+    def __init__(self, real: np.random.RandomState) -> None:
         self._real = real
 
     def __getattr__(self, name: str) -> Any:
@@ -306,17 +331,17 @@ def _drawing(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def default_rng(seed: Any = None) -> Drawing:
     """As `np.random.default_rng`."""
-    return Drawing(np.random.default_rng(seed._real if isinstance(seed, Drawing) else seed))
+    return Drawing(np.random.default_rng(seed._real if isinstance(seed, Drawing | OldDrawing) else seed))
 
 
 class _MakesDrawing(type):
     """The type of what stands for `np.random.RandomState`."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Drawing:
-        return Drawing(np.random.RandomState(*args, **kwargs))
+    def __call__(cls, *args: Any, **kwargs: Any) -> OldDrawing:
+        return OldDrawing(np.random.RandomState(*args, **kwargs))
 
     def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value._real if isinstance(value, Drawing) else value, np.random.RandomState)
+        return isinstance(value, OldDrawing | np.random.RandomState)
 
 
 class RandomState(metaclass=_MakesDrawing):

@@ -25,7 +25,7 @@ from pullback.core.frames import MARK
 from pullback.core.mirrors import HEAP_TYPE, MirrorType, Space, give_back_classes, is_library, rebuilt, twin_of
 from pullback.func._adapt.arrays import Call, has_history, outside
 from pullback.func._adapt.copies import PLAIN, Cell, Container, LentArrays
-from pullback.func._adapt.numpy_proxy import Drawing, Vectorize, is_numpy, numpy_value
+from pullback.func._adapt.numpy_proxy import Drawing, OldDrawing, Vectorize, is_numpy, numpy_value
 from pullback.func._adapt.scipy_callbacks import is_scipy, stand_in, through_scipy, with_derivatives
 from pullback.func._adapt.scipy_twins import scipy_twin, with_twin
 from pullback.func._adapt.stand_ins import BUILTINS, Proxy, is_math, math_value
@@ -278,8 +278,10 @@ class Rewriter:
             return self.see(value.__wrapped__)  # a cache would keep graphs alive
         if isinstance(value, np.vectorize) and not value.excluded and value.signature is None:
             return Vectorize(self.see(value.pyfunc), value.otypes)
-        if isinstance(value, (np.random.Generator, np.random.RandomState)):
-            return Drawing(value)
+        if isinstance(value, np.random.Generator):
+            return value if type(value) is Drawing else Drawing(value)
+        if isinstance(value, np.random.RandomState):
+            return OldDrawing(value)
         if isinstance(value, tuple):
             return rebuilt(value, [self.see(item) for item in value])
         if type(value) in (list, dict):
@@ -423,7 +425,7 @@ class Rewriter:
         """A value of adapted code as the rest of the program should have it."""
         if isinstance(value, Proxy):
             return value._module
-        if isinstance(value, Drawing):
+        if isinstance(value, Drawing | OldDrawing):
             return value._real
         known = self._originals.get(id(value))
         return outside(value) if known is None else known[1]

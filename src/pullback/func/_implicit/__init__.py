@@ -19,7 +19,7 @@ from pullback.core.frames import warn
 from pullback.core.records import replace
 from pullback.errors import AutogradError, ImplicitAccuracyWarning
 from pullback.func._grad import vjp
-from pullback.func._implicit.lift import array_of, example_of, is_settled, lift
+from pullback.func._implicit.lift import alone, array_of, changed_callback, example_of, is_settled, lift
 from pullback.func._implicit.linear import Array, Diff, dense, is_dense, is_singular, iterated, singular
 from pullback.func._implicit.node import applied
 from pullback.func._jacobian import jacrev
@@ -225,8 +225,12 @@ class Equation:
         if solution.failure and not distance <= NEAR:  # some solvers complain of the last digits
             return self._unsolved(solution.failure)
         if not distance <= FAR:
+            if self._is_another(solution):
+                return changed_callback(self.name)
             return not_a_solution(self.name, f"the next Newton step is {distance:.1e} of its size")
         if distance > NEAR:
+            if self._is_spurious(solution, step):
+                return singular(self.name)
             warn(
                 f"{self.name}: the result is {distance:.1e} (relative) off the solution, and so are its derivatives; "
                 "ask for a smaller tolerance, or pb.scipy.Diff(polish=2)",
@@ -234,17 +238,26 @@ class Equation:
             )
         return None
 
+    def _is_another(self, solution: Solution) -> bool:
+        """Would the solver find something else now, since what the equation looks at was written in the meantime?"""
+        with alone():
+            y = np.asarray(self._solver(solution.values)[0])
+        return y.shape != solution.y.shape or not np.allclose(y, solution.y, rtol=1e-6, atol=1e-9, equal_nan=True)
+
+    def _is_spurious(self, solution: Solution, step: Array) -> bool:
+        """Is the Jacobian another one a step away: regular only because this is not quite the solution? Such is the
+        Hessian of a fit with one parameter too many, whose flat direction is curved by what is left of the gradient."""
+        if self.options.on_degenerate == "lstsq" or not is_dense(step.size, self.options):
+            return False
+        here = self._slopes(solution, solution.y)[1]
+        change = self._slopes(solution, solution.y + _unflat(step, solution.y))[1] - here
+        return bool(np.linalg.norm(np.linalg.solve(here, change), 2) > 0.5)
+
     def _is_flat(self, solution: Solution, matrix: Array) -> bool:
         """Is the slope of an equation with one unknown almost zero, compared with that close by: a multiple root?"""
         if matrix.size != 1:
             return False
-        y = made_here(np.asarray(solution.y + 0.01 * (1 + np.abs(solution.y))))
-        found = solution.slopes(y.numpy())
-        if found is not None:
-            beside = found[1]
-        else:
-            with no_grad():
-                beside = jacrev(lambda v: self.residual(solution.values, v, y))(_flat(y)).numpy()
+        beside = self._slopes(solution, np.asarray(solution.y + 0.01 * (1 + np.abs(solution.y))))[1]
         return bool(np.abs(matrix).item() <= 1e-8 * np.abs(beside).item())
 
     def _unsolved(self, said: str) -> AutogradError:
@@ -257,19 +270,16 @@ class Equation:
 
     def _step(self, solution: Solution) -> Array:
         """Newton's step from here, on plain arrays. Raises if there is none, or no solution of the kind asked for."""
-        values = solution.values
-        found = solution.slopes(solution.y) if is_dense(solution.y.size, self.options) else None
-        if found is not None:
-            b, matrix = -found[0].reshape(-1), found[1]
-            solution.matrix = matrix
-        else:
+        y = solution.y
+        if not is_dense(y.size * (2 if y.dtype.kind == "c" else 1), self.options):
             with no_grad():
-                y = made_here(solution.y)
-                flat = _flat(y)
-                b = -self.residual(values, flat, y).numpy()
-                if not is_dense(b.size, self.options):
-                    return self.linear(y, values, made_here(b), is_transposed=False).numpy()
-                matrix = jacrev(lambda v: self.residual(values, v, y))(flat).numpy()
+                at = made_here(y)
+                off = self.residual(solution.values, _flat(at), at)
+                return self.linear(at, solution.values, -off, is_transposed=False).numpy()
+        residual, matrix = self._slopes(solution, y)
+        b = -residual
+        if solution.rule is not None:
+            solution.matrix = matrix
         said = self._examine(matrix) if self._examine is not None else ""
         if said:
             raise not_a_solution(self.name, said)
@@ -278,6 +288,17 @@ class Equation:
         if is_singular(matrix) or self._is_flat(solution, matrix):
             raise singular(self.name)
         return b / matrix[0] if b.size == 1 else np.linalg.solve(matrix, b)
+
+    def _slopes(self, solution: Solution, y: Array) -> tuple[Array, Array]:
+        """The residual at `y` and its Jacobian, as a vector and a matrix of numbers."""
+        found = solution.slopes(y)
+        if found is not None:
+            return found[0].reshape(-1), found[1]
+        with no_grad():
+            at = made_here(y)
+            flat = _flat(at)
+            residual = self.residual(solution.values, flat, at).numpy()
+            return residual, jacrev(lambda v: self.residual(solution.values, v, at))(flat).numpy()
 
 
 def not_a_solution(name: str, said: str) -> AutogradError:

@@ -185,20 +185,28 @@ class Integrand:
         rules: Rules | None = None,
         first: Callable[[float, float, Sequence[Tensor]], tuple[Array, Rules]] | None = None,
         fast: Callable[[Sequence[Tensor]], Fast] | None = None,
+        origin: tuple[Integrand, int] | None = None,
     ) -> None:
         self.fast = fast
+        self._origin = origin  # what this is a derivative of, and where its own values end
         self.name = name
         self.function = function
         self.rules = rules
         self.first = first
         self.probe: tuple[float, Array] | None = None
 
-    def check(self, values: Sequence[Tensor]) -> None:
-        """Raise if the function is not what it was when SciPy integrated."""
+    def check(self, values: Sequence[Tensor], by_code: bool) -> None:
+        """Raise if the function is not what it was when SciPy integrated. Compiled code that has all numbers for itself
+        says nothing of the function as it is now, which is asked where it will be used."""
+        if self._origin is not None:
+            origin, end = self._origin
+            origin.check(values[:end], False)
         if self.probe is None or not is_plain(*values):
             return
         at, before = self.probe
-        fast = None if self.fast is None else self.fast(values)
+        fast = self.fast(values) if by_code and self.fast is not None else None
+        if fast is not None and not fast.is_traced:
+            fast = None
         computed = None if fast is None else fast.on_numbers("value")
         if computed is not None and before.size == 1:
             with suppress(*RAISED):
@@ -223,7 +231,7 @@ class Integrand:
 
     def used(self) -> Integrand:
         """The integrand with the rules of the integral that was computed last."""
-        used = Integrand(self.name, self.function, self.rules, fast=self.fast)
+        used = Integrand(self.name, self.function, self.rules, fast=self.fast, origin=self._origin)
         used.probe = self.probe
         return used
 
@@ -260,7 +268,7 @@ class Integrand:
             _, pull = vjp(lambda *each: joined(self.function(t, each)).reshape(-1), *values)
             return pb.concat([part.reshape(-1) for part in pull(gradient)])
 
-        return Integrand(self.name, function, self.rules)
+        return Integrand(self.name, function, self.rules, origin=(self, -1))
 
     def pushed(self, count: int) -> Integrand:
         """The integrand of the tangent of the integral. The tangents come behind the values."""
@@ -269,7 +277,7 @@ class Integrand:
             values, tangents = given[:count], given[count:]
             return jvp(lambda *each: joined(self.function(t, each)).reshape(-1), tuple(values), tuple(tangents))[1]
 
-        return Integrand(self.name, function, self.rules)
+        return Integrand(self.name, function, self.rules, origin=(self, count))
 
     def at(self, end: Tensor, values: Sequence[Any]) -> Tensor:
         """The integrand at an end: what the integral changes by if it moves."""
@@ -311,15 +319,18 @@ class Quad(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         a, b, *values = ctx.saved_tensors
-        ctx.integrand.check(values)
         ends: list[Any] = [None, None]
+        wanted = [moves and needed for moves, needed in zip(ctx.moves, ctx.needs_input_grad[1:3], strict=True)]
+        ctx.integrand.check(values, not any(wanted))
         for k, (sign, end) in enumerate(((-1.0, a), (1.0, b))):
-            if ctx.moves[k] and ctx.needs_input_grad[1 + k]:
+            if wanted[k]:
                 ends[k] = sign * (ctx.integrand.at(end, values) * gradient).sum()
         parts: list[Any] = []
         found = ctx.integrand.pulled_by_rule((a, b), values, gradient) if values else None
         if found is not None:
             return (None, *ends, *map(made_here, found))
+        if not any(wanted):
+            ctx.integrand.check(values, False)
         if values:
             whole = integrated(ctx.integrand.pulled(), a, b, *values, gradient)
             first = 0

@@ -133,6 +133,6 @@ def matrix_balance(A: Tensor, permute: bool, scale: bool, separate: bool) -> Any
 
 @composed("linalg.clarkson_woodruff_transform", by="input_matrix")
 def clarkson_woodruff_transform(input_matrix: Tensor, sketch_size: int, rng: Any, seed: Any) -> Any:
-    random = {"rng": rng} if seed is None else {"seed": seed}
+    random = {"rng": numbers(rng)} if seed is None else {"seed": numbers(seed)}
     sketch = scipy_module("linalg").clarkson_woodruff_transform(np.eye(input_matrix.shape[0]), sketch_size, **random)
     return pb.asarray(sketch) @ input_matrix

@@ -220,6 +220,20 @@ def plain_constraints(
     return made
 
 
+def in_order(rows: Sequence[Row], x: Tensor, multipliers: Tensor, sides: Tensor) -> Tensor:
+    """Multipliers in the order of SLSQP: those of equalities, then of each constraint the lower and the upper ends."""
+    equal, ends, first = [], [], 0
+    for row in rows:
+        c, lower, upper = (each.detach().numpy() for each in row(x.detach()))
+        own, side = (each[first : first + c.size] for each in (multipliers, sides))
+        first += c.size
+        is_equal = lower == upper
+        equal.append(own[is_equal])
+        ends.append(pb.where(side > 0, own, 0.0)[np.isfinite(lower) & ~is_equal])
+        ends.append(pb.where(side < 0, -own, 0.0)[np.isfinite(upper) & ~is_equal])
+    return pb.concat([*equal, *ends])
+
+
 def plain_bounds(lower: Array, upper: Array, given: Any) -> Any:
     """The bounds as SciPy takes them."""
     import scipy.optimize as optimize

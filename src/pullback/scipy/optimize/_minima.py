@@ -24,6 +24,7 @@ from pullback.scipy.optimize._constraints import (
     bounds_row,
     dense,
     found,
+    in_order,
     lagrangian,
     parts_of,
     plain_bounds,
@@ -81,7 +82,6 @@ class Minimum:
         )
         y = solved(self.equation, lambda: self._like(example), *self.parameters)
         self.x = y[: self.size] if rows else y
-        self.multipliers = y[self.size : self.size + (y.shape[0] - self.size) // 2] if rows else None
         self._y = y
 
     def value(self) -> Tensor:
@@ -90,6 +90,12 @@ class Minimum:
         if is_traced(*given):
             return opaque(self.name, lambda *each: Minimised.apply(self, *each), (), np.float64, *given)
         return Minimised.apply(self, *given)
+
+    def multipliers(self, rows: Sequence[Row]) -> Tensor:
+        """Those of the last rows, in the order that SciPy has them in."""
+        x, multipliers, sides = parts_of(self._y, self.size)
+        count = sum(row(x.detach())[0].shape[0] for row in rows)
+        return in_order(rows, x, multipliers[multipliers.shape[0] - count :], sides[sides.shape[0] - count :])
 
     def _like(self, x: Tensor) -> Tensor:
         """A tensor as large as the solution with its multipliers and sides."""
@@ -198,6 +204,7 @@ def minimize(call: Call) -> Any:
         function = lambda *args: pair(*args)[0]
     args = call.further
     rows = rows_of(call["bounds"], call["constraints"], args)
+    own = rows[1:] if call["bounds"] is not None else rows
     method = call["method"]
     used = method.lower() if isinstance(method, str) else method
     if used is None:
@@ -220,7 +227,6 @@ def minimize(call: Call) -> Any:
             changes["hessp"] = callback.hessian_product
         if call["bounds"] is not None:
             changes["bounds"] = plain_bounds(*minimum.bounds(rows[0], x0, values), call["bounds"])
-        own = rows[1:] if call["bounds"] is not None else rows
         if own:
             changes["constraints"] = plain_constraints(
                 own, lambda f: minimum.plain(f, values), lambda row: minimum.bounds(row, x0, values), x0
@@ -233,8 +239,8 @@ def minimize(call: Call) -> Any:
 
     minimum = Minimum(call, bound_to(function, args), rows, flat_start(call["x0"]), search)
     result = outcome(call, results, x=minimum.x, fun=minimum.value())
-    if rows and "multipliers" in result:
-        result["multipliers"] = minimum.multipliers
+    if own and "multipliers" in result:
+        result["multipliers"] = minimum.multipliers(own)
     return result
 
 

@@ -11,8 +11,17 @@ import numpy as np
 
 import pullback as pb
 from pullback.func._implicit.linear import Array
-from pullback.scipy._surface import Call, declare, joined, numbers, tensors
-from pullback.scipy.optimize._constraints import Row, bounds_row, dense, plain_bounds, product
+from pullback.scipy._composed import watches
+from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers, tensors
+from pullback.scipy.optimize._constraints import (
+    Row,
+    bounds_row,
+    dense,
+    plain_bounds,
+    plain_constraints,
+    product,
+    rows_of,
+)
 from pullback.scipy.optimize._least_squares import half_squares
 from pullback.scipy.optimize._minima import Minimum
 from pullback.scipy.optimize._problem import Callback, bound_to, outcome, start
@@ -101,11 +110,28 @@ def linprog(call: Call) -> Any:
 
 @declare("optimize.milp", kind="I", by="c (the value)")
 def milp(call: Call) -> Any:
-    result = call.run(c=numbers(call["c"]))
+    changes = {"c": numbers(call["c"]), "integrality": numbers(call["integrality"])}
+    for name in ("bounds", "constraints"):
+        changes[name] = _with_numbers(call.name, call[name])
+    result = call.run(**changes)
     if result.x is not None:
         result["x"] = tensors(result.x)
         result["fun"] = (joined(call["c"]) * result.x).sum()
     return result
+
+
+def _with_numbers(name: str, given: Any) -> Any:
+    """Bounds or constraints with numbers in them. Derivatives by them would be those of the variables that vary."""
+    if isinstance(given, list | tuple) and any(hasattr(each, "lb") for each in given):
+        return [_with_numbers(name, each) for each in given]
+    if not hasattr(given, "lb"):
+        return numbers(given)
+    own = {key: getattr(given, key) for key in ("A", "lb", "ub", "keep_feasible") if hasattr(given, key)}
+    if watches(own):
+        reason = "it says nothing of how its solution moves with what it is subject to"
+        raise no_rule(Rule(name, "X", reason=reason), "a bound or a constraint")
+    theirs = next(each for each in type(given).__mro__ if each.__module__.startswith("scipy"))
+    return theirs(**{key: numbers(value) for key, value in own.items()})
 
 
 @declare("optimize.isotonic_regression", kind="C", by="y, weights")
@@ -130,10 +156,9 @@ _BY = "what the callback takes from anywhere, args, bounds"
     "optimize.differential_evolution", "optimize.dual_annealing", "optimize.shgo", "optimize.direct", kind="I", by=_BY
 )
 def in_a_box(call: Call) -> Any:
-    if "constraints" in call and call["constraints"] not in ((), None):
-        raise NotImplementedError(f"{call.name} with constraints has no derivative yet; pass the result to minimize")
     results: list[Any] = []
-    row = bounds_row(call["bounds"])
+    rows = rows_of(call["bounds"], (call["constraints"] or ()) if "constraints" in call else (), call.further)
+    row, *own = rows
     first = row(made_here(np.zeros(len(getattr(call["bounds"], "lb", call["bounds"])))))
 
     def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
@@ -141,12 +166,16 @@ def in_a_box(call: Call) -> Any:
         changes: dict[str, Any] = {"func": callback.number, "bounds": plain_bounds(low, high, None)}
         if call.given("args"):
             changes["args"] = ()
+        if own:
+            changes["constraints"] = plain_constraints(
+                own, lambda f: minimum.plain(f, values), lambda row: minimum.bounds(row, x0, values), x0
+            )
         result = call.run(**changes)
         results.append(result)
         return result.x, "" if result.success else str(result.message)
 
     centre = made_here((numbers(first[1].detach()) + numbers(first[2].detach())) / 2)
-    minimum = Minimum(call, bound_to(call["func"], call["args"]), [row], centre, search)
+    minimum = Minimum(call, bound_to(call["func"], call["args"]), rows, centre, search)
     return outcome(call, results, x=minimum.x, fun=minimum.value())
 
 
@@ -172,15 +201,21 @@ def basinhopping(call: Call) -> Any:
     results: list[Any] = []
     options = dict(call["minimizer_kwargs"] or {})
     args = options.pop("args", ())
+    function = call["func"]
+    if options.get("jac") is True:
+        function = lambda *given: call["func"](*given)[0]
 
     def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
         own = dict(options)
-        if options.get("method") not in ("Nelder-Mead", "Powell", "COBYLA", "COBYQA"):
+        if callable(own.get("jac")):
+            own["jac"] = lambda x: numbers(options["jac"](tensors(x), *further))
+        elif options.get("method") not in ("Nelder-Mead", "Powell", "COBYLA", "COBYQA"):
             own.setdefault("jac", True)
-        function = callback.with_gradient if own.get("jac") is True else callback.number
-        result = call.run(func=function, x0=x0, minimizer_kwargs=own)
+        searched = callback.with_gradient if own.get("jac") is True else callback.number
+        result = call.run(func=searched, x0=x0, minimizer_kwargs=own)
         results.append(result)
         return result.x, "" if result.lowest_optimization_result.success else str(result.message)
 
-    minimum = Minimum(call, bound_to(call["func"], args), [], start(call["x0"]).reshape(-1), search)
+    further = args if isinstance(args, tuple) else (args,)
+    minimum = Minimum(call, bound_to(function, further), [], start(call["x0"]).reshape(-1), search)
     return outcome(call, results, x=minimum.x, fun=minimum.value())

@@ -140,7 +140,7 @@ def root_scalar(call: Call) -> Any:
     function, first = call["f"], call["x0"] if call["x0"] is not None else None
     if first is None:
         first = call["bracket"][0] if call["bracket"] is not None else 0.0
-    if call["fprime"] is True:
+    if call["fprime"] is True or call["fprime2"] is True:
         several = function
         function = lambda *given: several(*given)[0]
 
@@ -152,6 +152,8 @@ def root_scalar(call: Call) -> Any:
             changes["bracket"] = [float(end) for end in numbers(list(call["bracket"]))]
         if call["fprime"] is True or (call["fprime"] is None and call["method"] in ("newton", "halley")):
             changes["fprime"] = lambda x: callback.jacobian(x).item()
+        if call["fprime2"] is True or (call["fprime2"] is None and call["method"] == "halley"):
+            changes["fprime2"] = lambda x: callback.hessian(x).item()
         for name in ("fprime", "fprime2"):
             if callable(call[name]):
                 changes[name] = lambda x, given=call[name]: numbers(given(tensors(np.asarray(x)), *args))

@@ -189,7 +189,7 @@ class Rotation:
     ) -> Rotation:
         """Random rotations, uniformly distributed: the ones that SciPy draws."""
         theirs = scipy_module("spatial.transform").Rotation
-        given = {"random_state": random_state} if random_state is not None else {"rng": rng}
+        given = {"random_state": numbers(random_state)} if random_state is not None else {"rng": numbers(rng)}
         return cls(theirs.random(num, shape=shape, **given).as_quat())
 
     @classmethod

@@ -66,7 +66,7 @@ def draw(law: Any, shapes: list[Any], loc: Any, scale: Any, size: Any, random_st
     params = [real_or_complex(joined(each)) for each in (loc, scale, *shapes)]
     loc, scale, *shapes = params
     plain = [numbers(each.detach()) for each in params]
-    drawn = law.real.rvs(*plain[2:], loc=plain[0], scale=plain[1], size=size, random_state=random_state)
+    drawn = law.real.rvs(*plain[2:], loc=plain[0], scale=plain[1], size=size, random_state=numbers(random_state))
     return Draw.apply(law, np.asarray(drawn), loc, scale, *shapes)
 
 

@@ -111,7 +111,7 @@ def _draw(mean: Any = None, cov: Any = 1, size: Any = 1, random_state: Any = Non
 
     mean, cov = _normal_parameters(mean, cov)
     plain = np.asarray(
-        multivariate_normal.rvs(numbers(mean.detach()), numbers(cov.detach()), size=size, random_state=random_state)
+        multivariate_normal.rvs(numbers(mean), numbers(cov), size=size, random_state=numbers(random_state))
     )
     rows = plain.reshape(-1, mean.shape[0])
     root = pb.linalg.cholesky(cov)
