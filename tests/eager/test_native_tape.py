@@ -328,6 +328,10 @@ def test_it_is_loaded_after_many_nodes(monkeypatch):
 
 ELEMENTWISE = sorted(name for name, op in registry.items() if op.fast_rules is not None)
 SHAPES = [(), (1,), (7,), (3, 5), (0, 2), (1100,)]
+BROADCAST = [
+    ((), (3,)), ((3, 4), (4,)), ((3, 1), (3, 4)), ((3, 1), (4,)), ((2, 1, 4), (3, 1)), ((1, 1), (5,)), ((0, 4), (4,)),
+    ((2, 3, 4, 5), (3, 1, 5)), ((2, 1, 1, 1, 1, 1, 3), (3,)), ((30, 1), (40,)), ((1,), ()), ((3,), (4,)),
+]  # fmt: skip
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e300, 1e-310, 3.0])
 
 
@@ -371,7 +375,21 @@ def test_elementwise_operators_are_the_same_to_the_bit(name):
             for number in (0.5, 3, 0.0, -0.0, 0, True, -2, 1e300, np.inf, np.nan, 10**400, np.float64(0.25)):
                 outcomes(x, number)
                 outcomes(number, x)
-            outcomes(x, x[:1].reshape(()))
+            outcomes(special, special[::-1, None].copy())
+            for shapes in BROADCAST:
+                for pair in (shapes, shapes[::-1]):
+                    outcomes(*[rng.uniform(0.05, 0.95, shape).astype(dtype) for shape in pair])
+            outcomes(x, x.astype(np.float64 if dtype == np.float32 else np.float32)[:, None])
+
+
+def test_the_gradient_of_a_sum_is_read_where_it_lies():
+    def compute():
+        x, y = leaf(3, 4), leaf(4, seed=1)
+        total = (x * y).sum() + ((x / y) - y).sum(1).sum() + pb.exp(x).sum(0)[1]
+        total.backward()
+        return [total.detach().numpy(), x.grad.numpy(), y.grad.numpy()]
+
+    assert_same(compute)
 
 
 def of_views():

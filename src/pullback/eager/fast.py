@@ -74,7 +74,7 @@ def fast_function(op: Op, duals: Any, arrays: str) -> Callable[..., Any]:
 
     def compile_now() -> None:
         scope["Saved"], scope["Loose"] = _node_classes(op)
-        Call(function, scope, code, lambda: elementwise_call(op, scope["Saved"]))
+        Call(function, scope, code, lambda: elementwise_call(op, scope["Saved"], scope["Loose"]))
 
     scope["compile_now"] = compile_now
     function.source = lambda: elementwise_source(op, Variant("normal", "small", arrays))  # type: ignore[attr-defined]

@@ -33,6 +33,7 @@ from pullback.tape import entries
 from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.engine import at_output, native, visit_leaves, visit_one
 from pullback.tape.history import ASSIGNED
+from pullback.tape.input_metadata import fitted
 from pullback.tape.node import Node
 from pullback.tensors.overwrites import UNWRITTEN, disturbed
 from pullback.tensors.tensor import UNSET, Leaf, Tensor
@@ -82,14 +83,14 @@ def _made() -> Any:
         {
             "sink": AccumulateGrad, "sole": entries.SOLE, "one": entries.ONE, "own": entries.OWN, "list": entries.LIST,
             "sums": sums, "add_new": entries.add_new, "at_output": at_output, "visit_leaves": visit_leaves,
-            "visit_one": _visit_function(), "formulas": formulas, "learn": partial(_learn, formulas),
+            "visit_one": _visit_function(), "fitted": fitted, "formulas": formulas, "learn": partial(_learn, formulas),
             "disturbed": disturbed, "unwritten": UNWRITTEN, "not_saved": NOT_SAVED,
         },
     )  # fmt: skip
     objects = {
         "tensor": Tensor, "leaf": Leaf, "view": ViewInfo, "unwritten": UNWRITTEN, "not_saved": NOT_SAVED,
         "modes": state._modes, "switch_": state.switch, "open_levels": state.open_levels, "clock": state.next_stamp,
-        "accumulator_of": accumulator_of,
+        "accumulator_of": accumulator_of, "spec_for": spec_for,
     }  # fmt: skip
     kinds = {
         "switch": type(state.switch), "leaf": Leaf, "counter": VersionCounter, "view": ViewInfo, "spec": Spec,
@@ -141,8 +142,8 @@ class Call:
         return self.scope["natively"] is not None
 
 
-def elementwise_call(op: Op, node: type) -> Any:
-    """The native call of an elementwise operator whose nodes are of this class; None if it has none."""
+def elementwise_call(op: Op, node: type, loose: type) -> Any:
+    """The native call of an elementwise operator whose nodes are of these classes; None if it has none."""
     if not isinstance(op.kernel, np.ufunc) or op.takes_numbers:
         return None
     rules = op.fast_rules or ()
@@ -151,7 +152,7 @@ def elementwise_call(op: Op, node: type) -> Any:
         for position, v in enumerate("xy")
     }
     readers["out"] = sum(1 << k for k, rule in enumerate(rules) if rule.reads_outputs)
-    return tape.calls.call_function(op.kernel, node, readers)
+    return tape.calls.call_function(op.kernel, node, loose, readers)
 
 
 def direct_call(op: Op, rules: CallRules | None, node: Any) -> Any:
@@ -180,8 +181,9 @@ def _learn(formulas: dict[type, Any], kind: Any) -> Any:
         return None  # those of users may come and go
     op, found = kind.op, None
     rules = op.fast_rules or ()
-    if op.fast_nodes is not None and kind is op.fast_nodes[0] and not op.array_rules:
-        found = large.attempted(lambda: compiler.formula_table(kind, [_gradient(op, rule) for rule in rules]))
+    if op.fast_nodes is not None and kind in op.fast_nodes and not op.array_rules:
+        gradients, is_loose = [_gradient(op, rule) for rule in rules], kind is op.fast_nodes[1]
+        found = large.attempted(lambda: compiler.formula_table(kind, gradients, is_loose))
     formulas[kind] = found
     return found
 

@@ -14,9 +14,9 @@ from pullback.compiler.machine.structs import builtin_function, offset_of
 
 OBJECTS = (
     "sink", "none", "true_", "sole", "one", "own", "list", "is_fast", "pull", "num_outputs", "add", "sums", "add_new",
-    "at_output", "visit_leaves", "visit_one", "formulas", "learn", "disturbed", "unwritten", "not_saved",
+    "at_output", "visit_leaves", "visit_one", "fitted", "formulas", "learn", "disturbed", "unwritten", "not_saved",
 )  # fmt: skip
-FIELDS = (*OBJECTS, "next_of_epoch", "next_of_node", "rare_of_node", "seq_of_node")
+FIELDS = (*OBJECTS, "next_of_epoch", "next_of_node", "rare_of_node", "seq_of_node", "spec_of_node")
 """`struct passes`."""
 
 
@@ -25,7 +25,7 @@ def pass_functions(node: type, epoch: type, objects: Mapping[str, Any]) -> tuple
     names = {name: name for name in ("is_fast", "pull", "num_outputs", "add")}
     held = {"none": None, "true_": True, **names, **objects}
     fields = {**{name: id(held[name]) for name in OBJECTS},
-              **{f"{name}_of_node": offset_of(node, name) for name in ("next", "rare", "seq")},
+              **{f"{name}_of_node": offset_of(node, name) for name in ("next", "rare", "seq", "spec")},
               "next_of_epoch": offset_of(epoch, "next")}  # fmt: skip
     table = [fields[name] for name in FIELDS]
     addresses = load_c("passes", ("prepare", "loop"))

@@ -18,7 +18,7 @@ from pullback.graph.ir import Program
 
 _OBJECTS = (
     "tensor", "leaf", "view", "none", "true_", "unwritten", "not_saved", "hold", "modes", "switch_", "open_levels",
-    "clock", "accumulator_of",
+    "clock", "accumulator_of", "spec_for",
 )  # fmt: skip
 _SLOTS = {
     "normal_of_switch": "normal", "reference_of_leaf": "accumulator", "epoch_of_counter": "epoch",
@@ -31,7 +31,7 @@ CALLS = (*_OBJECTS, "flags", "most", *_SLOTS)
 """`struct calls`."""
 _SAVED = ("x_data", "x_epoch", "y_data", "y_epoch", "out_data")
 CALL = (
-    "known", "node", "operands", *_SAVED, "x_readers", "y_readers", "out_readers", "float_loop", "double_loop",
+    "known", "node", "loose", "operands", *_SAVED, "x_readers", "y_readers", "out_readers", "float_loop", "double_loop",
     "float_its", "double_its",
 )  # fmt: skip
 """`struct call`."""
@@ -41,7 +41,7 @@ DIRECT = (
     "has_params", "large", "operands",
 )  # fmt: skip
 """`struct direct`."""
-FORMULA = ("operands", *_SAVED, "x_float", "x_double", "y_float", "y_double")
+FORMULA = ("operands", "is_loose", *_SAVED, "x_float", "x_double", "y_float", "y_double")
 """`struct formula`."""
 ABSENT, SAME = -1, -2
 _TEMPORARY, _MOST_TEMPORARIES = 4, 6
@@ -65,22 +65,26 @@ class Calls:
         self._kinds = kinds
         self._call, self._direct = load_c("tape", ("call", "direct"))
 
-    def call_function(self, ufunc: np.ufunc, node: type, readers: Mapping[str, int]) -> Callable[..., Any] | None:
+    def call_function(
+        self, ufunc: np.ufunc, node: type, loose: type, readers: Mapping[str, int]
+    ) -> Callable[..., Any] | None:
         """The call of an operator that is a ufunc; None if it has no loop for floating point numbers.
 
-        Its nodes are of the class `node`. `readers` has for "x", "y" and "out" whose gradients read that: 1 for that of
+        Its nodes are of the class `node`, or of `loose`, with slots in the same places, if operands are of different
+        shapes. `readers` has for "x", "y" and "out" whose gradients read that: 1 for that of
         x, 2 for that of y. The function returns None for what it leaves to others.
         """
         loops = [_loop_of(ufunc, dtype) for dtype in _DTYPES]
-        if not all(loops):
+        if not all(loops) or _saved(node) != _saved(loose):
             return None
         fields = {
-            "known": self._table.ctypes.data, "node": id(node), "operands": ufunc.nin, **_saved(node),
+            "known": self._table.ctypes.data, "node": id(node), "loose": id(loose), "operands": ufunc.nin,
+            **_saved(node),
             **{f"{name}_readers": readers.get(name, 0) for name in ("x", "y", "out")},
             **{f"{name}_loop": loop[0] for name, loop in zip(("float", "double"), loops, strict=True) if loop},
             **{f"{name}_its": loop[1] for name, loop in zip(("float", "double"), loops, strict=True) if loop},
         }  # fmt: skip
-        return builtin_function(self._call, [fields[name] for name in CALL], (self, node, ufunc), "recorded")
+        return builtin_function(self._call, [fields[name] for name in CALL], (self, node, loose, ufunc), "recorded")
 
     def direct_function(
         self, kernel: Callable[..., Any], node: type, slots: Sequence[str], readers: Mapping[str, int],
@@ -123,16 +127,16 @@ def _loop_of(ufunc: np.ufunc, dtype: np.dtype[Any]) -> tuple[int, int] | None:
     return next(((f, its) for f, its, row in zip(functions, given, rows, strict=True) if row == wanted), None)
 
 
-def formula_table(node: type, gradients: Sequence[Any]) -> Any:
-    """The formula of a class of nodes. For each operand `gradients` has SAME, ABSENT, or for both dtypes a graph of
-    what its gradient is of g and the values that are named beside it."""
+def formula_table(node: type, gradients: Sequence[Any], is_loose: bool) -> Any:
+    """The formula of a class of nodes, whose operands are broadcast if it `is_loose`. For each operand `gradients` has
+    SAME, ABSENT, or for both dtypes a graph of what its gradient is of g and the values that are named beside it."""
     begins: dict[str, int] = dict.fromkeys(FORMULA[-4:], ABSENT)
     rest: list[int] = []
     for v, found in zip("xy", gradients, strict=False):
         for kind, dtype, each in zip(("float", "double"), _DTYPES, found if type(found) is list else (found,) * 2,
                                      strict=True):  # fmt: skip
             begins[f"{v}_{kind}"] = each if type(each) is int else _steps(each[0], each[1], dtype, rest)
-    fields = {"operands": len(gradients), **_saved(node), **begins}
+    fields = {"operands": len(gradients), "is_loose": int(is_loose), **_saved(node), **begins}
     return np.array([fields[name] for name in FORMULA] + rest, np.int64)
 
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broadcast.h"
+
 #define SHORT 512 /* elements up to which gradients are added here and not by NumPy */
 
 struct arguments { /* of a call; the text of an array would not be the same for all machines */
@@ -174,20 +176,51 @@ static int add_short(const struct passes *known, PyObject *entry, PyObject *grad
 
 struct values { /* what the steps of a formula read and make */
     char *each[TEMPORARY + MOST_TEMPORARIES];
-    npy_intp steps[TEMPORARY + MOST_TEMPORARIES];
+    struct steps full, none, of_g, of_x, of_y; /* of a result, of what is the same for all, and of these three */
     double wide[2]; /* operands that are numbers */
     float narrow[2];
 };
 
 struct loop {
     char *pointers[3];
-    npy_intp steps[3];
+    struct operand_steps steps;
 };
 
-/* Is this an array like the gradient, which steps can read as it is? */
-static int is_like(PyArrayObject *gradient, PyObject *object)
+/* Is this a short array of one of the dtypes that are computed with here? */
+static int is_short(PyArrayObject *array)
 {
-    return is_array(object) && are_alike(gradient, (PyArrayObject *)object);
+    int type = PyArray_DESCR(array)->type_num;
+    return (type == NPY_DOUBLE || type == NPY_FLOAT) && PyArray_ISNBO(PyArray_DESCR(array)->byteorder) &&
+           (PyArray_FLAGS(array) & NPY_ARRAY_ALIGNED) && PyArray_NDIM(array) <= MOST_AXES && size_of(array) <= SHORT;
+}
+
+/* Is this an array that steps can read beside the gradient? */
+static int is_like(PyArrayObject *gradient, PyObject *object, struct steps *steps)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    return is_array(object) && is_short(array) && PyArray_DESCR(array)->type_num == PyArray_DESCR(gradient)->type_num &&
+           (PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS) &&
+           find_steps(steps, PyArray_NDIM(gradient), PyArray_DIMS(gradient), array,
+                      PyArray_DESCR(array)->type_num == NPY_DOUBLE ? 8 : 4);
+}
+
+/* Let steps read the gradient, which lies row by row or, as that of a sum, has one element for all. */
+static int read_gradient(PyArrayObject *gradient, struct values *values)
+{
+    if (!is_short(gradient))
+        return 0;
+    values->each[G] = PyArray_DATA(gradient);
+    int is_spread = !(PyArray_FLAGS(gradient) & NPY_ARRAY_C_CONTIGUOUS);
+    npy_intp step = PyArray_DESCR(gradient)->type_num == NPY_DOUBLE ? 8 : 4;
+    for (int k = PyArray_NDIM(gradient) - 1; k >= 0; k--) {
+        npy_intp length = PyArray_DIMS(gradient)[k];
+        if (is_spread && length != 1 && PyArray_STRIDES(gradient)[k] != 0)
+            return 0;
+        values->full.each[k] = length == 1 ? 0 : step;
+        values->of_g.each[k] = is_spread ? 0 : values->full.each[k];
+        step *= length;
+    }
+    return 1;
 }
 
 /* Let steps read a saved operand: 0 if it is not to be read just so. */
@@ -200,10 +233,10 @@ static int read_operand(const struct passes *known, PyObject *node, const struct
     PyObject *saved = SLOT(node, data), *epoch = SLOT(node, which == 0 ? formula->x_epoch : formula->y_epoch);
     int type = PyArray_DESCR(gradient)->type_num;
     if (epoch != known->unwritten) {
-        if ((epoch != known->none && SLOT(epoch, known->next_of_epoch) != known->none) || !is_like(gradient, saved))
+        if ((epoch != known->none && SLOT(epoch, known->next_of_epoch) != known->none) ||
+            !is_like(gradient, saved, which == 0 ? &values->of_x : &values->of_y))
             return 0;
         values->each[X + which] = PyArray_DATA((PyArrayObject *)saved);
-        values->steps[X + which] = values->steps[G];
     } else if (is_array(saved)) { /* a number */
         PyArrayObject *number = (PyArrayObject *)saved;
         if (PyArray_NDIM(number) != 0 || PyArray_DESCR(number)->type_num != type)
@@ -219,6 +252,11 @@ static int read_operand(const struct passes *known, PyObject *node, const struct
     return 1;
 }
 
+static const struct steps *steps_of(const struct values *values, int64_t which)
+{
+    return which < 0 ? &values->none : which == G ? &values->of_g : which == X ? &values->of_x : which == Y ? &values->of_y : &values->full;
+}
+
 static PyObject *computed(const struct formula *formula, int64_t begin, PyArrayObject *gradient, struct values *values)
 {
     Py_IncRef((PyObject *)PyArray_DESCR(gradient));
@@ -226,30 +264,36 @@ static PyObject *computed(const struct formula *formula, int64_t begin, PyArrayO
                                           PyArray_DIMS(gradient), NULL, NULL, 0, NULL);
     if (made == NULL)
         return NULL;
-    npy_intp size = size_of(gradient);
     int64_t count = formula->rest[begin];
     const struct step *step = (const struct step *)&formula->rest[begin + 1];
-    for (int64_t k = 0; k < count && size != 0; k++, step++) {
+    for (int64_t k = 0; k < count; k++, step++) {
         struct loop all;
         for (int64_t i = 0; i < step->count; i++) {
             int64_t from = step->operands[i];
             all.pointers[i] = from < 0 ? (char *)&formula->rest[-1 - from] : values->each[from];
-            all.steps[i] = from < 0 ? 0 : values->steps[from];
+            all.steps.each[i] = steps_of(values, from);
         }
         all.pointers[step->count] = k == count - 1 ? PyArray_DATA((PyArrayObject *)made) : values->each[step->result];
-        all.steps[step->count] = values->steps[G];
-        step->loop(all.pointers, &size, all.steps, step->its);
+        all.steps.each[step->count] = &values->full;
+        go_through(step->loop, step->its, (int)step->count + 1, all.pointers, &all.steps, PyArray_NDIM(gradient),
+                   PyArray_DIMS(gradient));
     }
     return made;
 }
 
 /* One gradient: None if it is not wanted. */
-static PyObject *pulled(const struct passes *known, const struct formula *formula, PyObject *behind, int64_t begin,
-                        PyObject *gradient, struct values *values)
+static PyObject *pulled(const struct passes *known, const struct formula *formula, PyObject *node, PyObject *behind,
+                        int64_t begin, PyObject *gradient, struct values *values)
 {
     if (behind == known->none)
         return kept(behind);
-    return begin == SAME ? kept(gradient) : computed(formula, begin, (PyArrayObject *)gradient, values);
+    PyObject *found = begin == SAME ? kept(gradient) : computed(formula, begin, (PyArrayObject *)gradient, values);
+    if (found == NULL || !formula->is_loose || SLOT(behind, known->spec_of_node) == SLOT(node, known->spec_of_node))
+        return found;
+    struct arguments given = {{found, behind}};
+    PyObject *fitted = PyObject_Vectorcall(known->fitted, given.each, 2, NULL);
+    Py_DecRef(found);
+    return fitted;
 }
 
 /* Forget what a node has saved. */
@@ -265,7 +309,9 @@ static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObj
     const struct formula *formula = PyArray_DATA((PyArrayObject *)table);
     PyArrayObject *g = (PyArrayObject *)gradient;
     PyObject *next = SLOT(node, known->next_of_node);
-    if (!are_alike(g, g) || PyDict_Size(known->disturbed) != 0 || PyTuple_Size(next) != formula->operands)
+    struct values values;
+    memset(&values, 0, sizeof values);
+    if (!read_gradient(g, &values) || PyDict_Size(known->disturbed) != 0 || PyTuple_Size(next) != formula->operands)
         return kept(known->none);
     int is_double = PyArray_DESCR(g)->type_num == NPY_DOUBLE;
     int64_t x = is_double ? formula->x_double : formula->x_float, y = is_double ? formula->y_double : formula->y_float;
@@ -273,30 +319,26 @@ static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObj
     if ((x == ABSENT && behind_x != known->none) || (y == ABSENT && behind_y != known->none))
         return kept(known->none);
 
-    struct values values;
-    memset(&values, 0, sizeof values);
-    values.each[G] = PyArray_DATA(g);
-    values.steps[G] = size_of(g) == 1 ? 0 : is_double ? 8 : 4; /* as NumPy does */
     if (!read_operand(known, node, formula, 0, g, &values) || !read_operand(known, node, formula, 1, g, &values))
         return kept(known->none);
     if (formula->out_data != 0) {
         PyObject *out = SLOT(node, formula->out_data);
         if (out != known->not_saved) {
-            if (!is_like(g, out))
+            struct steps unused;
+            if (!is_like(g, out, &unused) || size_of((PyArrayObject *)out) != size_of(g))
                 return kept(known->none);
             values.each[OUT] = PyArray_DATA((PyArrayObject *)out);
-            values.steps[OUT] = values.steps[G];
         }
     }
     char *room = __builtin_alloca_with_align(MOST_TEMPORARIES * SHORT * 8, 8 * 64);
-    for (int k = 0; k < MOST_TEMPORARIES; k++) {
+    for (int k = 0; k < MOST_TEMPORARIES; k++)
         values.each[TEMPORARY + k] = room + k * SHORT * 8;
-        values.steps[TEMPORARY + k] = values.steps[G];
-    }
 
     PyObject *results = PyTuple_New(formula->operands);
-    PyObject *g_x = results == NULL ? NULL : pulled(known, formula, behind_x, x, gradient, &values);
-    PyObject *g_y = g_x == NULL || formula->operands == 1 ? NULL : pulled(known, formula, behind_y, y, gradient, &values);
+    PyObject *g_x = results == NULL ? NULL : pulled(known, formula, node, behind_x, x, gradient, &values);
+    PyObject *g_y = NULL;
+    if (g_x != NULL && formula->operands == 2)
+        g_y = pulled(known, formula, node, behind_y, y, gradient, &values);
     if (g_x == NULL || (g_y == NULL && formula->operands == 2)) {
         Py_DecRef(results);
         Py_DecRef(g_x);

@@ -48,7 +48,7 @@ struct calls {
     PyObject *none, *true_, *unwritten, *not_saved, *hold; /* objects, the last one a name */
     PyObject *modes, *switch_;                             /* the variable with the modes; where the normal ones are */
     PyObject *open_levels;                                 /* of forward mode */
-    PyObject *clock, *accumulator_of;                      /* functions */
+    PyObject *clock, *accumulator_of, *spec_for;           /* functions */
     int64_t flags;                                         /* the floating point exceptions that NumPy looks at */
     int64_t most;                                          /* elements, at most */
     int64_t normal_of_switch, reference_of_leaf, epoch_of_counter, value_of_counter, version_of_view;
@@ -60,8 +60,8 @@ struct calls {
 /* What the calls of one elementwise operator know. */
 struct call {
     const struct calls *known;
-    PyTypeObject *node; /* the class */
-    int64_t operands;   /* 1 or 2 */
+    PyTypeObject *node, *loose; /* the classes: for operands of one spec, and for those that are broadcast */
+    int64_t operands;           /* 1 or 2 */
     int64_t x_data, x_epoch, y_data, y_epoch, out_data; /* slots of the node, 0 where it has none */
     int64_t x_readers, y_readers, out_readers;          /* whose gradients read that: 1 for x, 2 for y */
     numpys_loop *float_loop, *double_loop;
@@ -82,7 +82,7 @@ struct direct {
 
 /* The formula of the nodes of an elementwise operator. */
 struct formula {
-    int64_t operands;
+    int64_t operands, is_loose;                         /* may operands have other shapes than the result? */
     int64_t x_data, x_epoch, y_data, y_epoch, out_data;
     int64_t x_float, x_double, y_float, y_double; /* where a gradient's steps begin in the rest; SAME or ABSENT */
     int64_t rest[];                               /* the number of steps, steps; constants */
@@ -105,12 +105,12 @@ struct passes {
     PyObject *list;
     PyObject *is_fast, *pull, *num_outputs, *add; /* names */
     PyObject *sums;                /* whose `add` adds up long gradients */
-    PyObject *add_new, *at_output, *visit_leaves, *visit_one; /* functions of tape/ */
+    PyObject *add_new, *at_output, *visit_leaves, *visit_one, *fitted; /* functions of tape/ */
     PyObject *formulas, *learn;    /* the formulas of classes of nodes, and what finds that of a new one */
     PyObject *disturbed;           /* saved values that were written over */
     PyObject *unwritten, *not_saved;
     int64_t next_of_epoch;
-    int64_t next_of_node, rare_of_node, seq_of_node;
+    int64_t next_of_node, rare_of_node, seq_of_node, spec_of_node;
 };
 
 /* parts.py */

@@ -1,13 +1,15 @@
 /* Recorded calls (tape.py): what the functions of eager/source.py do for plain tensors in normal modes. Both functions
    here return None for a call that is not for them.
 
-   `call` is that of elementwise operators, of tensors of one spec and numbers, which are computed by NumPy's own loop. Where
+   `call` is that of elementwise operators, of tensors of one dtype and numbers, which are computed by NumPy's own loop. Where
    that has raised a floating point exception, NumPy computes again, and complains. `direct` is that of other operators
    with one result, which a function of Python or a compiled one computes. */
 
 #include "pullback.h"
 #include <fenv.h>
 #include <string.h>
+
+#include "broadcast.h"
 
 static PyObject *kept(PyObject *object)
 {
@@ -168,7 +170,8 @@ static PyObject *new_tensor(const struct calls *known, PyObject *out, PyObject *
 }
 
 /* The node of a call; the references to the nodes behind are taken over. */
-static PyObject *new_node(const struct call *op, PyObject *spec, const struct operand *read, PyObject **behind, PyObject *out)
+static PyObject *new_node(const struct call *op, PyTypeObject *kind, PyObject *spec, const struct operand *read,
+                          PyObject **behind, PyObject *out)
 {
     const struct calls *known = op->known;
     int64_t wanted = (behind[0] != known->none ? 1 : 0) | (op->operands == 2 && behind[1] != known->none ? 2 : 0);
@@ -180,7 +183,7 @@ static PyObject *new_node(const struct call *op, PyObject *spec, const struct op
     }
     for (int64_t k = 0; k < op->operands; k++)
         PyTuple_SetItem(next, k, behind[k]);
-    PyObject *node = PyType_GenericAlloc(op->node, 0);
+    PyObject *node = PyType_GenericAlloc(kind, 0);
     if (node == NULL) {
         Py_DecRef(next);
         return NULL;
@@ -202,7 +205,7 @@ static PyObject *new_node(const struct call *op, PyObject *spec, const struct op
     return node;
 }
 
-static PyObject *recorded(const struct call *op, PyObject *spec, const struct operand *read, PyObject *out)
+static PyObject *recorded(const struct call *op, PyTypeObject *kind, PyObject *spec, const struct operand *read, PyObject *out)
 {
     const struct calls *known = op->known;
     struct nodes found;
@@ -221,7 +224,7 @@ static PyObject *recorded(const struct call *op, PyObject *spec, const struct op
             Py_DecRef(behind[k]);
         return result;
     }
-    PyObject *node = new_node(op, spec, read, behind, out);
+    PyObject *node = new_node(op, kind, spec, read, behind, out);
     if (node == NULL) {
         Py_DecRef(result);
         return NULL;
@@ -242,8 +245,17 @@ static int are_normal(const struct calls *known)
     return modes == SLOT(known->switch_, known->normal_of_switch);
 }
 
-/* Read the operands; the array whose shape and dtype the result has, or NULL if the call is not for this function. */
-static PyArrayObject *read_operands(const struct call *op, PyObject *const *args, struct operand *read)
+/* Is this spec one of arrays that are computed here? */
+static int is_for_loops(const struct calls *known, PyObject *spec, PyArrayObject *array)
+{
+    int type = PyArray_DESCR(array)->type_num;
+    return SLOT(spec, known->is_plain_of_spec) == known->true_ && (type == NPY_DOUBLE || type == NPY_FLOAT) &&
+           PyArray_ISNBO(PyArray_DESCR(array)->byteorder) && size_of(array) <= known->most;
+}
+
+/* Read the operands; the array whose dtype the result has, and without `is_loose` its shape; NULL if the call is not for
+   this function. */
+static PyArrayObject *read_operands(const struct call *op, PyObject *const *args, struct operand *read, int *is_loose)
 {
     const struct calls *known = op->known;
     int first = is_plain(known, args[0]) ? 0 : 1;
@@ -252,15 +264,17 @@ static PyArrayObject *read_operands(const struct call *op, PyObject *const *args
     PyObject *tensor = args[first], *spec = SLOT(tensor, known->spec_of_tensor);
     PyArrayObject *array = (PyArrayObject *)SLOT(tensor, known->data_of_tensor);
     int type = PyArray_DESCR(array)->type_num;
-    if (SLOT(spec, known->is_plain_of_spec) != known->true_ || (type != NPY_DOUBLE && type != NPY_FLOAT) ||
-        !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || size_of(array) > known->most)
+    if (!is_for_loops(known, spec, array))
         return NULL;
     npy_intp step = size_of(array) == 1 ? 0 : type == NPY_DOUBLE ? 8 : 4; /* as NumPy does */
     read_tensor(known, tensor, &read[first], step);
     if (op->operands == 2) {
         PyObject *other = args[1 - first];
         if (first == 0 && is_plain(known, other)) {
-            if (SLOT(other, known->spec_of_tensor) != spec)
+            PyObject *others = SLOT(other, known->spec_of_tensor);
+            PyArrayObject *data = (PyArrayObject *)SLOT(other, known->data_of_tensor);
+            *is_loose = others != spec;
+            if (*is_loose && (!is_for_loops(known, others, data) || PyArray_DESCR(data)->type_num != type))
                 return NULL;
             read_tensor(known, other, &read[1], step);
         } else if (read_number(known, spec, other, &read[1 - first], type) <= 0) {
@@ -268,6 +282,78 @@ static PyArrayObject *read_operands(const struct call *op, PyObject *const *args
         }
     }
     return array;
+}
+
+struct lengths {
+    npy_intp each[MOST_AXES];
+};
+
+static int has_lengths(PyArrayObject *array, int ndim, const npy_intp *lengths)
+{
+    return PyArray_NDIM(array) == ndim && memcmp(PyArray_DIMS(array), lengths, ndim * sizeof(npy_intp)) == 0;
+}
+
+/* The spec of a result of two arrays, whose reference is the caller's: that of the one that has the result's shape. */
+static PyObject *spec_of_both(const struct calls *known, const struct operand *read, int ndim, const npy_intp *lengths)
+{
+    for (int k = 0; k < 2; k++)
+        if (has_lengths((PyArrayObject *)read[k].saved, ndim, lengths))
+            return kept(SLOT(read[k].tensor, known->spec_of_tensor));
+    struct nodes given = {{PyTuple_New(ndim), (PyObject *)PyArray_DESCR((PyArrayObject *)read[0].saved)}};
+    PyObject *shape = given.each[0], *spec = NULL;
+    int k = 0;
+    for (; shape != NULL && k < ndim; k++) {
+        PyObject *length = PyLong_FromSsize_t(lengths[k]);
+        if (length == NULL)
+            break;
+        PyTuple_SetItem(shape, k, length);
+    }
+    if (shape != NULL && k == ndim)
+        spec = PyObject_Vectorcall(known->spec_for, given.each, 2, NULL);
+    Py_DecRef(shape);
+    return spec;
+}
+
+/* A call of two tensors of different shapes. */
+static PyObject *broadcast(const struct call *op, const struct operand *read)
+{
+    const struct calls *known = op->known;
+    PyArrayObject *x = (PyArrayObject *)read[0].saved, *y = (PyArrayObject *)read[1].saved;
+    int type = PyArray_DESCR(x)->type_num, ndim = PyArray_NDIM(x) > PyArray_NDIM(y) ? PyArray_NDIM(x) : PyArray_NDIM(y);
+    npy_intp width = type == NPY_DOUBLE ? 8 : 4, size = 1;
+    struct lengths all;
+    if (ndim > MOST_AXES)
+        return kept(known->none);
+    for (int k = 0; k < ndim; k++) {
+        int in_x = k - (ndim - PyArray_NDIM(x)), in_y = k - (ndim - PyArray_NDIM(y));
+        npy_intp length = in_x < 0 ? 1 : PyArray_DIMS(x)[in_x];
+        all.each[k] = length == 1 && in_y >= 0 ? PyArray_DIMS(y)[in_y] : length;
+        size *= all.each[k];
+    }
+    struct steps of_x, of_y, of_out;
+    if (size > known->most || !find_steps(&of_x, ndim, all.each, x, width) || !find_steps(&of_y, ndim, all.each, y, width))
+        return kept(known->none); /* NumPy complains where shapes do not fit */
+    Py_IncRef((PyObject *)PyArray_DESCR(x));
+    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), ndim, all.each, NULL, NULL, 0, NULL);
+    if (out == NULL)
+        return NULL;
+    find_steps(&of_out, ndim, all.each, (PyArrayObject *)out, width);
+    struct loop loop = {{read[0].data, read[1].data, PyArray_DATA((PyArrayObject *)out)}, {0}};
+    struct operand_steps steps = {{&of_x, &of_y, &of_out}};
+    if (fetestexcept((int)known->flags))
+        feclearexcept((int)known->flags);
+    go_through(type == NPY_DOUBLE ? op->double_loop : op->float_loop, type == NPY_DOUBLE ? op->double_its : op->float_its, 3,
+               loop.pointers, &steps, ndim, all.each);
+    PyObject *result = NULL;
+    if (fetestexcept((int)known->flags)) {
+        result = kept(known->none);
+    } else {
+        PyObject *spec = spec_of_both(known, read, ndim, all.each);
+        result = spec == NULL ? NULL : recorded(op, op->loose, spec, read, out);
+        Py_DecRef(spec);
+    }
+    Py_DecRef(out);
+    return result;
 }
 
 /* call(x) or call(x, y) */
@@ -281,7 +367,8 @@ PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count)
     int normal = count == op->operands ? are_normal(known) : 0;
     if (normal < 0)
         return NULL;
-    PyArrayObject *array = normal ? read_operands(op, args, read) : NULL;
+    int is_loose = 0;
+    PyArrayObject *array = normal ? read_operands(op, args, read, &is_loose) : NULL;
     if (array == NULL)
         return PyErr_Occurred() ? NULL : kept(known->none);
 
@@ -289,6 +376,8 @@ PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count)
     numpys_loop *loop = type == NPY_DOUBLE ? op->double_loop : op->float_loop;
     if (loop == NULL)
         return kept(known->none);
+    if (is_loose)
+        return broadcast(op, read);
     Py_IncRef((PyObject *)PyArray_DESCR(array));
     PyObject *out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array),
                                          NULL, NULL, 0, NULL);
@@ -303,7 +392,7 @@ PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (size != 0)
         loop(all.pointers, &size, all.steps, type == NPY_DOUBLE ? op->double_its : op->float_its);
     PyObject *spec = SLOT(args[read[0].tensor != NULL ? 0 : 1], known->spec_of_tensor);
-    PyObject *result = fetestexcept((int)known->flags) ? kept(known->none) : recorded(op, spec, read, out);
+    PyObject *result = fetestexcept((int)known->flags) ? kept(known->none) : recorded(op, op->node, spec, read, out);
     Py_DecRef(out);
     return result;
 }

@@ -4,8 +4,12 @@
 %struct.arguments = type { [5 x ptr] }
 %struct.pass = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, %struct.waiting, i64, i64, i64 }
 %struct.waiting = type { i64, i64, ptr, ptr }
-%struct.values = type { [10 x ptr], [10 x i64], [2 x double], [2 x float] }
-%struct.loop = type { [3 x ptr], [3 x i64] }
+%struct.values = type { [10 x ptr], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
+%struct.steps = type { [6 x i64] }
+%struct.axes = type { [6 x %struct.axis] }
+%struct.axis = type { i64, [3 x i64], i64 }
+%struct.loop = type { [3 x ptr], %struct.operand_steps }
+%struct.operand_steps = type { [3 x ptr] }
 
 @pullback_numpy = external local_unnamed_addr global ptr, align 8
 @PyFloat_Type = external global %struct._typeobject, align 1
@@ -34,7 +38,7 @@ for.body.lr.ph:                                   ; preds = %for.cond.preheader
   %arrayidx14 = getelementptr inbounds i8, ptr %args, i64 8
   %sole8.i = getelementptr inbounds i8, ptr %0, i64 24
   %num_outputs.i = getelementptr inbounds i8, ptr %0, i64 72
-  %next_of_node.i = getelementptr inbounds i8, ptr %0, i64 176
+  %next_of_node.i = getelementptr inbounds i8, ptr %0, i64 184
   br label %for.body
 
 if.then:                                          ; preds = %lor.lhs.false, %entry
@@ -1259,7 +1263,7 @@ cond.end:                                         ; preds = %push.exit.i, %if.el
 land.lhs.true:                                    ; preds = %cond.end
   %147 = load ptr, ptr %pass, align 8
   %148 = load ptr, ptr %gradient4.i, align 8
-  %next_of_node.i = getelementptr inbounds i8, ptr %147, i64 176
+  %next_of_node.i = getelementptr inbounds i8, ptr %147, i64 184
   %149 = load i64, ptr %next_of_node.i, align 8
   %add.ptr.i = getelementptr inbounds i8, ptr %146, i64 %149
   %150 = load ptr, ptr %add.ptr.i, align 8
@@ -1269,7 +1273,7 @@ land.lhs.true:                                    ; preds = %cond.end
   call void @Py_DecRef(ptr noundef %151) #9
   %152 = load ptr, ptr %node.i, align 8
   %153 = load ptr, ptr %pass, align 8
-  %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 184
+  %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 192
   %154 = load i64, ptr %rare_of_node.i.i, align 8
   %add.ptr.i.i = getelementptr inbounds i8, ptr %152, i64 %154
   %155 = load ptr, ptr %add.ptr.i.i, align 8
@@ -1357,7 +1361,7 @@ if.then6.i88:                                     ; preds = %for.inc.i.i.i, %if.
   %ob_type.i.i.i = getelementptr inbounds i8, ptr %146, i64 8
   %172 = load ptr, ptr %ob_type.i.i.i, align 8
   store ptr %172, ptr %type.i.i, align 8
-  %formulas.i.i = getelementptr inbounds i8, ptr %147, i64 128
+  %formulas.i.i = getelementptr inbounds i8, ptr %147, i64 136
   %173 = load ptr, ptr %formulas.i.i, align 8
   %call1.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %173, ptr noundef %172) #9
   %cmp.not.i132.i = icmp eq ptr %call1.i.i, null
@@ -1377,7 +1381,7 @@ formula_of.exit.thread.i:                         ; preds = %lor.lhs.false.i133.
   br label %while.end.loopexit
 
 formula_of.exit.i:                                ; preds = %lor.lhs.false.i133.i
-  %learn.i.i = getelementptr inbounds i8, ptr %147, i64 136
+  %learn.i.i = getelementptr inbounds i8, ptr %147, i64 144
   %174 = load ptr, ptr %learn.i.i, align 8
   %call3.i.i96 = call ptr @PyObject_Vectorcall(ptr noundef %174, ptr noundef nonnull %type.i.i, i64 noundef 1, ptr noundef null) #9
   call void @Py_DecRef(ptr noundef %call3.i.i96) #9
@@ -1614,7 +1618,7 @@ if.end:                                           ; preds = %if.then
   br label %cleanup30
 
 if.end9:                                          ; preds = %entry
-  %seq_of_node = getelementptr inbounds i8, ptr %0, i64 192
+  %seq_of_node = getelementptr inbounds i8, ptr %0, i64 200
   %4 = load i64, ptr %seq_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %4
   %5 = load ptr, ptr %add.ptr, align 8
@@ -1756,94 +1760,149 @@ declare ptr @PyBool_FromLong(i64 noundef) local_unnamed_addr #2
 declare i32 @PyErr_CheckSignals() local_unnamed_addr #2
 
 define internal fastcc ptr @pull_natively(ptr nocapture noundef readonly %known, ptr nocapture noundef %node, ptr nocapture noundef readonly %table, ptr noundef %gradient, i32 noundef %keep) unnamed_addr #0 {
-land.lhs.true.i:
+entry:
   %values = alloca %struct.values, align 8
+  %unused = alloca %struct.steps, align 8
   %data.i = getelementptr inbounds i8, ptr %table, i64 16
   %0 = load ptr, ptr %data.i, align 8
-  %next_of_node = getelementptr inbounds i8, ptr %known, i64 176
+  %next_of_node = getelementptr inbounds i8, ptr %known, i64 184
   %1 = load i64, ptr %next_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %1
   %2 = load ptr, ptr %add.ptr, align 8
-  %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
-  %3 = load ptr, ptr %descr.i.i, align 8
-  %nd.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
-  %4 = load i32, ptr %nd.i.i, align 8
-  %type_num.i = getelementptr inbounds i8, ptr %3, i64 28
-  %5 = load i32, ptr %type_num.i, align 4
-  %6 = add i32 %5, -11
-  %or.cond.i = icmp ult i32 %6, 2
-  br i1 %or.cond.i, label %land.lhs.true9.i, label %if.then
+  call void @llvm.lifetime.start.p0(i64 344, ptr nonnull %values) #9
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(344) %values, i8 0, i64 344, i1 false)
+  %descr.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
+  %3 = load ptr, ptr %descr.i.i.i, align 8
+  %type_num.i.i = getelementptr inbounds i8, ptr %3, i64 28
+  %4 = load i32, ptr %type_num.i.i, align 4
+  %5 = add i32 %4, -11
+  %or.cond.i.i = icmp ult i32 %5, 2
+  br i1 %or.cond.i.i, label %land.lhs.true.i.i, label %if.then
 
-land.lhs.true9.i:                                 ; preds = %land.lhs.true.i
-  %byteorder.i = getelementptr inbounds i8, ptr %3, i64 26
-  %7 = load i8, ptr %byteorder.i, align 2
-  %cmp11.not.i = icmp eq i8 %7, 62
-  br i1 %cmp11.not.i, label %if.then, label %land.lhs.true19.i
+land.lhs.true.i.i:                                ; preds = %entry
+  %byteorder.i.i = getelementptr inbounds i8, ptr %3, i64 26
+  %6 = load i8, ptr %byteorder.i.i, align 2
+  %cmp3.not.i.i = icmp eq i8 %6, 62
+  br i1 %cmp3.not.i.i, label %if.then, label %land.lhs.true5.i.i
 
-land.lhs.true19.i:                                ; preds = %land.lhs.true9.i
-  %flags.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
-  %8 = load i32, ptr %flags.i.i, align 8
-  %and.i = and i32 %8, 257
-  %cmp23.i = icmp eq i32 %and.i, 257
-  br i1 %cmp23.i, label %land.lhs.true25.i, label %if.then
+land.lhs.true5.i.i:                               ; preds = %land.lhs.true.i.i
+  %flags.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
+  %7 = load i32, ptr %flags.i.i.i, align 8
+  %and.i.i = and i32 %7, 256
+  %tobool.not.i.i = icmp eq i32 %and.i.i, 0
+  br i1 %tobool.not.i.i, label %if.then, label %land.lhs.true7.i.i
 
-land.lhs.true25.i:                                ; preds = %land.lhs.true19.i
-  %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %9 = load ptr, ptr %dimensions.i.i, align 8
-  %cmp6.i.i = icmp sgt i32 %4, 0
-  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %lor.lhs.false
+land.lhs.true7.i.i:                               ; preds = %land.lhs.true5.i.i
+  %nd.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
+  %8 = load i32, ptr %nd.i.i.i, align 8
+  %cmp9.i.i = icmp slt i32 %8, 7
+  br i1 %cmp9.i.i, label %land.rhs.i.i, label %if.then
 
-for.body.lr.ph.i.i:                               ; preds = %land.lhs.true25.i
-  %wide.trip.count.i.i = zext nneg i32 %4 to i64
-  br label %for.body.i.i
+land.rhs.i.i:                                     ; preds = %land.lhs.true7.i.i
+  %cmp6.i.i.i = icmp sgt i32 %8, 0
+  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i.i.i, label %if.end.i.thread
 
-for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
-  %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
-  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %9, i64 %indvars.iv.i.i
-  %10 = load i64, ptr %arrayidx.i.i, align 8
-  %mul.i.i = mul nsw i64 %10, %size.07.i.i
-  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
-  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
-  br i1 %exitcond.not.i.i, label %are_alike.exit, label %for.body.i.i
+if.end.i.thread:                                  ; preds = %land.rhs.i.i
+  %data.i.i232 = getelementptr inbounds i8, ptr %gradient, i64 16
+  %9 = load ptr, ptr %data.i.i232, align 8
+  store ptr %9, ptr %values, align 8
+  br label %lor.lhs.false
 
-are_alike.exit:                                   ; preds = %for.body.i.i
-  %11 = icmp sgt i64 %mul.i.i, 512
-  br i1 %11, label %if.then, label %lor.lhs.false
+for.body.lr.ph.i.i.i:                             ; preds = %land.rhs.i.i
+  %dimensions.i.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %10 = load ptr, ptr %dimensions.i.i.i.i, align 8
+  %wide.trip.count.i.i.i = zext nneg i32 %8 to i64
+  br label %for.body.i.i.i
 
-lor.lhs.false:                                    ; preds = %land.lhs.true25.i, %are_alike.exit
-  %disturbed = getelementptr inbounds i8, ptr %known, i64 144
-  %12 = load ptr, ptr %disturbed, align 8
-  %call2 = tail call i64 @PyDict_Size(ptr noundef %12) #9
+for.body.i.i.i:                                   ; preds = %for.body.i.i.i, %for.body.lr.ph.i.i.i
+  %indvars.iv.i.i.i = phi i64 [ 0, %for.body.lr.ph.i.i.i ], [ %indvars.iv.next.i.i.i, %for.body.i.i.i ]
+  %size.07.i.i.i = phi i64 [ 1, %for.body.lr.ph.i.i.i ], [ %mul.i.i.i, %for.body.i.i.i ]
+  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %10, i64 %indvars.iv.i.i.i
+  %11 = load i64, ptr %arrayidx.i.i.i, align 8
+  %mul.i.i.i = mul nsw i64 %11, %size.07.i.i.i
+  %indvars.iv.next.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i, 1
+  %exitcond.not.i.i.i = icmp eq i64 %indvars.iv.next.i.i.i, %wide.trip.count.i.i.i
+  br i1 %exitcond.not.i.i.i, label %is_short.exit.i, label %for.body.i.i.i
+
+is_short.exit.i:                                  ; preds = %for.body.i.i.i
+  %12 = icmp sgt i64 %mul.i.i.i, 512
+  br i1 %12, label %if.then, label %if.end.i
+
+if.end.i:                                         ; preds = %is_short.exit.i
+  %data.i.i = getelementptr inbounds i8, ptr %gradient, i64 16
+  %13 = load ptr, ptr %data.i.i, align 8
+  store ptr %13, ptr %values, align 8
+  %and.i = and i32 %7, 1
+  %tobool3.not.i = icmp eq i32 %and.i, 0
+  %strides.i.i = getelementptr inbounds i8, ptr %gradient, i64 40
+  %cmp.i = icmp eq i32 %4, 12
+  %cond.i = select i1 %cmp.i, i64 8, i64 4
+  %full.i = getelementptr inbounds i8, ptr %values, i64 80
+  %of_g.i = getelementptr inbounds i8, ptr %values, i64 176
+  br label %for.body.i
+
+for.body.i:                                       ; preds = %cleanup.i, %if.end.i
+  %indvars.iv.i = phi i64 [ %wide.trip.count.i.i.i, %if.end.i ], [ %indvars.iv.next.i, %cleanup.i ]
+  %step.075.i = phi i64 [ %cond.i, %if.end.i ], [ %mul.i, %cleanup.i ]
+  %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
+  %arrayidx9.i = getelementptr inbounds i64, ptr %10, i64 %indvars.iv.next.i
+  %14 = load i64, ptr %arrayidx9.i, align 8
+  %cmp11.i = icmp ne i64 %14, 1
+  %or.cond.i = select i1 %tobool3.not.i, i1 %cmp11.i, i1 false
+  br i1 %or.cond.i, label %land.lhs.true13.i, label %cleanup.i
+
+land.lhs.true13.i:                                ; preds = %for.body.i
+  %15 = load ptr, ptr %strides.i.i, align 8
+  %arrayidx16.i = getelementptr inbounds i64, ptr %15, i64 %indvars.iv.next.i
+  %16 = load i64, ptr %arrayidx16.i, align 8
+  %cmp17.not.i = icmp eq i64 %16, 0
+  br i1 %cmp17.not.i, label %cleanup.i, label %if.then
+
+cleanup.i:                                        ; preds = %land.lhs.true13.i, %for.body.i
+  %cmp21.i = icmp eq i64 %14, 1
+  %cond23.i = select i1 %cmp21.i, i64 0, i64 %step.075.i
+  %arrayidx26.i = getelementptr inbounds [6 x i64], ptr %full.i, i64 0, i64 %indvars.iv.next.i
+  store i64 %cond23.i, ptr %arrayidx26.i, align 8
+  %spec.select.i = select i1 %tobool3.not.i, i64 0, i64 %cond23.i
+  %arrayidx38.i = getelementptr inbounds [6 x i64], ptr %of_g.i, i64 0, i64 %indvars.iv.next.i
+  store i64 %spec.select.i, ptr %arrayidx38.i, align 8
+  %mul.i = mul nsw i64 %14, %step.075.i
+  %cmp6.i = icmp ult i64 %indvars.iv.i, 2
+  br i1 %cmp6.i, label %lor.lhs.false, label %for.body.i
+
+lor.lhs.false:                                    ; preds = %cleanup.i, %if.end.i.thread
+  %disturbed = getelementptr inbounds i8, ptr %known, i64 152
+  %17 = load ptr, ptr %disturbed, align 8
+  %call2 = tail call i64 @PyDict_Size(ptr noundef %17) #9
   %cmp.not = icmp eq i64 %call2, 0
   br i1 %cmp.not, label %lor.lhs.false3, label %if.then
 
 lor.lhs.false3:                                   ; preds = %lor.lhs.false
   %call4 = tail call i64 @PyTuple_Size(ptr noundef %2) #9
-  %13 = load i64, ptr %0, align 8
-  %cmp5.not = icmp eq i64 %call4, %13
+  %18 = load i64, ptr %0, align 8
+  %cmp5.not = icmp eq i64 %call4, %18
   br i1 %cmp5.not, label %if.end, label %if.then
 
-if.then:                                          ; preds = %land.lhs.true.i, %land.lhs.true9.i, %land.lhs.true19.i, %lor.lhs.false3, %lor.lhs.false, %are_alike.exit
+if.then:                                          ; preds = %land.lhs.true13.i, %entry, %land.lhs.true.i.i, %land.lhs.true5.i.i, %land.lhs.true7.i.i, %is_short.exit.i, %lor.lhs.false3, %lor.lhs.false
   %none = getelementptr inbounds i8, ptr %known, i64 8
-  %14 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %14) #9
-  br label %cleanup149
+  %19 = load ptr, ptr %none, align 8
+  tail call void @Py_IncRef(ptr noundef %19) #9
+  br label %cleanup130
 
 if.end:                                           ; preds = %lor.lhs.false3
-  %15 = load ptr, ptr %descr.i.i, align 8
-  %type_num = getelementptr inbounds i8, ptr %15, i64 28
-  %16 = load i32, ptr %type_num, align 4
-  %cmp8 = icmp eq i32 %16, 12
-  %cond.in.v = select i1 %cmp8, i64 56, i64 48
+  %20 = load ptr, ptr %descr.i.i.i, align 8
+  %type_num = getelementptr inbounds i8, ptr %20, i64 28
+  %21 = load i32, ptr %type_num, align 4
+  %cmp8 = icmp eq i32 %21, 12
+  %cond.in.v = select i1 %cmp8, i64 64, i64 56
   %cond.in = getelementptr inbounds i8, ptr %0, i64 %cond.in.v
   %cond = load i64, ptr %cond.in, align 8
-  %cond14.in.v = select i1 %cmp8, i64 72, i64 64
+  %cond14.in.v = select i1 %cmp8, i64 80, i64 72
   %cond14.in = getelementptr inbounds i8, ptr %0, i64 %cond14.in.v
   %cond14 = load i64, ptr %cond14.in, align 8
   %call15 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #9
-  %17 = load i64, ptr %0, align 8
-  %cmp17 = icmp eq i64 %17, 2
+  %22 = load i64, ptr %0, align 8
+  %cmp17 = icmp eq i64 %22, 2
   br i1 %cmp17, label %cond.true19, label %cond.false21
 
 cond.true19:                                      ; preds = %if.end
@@ -1852,18 +1911,18 @@ cond.true19:                                      ; preds = %if.end
 
 cond.false21:                                     ; preds = %if.end
   %none22 = getelementptr inbounds i8, ptr %known, i64 8
-  %18 = load ptr, ptr %none22, align 8
+  %23 = load ptr, ptr %none22, align 8
   br label %cond.end23
 
 cond.end23:                                       ; preds = %cond.false21, %cond.true19
-  %cond24 = phi ptr [ %call20, %cond.true19 ], [ %18, %cond.false21 ]
+  %cond24 = phi ptr [ %call20, %cond.true19 ], [ %23, %cond.false21 ]
   %cmp25 = icmp eq i64 %cond, -1
   br i1 %cmp25, label %land.lhs.true, label %lor.lhs.false30
 
 land.lhs.true:                                    ; preds = %cond.end23
   %none27 = getelementptr inbounds i8, ptr %known, i64 8
-  %19 = load ptr, ptr %none27, align 8
-  %cmp28.not = icmp eq ptr %call15, %19
+  %24 = load ptr, ptr %none27, align 8
+  %cmp28.not = icmp eq ptr %call15, %24
   br i1 %cmp28.not, label %lor.lhs.false30, label %if.then37
 
 lor.lhs.false30:                                  ; preds = %land.lhs.true, %cond.end23
@@ -1872,190 +1931,194 @@ lor.lhs.false30:                                  ; preds = %land.lhs.true, %con
 
 land.lhs.true33:                                  ; preds = %lor.lhs.false30
   %none34 = getelementptr inbounds i8, ptr %known, i64 8
-  %20 = load ptr, ptr %none34, align 8
-  %cmp35.not = icmp eq ptr %cond24, %20
+  %25 = load ptr, ptr %none34, align 8
+  %cmp35.not = icmp eq ptr %cond24, %25
   br i1 %cmp35.not, label %if.end40, label %if.then37
 
 if.then37:                                        ; preds = %land.lhs.true33, %land.lhs.true
-  %21 = phi ptr [ %20, %land.lhs.true33 ], [ %19, %land.lhs.true ]
-  tail call void @Py_IncRef(ptr noundef %21) #9
-  br label %cleanup149
+  %26 = phi ptr [ %25, %land.lhs.true33 ], [ %24, %land.lhs.true ]
+  tail call void @Py_IncRef(ptr noundef %26) #9
+  br label %cleanup130
 
 if.end40:                                         ; preds = %land.lhs.true33, %lor.lhs.false30
-  call void @llvm.lifetime.start.p0(i64 184, ptr nonnull %values) #9
-  %22 = getelementptr inbounds i8, ptr %values, i64 8
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(184) %22, i8 0, i64 176, i1 false)
-  %data.i227 = getelementptr inbounds i8, ptr %gradient, i64 16
-  %23 = load ptr, ptr %data.i227, align 8
-  store ptr %23, ptr %values, align 8
-  %24 = load i32, ptr %nd.i.i, align 8
-  %cmp6.i = icmp sgt i32 %24, 0
-  br i1 %cmp6.i, label %for.body.lr.ph.i, label %size_of.exit.thread
+  %call41 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+  %tobool42.not = icmp eq i32 %call41, 0
+  br i1 %tobool42.not, label %if.then46, label %lor.lhs.false43
 
-for.body.lr.ph.i:                                 ; preds = %if.end40
-  %25 = load ptr, ptr %dimensions.i.i, align 8
-  %wide.trip.count.i = zext nneg i32 %24 to i64
-  br label %for.body.i
+lor.lhs.false43:                                  ; preds = %if.end40
+  %call44 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+  %tobool45.not = icmp eq i32 %call44, 0
+  br i1 %tobool45.not, label %if.then46, label %if.end49
 
-for.body.i:                                       ; preds = %for.body.i, %for.body.lr.ph.i
-  %indvars.iv.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %for.body.i ]
-  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i ], [ %mul.i230, %for.body.i ]
-  %arrayidx.i = getelementptr inbounds i64, ptr %25, i64 %indvars.iv.i
-  %26 = load i64, ptr %arrayidx.i, align 8
-  %.fr = freeze i64 %26
-  %mul.i230 = mul i64 %.fr, %size.07.i
-  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
-  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
-  br i1 %exitcond.not.i, label %size_of.exit, label %for.body.i
+if.then46:                                        ; preds = %lor.lhs.false43, %if.end40
+  %none47 = getelementptr inbounds i8, ptr %known, i64 8
+  %27 = load ptr, ptr %none47, align 8
+  call void @Py_IncRef(ptr noundef %27) #9
+  br label %cleanup130
 
-size_of.exit:                                     ; preds = %for.body.i
-  %cmp43 = icmp eq i64 %mul.i230, 1
-  %cond48 = select i1 %cmp8, i64 8, i64 4
-  br i1 %cmp43, label %size_of.exit.thread, label %27
+if.end49:                                         ; preds = %lor.lhs.false43
+  %out_data = getelementptr inbounds i8, ptr %0, i64 48
+  %28 = load i64, ptr %out_data, align 8
+  %cmp50.not = icmp eq i64 %28, 0
+  br i1 %cmp50.not, label %if.end74, label %if.then52
 
-size_of.exit.thread:                              ; preds = %if.end40, %size_of.exit
-  br label %27
+if.then52:                                        ; preds = %if.end49
+  %add.ptr54 = getelementptr inbounds i8, ptr %node, i64 %28
+  %29 = load ptr, ptr %add.ptr54, align 8
+  %not_saved = getelementptr inbounds i8, ptr %known, i64 168
+  %30 = load ptr, ptr %not_saved, align 8
+  %cmp55.not = icmp eq ptr %29, %30
+  br i1 %cmp55.not, label %if.end74, label %if.then57
 
-27:                                               ; preds = %size_of.exit, %size_of.exit.thread
-  %28 = phi i64 [ 0, %size_of.exit.thread ], [ %cond48, %size_of.exit ]
-  %steps = getelementptr inbounds i8, ptr %values, i64 80
-  store i64 %28, ptr %steps, align 8
-  %call53 = call fastcc i32 @read_operand(ptr noundef %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef %gradient, ptr noundef nonnull %values)
-  %tobool54.not = icmp eq i32 %call53, 0
-  br i1 %tobool54.not, label %if.then58, label %lor.lhs.false55
+if.then57:                                        ; preds = %if.then52
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %unused) #9
+  %call58 = call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %29, ptr noundef nonnull %unused)
+  %tobool59.not = icmp eq i32 %call58, 0
+  br i1 %tobool59.not, label %cleanup71, label %lor.lhs.false60
 
-lor.lhs.false55:                                  ; preds = %27
-  %call56 = call fastcc i32 @read_operand(ptr noundef %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef %gradient, ptr noundef nonnull %values)
-  %tobool57.not = icmp eq i32 %call56, 0
-  br i1 %tobool57.not, label %if.then58, label %if.end61
+lor.lhs.false60:                                  ; preds = %if.then57
+  %nd.i.i = getelementptr inbounds i8, ptr %29, i64 24
+  %31 = load i32, ptr %nd.i.i, align 8
+  %cmp6.i210 = icmp sgt i32 %31, 0
+  br i1 %cmp6.i210, label %for.body.lr.ph.i211, label %size_of.exit
 
-if.then58:                                        ; preds = %lor.lhs.false55, %27
-  %none59 = getelementptr inbounds i8, ptr %known, i64 8
-  %29 = load ptr, ptr %none59, align 8
-  call void @Py_IncRef(ptr noundef %29) #9
-  br label %cleanup143
+for.body.lr.ph.i211:                              ; preds = %lor.lhs.false60
+  %dimensions.i.i212 = getelementptr inbounds i8, ptr %29, i64 32
+  %32 = load ptr, ptr %dimensions.i.i212, align 8
+  %wide.trip.count.i = zext nneg i32 %31 to i64
+  br label %for.body.i213
 
-if.end61:                                         ; preds = %lor.lhs.false55
-  %out_data = getelementptr inbounds i8, ptr %0, i64 40
-  %30 = load i64, ptr %out_data, align 8
-  %cmp62.not = icmp eq i64 %30, 0
-  br i1 %cmp62.not, label %if.end84, label %if.then64
+for.body.i213:                                    ; preds = %for.body.i213, %for.body.lr.ph.i211
+  %indvars.iv.i214 = phi i64 [ 0, %for.body.lr.ph.i211 ], [ %indvars.iv.next.i216, %for.body.i213 ]
+  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i211 ], [ %mul.i215, %for.body.i213 ]
+  %arrayidx.i = getelementptr inbounds i64, ptr %32, i64 %indvars.iv.i214
+  %33 = load i64, ptr %arrayidx.i, align 8
+  %mul.i215 = mul nsw i64 %33, %size.07.i
+  %indvars.iv.next.i216 = add nuw nsw i64 %indvars.iv.i214, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i216, %wide.trip.count.i
+  br i1 %exitcond.not.i, label %size_of.exit, label %for.body.i213
 
-if.then64:                                        ; preds = %if.end61
-  %add.ptr66 = getelementptr inbounds i8, ptr %node, i64 %30
-  %31 = load ptr, ptr %add.ptr66, align 8
-  %not_saved = getelementptr inbounds i8, ptr %known, i64 160
-  %32 = load ptr, ptr %not_saved, align 8
-  %cmp67.not = icmp eq ptr %31, %32
-  br i1 %cmp67.not, label %if.end84, label %if.then69
+size_of.exit:                                     ; preds = %for.body.i213, %lor.lhs.false60
+  %size.0.lcssa.i = phi i64 [ 1, %lor.lhs.false60 ], [ %mul.i215, %for.body.i213 ]
+  %34 = load i32, ptr %nd.i.i.i, align 8
+  %cmp6.i218 = icmp sgt i32 %34, 0
+  br i1 %cmp6.i218, label %for.body.lr.ph.i220, label %size_of.exit230
 
-if.then69:                                        ; preds = %if.then64
-  %call70 = call fastcc i32 @is_like(ptr noundef %gradient, ptr noundef %31)
-  %tobool71.not = icmp eq i32 %call70, 0
-  br i1 %tobool71.not, label %cleanup, label %if.end75
+for.body.lr.ph.i220:                              ; preds = %size_of.exit
+  %dimensions.i.i221 = getelementptr inbounds i8, ptr %gradient, i64 32
+  %35 = load ptr, ptr %dimensions.i.i221, align 8
+  %wide.trip.count.i222 = zext nneg i32 %34 to i64
+  br label %for.body.i223
 
-if.end75:                                         ; preds = %if.then69
-  %data.i231 = getelementptr inbounds i8, ptr %31, i64 16
-  %33 = load ptr, ptr %data.i231, align 8
-  %arrayidx78 = getelementptr inbounds i8, ptr %values, i64 24
-  store ptr %33, ptr %arrayidx78, align 8
-  %34 = load i64, ptr %steps, align 8
-  %arrayidx82 = getelementptr inbounds i8, ptr %values, i64 104
-  store i64 %34, ptr %arrayidx82, align 8
-  br label %if.end84
+for.body.i223:                                    ; preds = %for.body.i223, %for.body.lr.ph.i220
+  %indvars.iv.i224 = phi i64 [ 0, %for.body.lr.ph.i220 ], [ %indvars.iv.next.i228, %for.body.i223 ]
+  %size.07.i225 = phi i64 [ 1, %for.body.lr.ph.i220 ], [ %mul.i227, %for.body.i223 ]
+  %arrayidx.i226 = getelementptr inbounds i64, ptr %35, i64 %indvars.iv.i224
+  %36 = load i64, ptr %arrayidx.i226, align 8
+  %mul.i227 = mul nsw i64 %36, %size.07.i225
+  %indvars.iv.next.i228 = add nuw nsw i64 %indvars.iv.i224, 1
+  %exitcond.not.i229 = icmp eq i64 %indvars.iv.next.i228, %wide.trip.count.i222
+  br i1 %exitcond.not.i229, label %size_of.exit230, label %for.body.i223
 
-cleanup:                                          ; preds = %if.then69
-  %none73 = getelementptr inbounds i8, ptr %known, i64 8
-  %35 = load ptr, ptr %none73, align 8
-  call void @Py_IncRef(ptr noundef %35) #9
-  br label %cleanup143
+size_of.exit230:                                  ; preds = %for.body.i223, %size_of.exit
+  %size.0.lcssa.i219 = phi i64 [ 1, %size_of.exit ], [ %mul.i227, %for.body.i223 ]
+  %cmp63.not = icmp eq i64 %size.0.lcssa.i, %size.0.lcssa.i219
+  br i1 %cmp63.not, label %cleanup71.thread241, label %cleanup71
 
-if.end84:                                         ; preds = %if.then64, %if.end75, %if.end61
-  %36 = alloca [24576 x i8], align 64
+cleanup71.thread241:                              ; preds = %size_of.exit230
+  %data.i231 = getelementptr inbounds i8, ptr %29, i64 16
+  %37 = load ptr, ptr %data.i231, align 8
+  %arrayidx = getelementptr inbounds i8, ptr %values, i64 24
+  store ptr %37, ptr %arrayidx, align 8
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %unused) #9
+  br label %if.end74
+
+cleanup71:                                        ; preds = %if.then57, %size_of.exit230
+  %none66 = getelementptr inbounds i8, ptr %known, i64 8
+  %38 = load ptr, ptr %none66, align 8
+  call void @Py_IncRef(ptr noundef %38) #9
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %unused) #9
+  br label %cleanup130
+
+if.end74:                                         ; preds = %if.then52, %cleanup71.thread241, %if.end49
+  %39 = alloca [24576 x i8], align 64
   br label %for.body
 
 for.cond.cleanup:                                 ; preds = %for.body
-  %37 = load i64, ptr %0, align 8
-  %call99 = call ptr @PyTuple_New(i64 noundef %37) #9
-  %cmp100 = icmp eq ptr %call99, null
-  br i1 %cmp100, label %if.then127, label %cond.end105
+  %40 = load i64, ptr %0, align 8
+  %call83 = call ptr @PyTuple_New(i64 noundef %40) #9
+  %cmp84 = icmp eq ptr %call83, null
+  br i1 %cmp84, label %if.then109, label %cond.end89
 
-for.body:                                         ; preds = %if.end84, %for.body
-  %indvars.iv = phi i64 [ 0, %if.end84 ], [ %indvars.iv.next, %for.body ]
-  %38 = shl nuw nsw i64 %indvars.iv, 12
-  %add.ptr88 = getelementptr inbounds i8, ptr %36, i64 %38
-  %39 = add nuw nsw i64 %indvars.iv, 4
-  %arrayidx90 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %39
-  store ptr %add.ptr88, ptr %arrayidx90, align 8
-  %40 = load i64, ptr %steps, align 8
-  %arrayidx96 = getelementptr inbounds [10 x i64], ptr %steps, i64 0, i64 %39
-  store i64 %40, ptr %arrayidx96, align 8
+for.body:                                         ; preds = %if.end74, %for.body
+  %indvars.iv = phi i64 [ 0, %if.end74 ], [ %indvars.iv.next, %for.body ]
+  %41 = shl nuw nsw i64 %indvars.iv, 12
+  %add.ptr78 = getelementptr inbounds i8, ptr %39, i64 %41
+  %42 = add nuw nsw i64 %indvars.iv, 4
+  %arrayidx80 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %42
+  store ptr %add.ptr78, ptr %arrayidx80, align 8
   %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
   %exitcond.not = icmp eq i64 %indvars.iv.next, 6
   br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 
-cond.end105:                                      ; preds = %for.cond.cleanup
-  %call104 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %call15, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
-  %cmp107 = icmp eq ptr %call104, null
-  br i1 %cmp107, label %if.then127, label %lor.lhs.false109
+cond.end89:                                       ; preds = %for.cond.cleanup
+  %call88 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %call15, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp91.not = icmp eq ptr %call88, null
+  br i1 %cmp91.not, label %if.then109, label %land.lhs.true93
 
-lor.lhs.false109:                                 ; preds = %cond.end105
-  %41 = load i64, ptr %0, align 8
-  %cmp111 = icmp eq i64 %41, 1
-  br i1 %cmp111, label %if.end128.thread, label %lor.lhs.false120
+land.lhs.true93:                                  ; preds = %cond.end89
+  %43 = load i64, ptr %0, align 8
+  %cmp95 = icmp eq i64 %43, 2
+  br i1 %cmp95, label %lor.lhs.false102, label %if.end110.thread
 
-lor.lhs.false120:                                 ; preds = %lor.lhs.false109
-  %call115 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %cond24, i64 noundef %cond14, ptr noundef %gradient, ptr noundef nonnull %values)
-  %cmp121 = icmp eq ptr %call115, null
-  br i1 %cmp121, label %land.lhs.true123, label %if.then132
+lor.lhs.false102:                                 ; preds = %land.lhs.true93
+  %call98 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %cond24, i64 noundef %cond14, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp103 = icmp eq ptr %call98, null
+  br i1 %cmp103, label %land.lhs.true105, label %if.then114
 
-land.lhs.true123:                                 ; preds = %lor.lhs.false120
+land.lhs.true105:                                 ; preds = %lor.lhs.false102
   %.pr = load i64, ptr %0, align 8
-  %cmp125 = icmp eq i64 %.pr, 2
-  br i1 %cmp125, label %if.then127, label %if.end128.thread
+  %cmp107 = icmp eq i64 %.pr, 2
+  br i1 %cmp107, label %if.then109, label %if.end110.thread
 
-if.then127:                                       ; preds = %for.cond.cleanup, %cond.end105, %land.lhs.true123
-  %cond106245250 = phi ptr [ %call104, %land.lhs.true123 ], [ null, %cond.end105 ], [ null, %for.cond.cleanup ]
-  call void @Py_DecRef(ptr noundef %call99) #9
-  call void @Py_DecRef(ptr noundef %cond106245250) #9
-  br label %cleanup143
+if.then109:                                       ; preds = %for.cond.cleanup, %cond.end89, %land.lhs.true105
+  %cond90246251 = phi ptr [ %call88, %land.lhs.true105 ], [ null, %cond.end89 ], [ null, %for.cond.cleanup ]
+  call void @Py_DecRef(ptr noundef %call83) #9
+  call void @Py_DecRef(ptr noundef %cond90246251) #9
+  br label %cleanup130
 
-if.end128.thread:                                 ; preds = %land.lhs.true123, %lor.lhs.false109
-  %call129267 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call99, i64 noundef 0, ptr noundef nonnull %call104) #9
-  br label %if.end134
+if.end110.thread:                                 ; preds = %land.lhs.true105, %land.lhs.true93
+  %call111268 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call83, i64 noundef 0, ptr noundef nonnull %call88) #9
+  br label %if.end116
 
-if.then132:                                       ; preds = %lor.lhs.false120
-  %call129 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call99, i64 noundef 0, ptr noundef nonnull %call104) #9
-  %call133 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call99, i64 noundef 1, ptr noundef nonnull %call115) #9
-  br label %if.end134
+if.then114:                                       ; preds = %lor.lhs.false102
+  %call111 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call83, i64 noundef 0, ptr noundef nonnull %call88) #9
+  %call115 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call83, i64 noundef 1, ptr noundef nonnull %call98) #9
+  br label %if.end116
 
-if.end134:                                        ; preds = %if.end128.thread, %if.then132
-  %tobool135.not = icmp eq i32 %keep, 0
-  br i1 %tobool135.not, label %if.then136, label %cleanup143
+if.end116:                                        ; preds = %if.end110.thread, %if.then114
+  %tobool117.not = icmp eq i32 %keep, 0
+  br i1 %tobool117.not, label %if.then118, label %cleanup130
 
-if.then136:                                       ; preds = %if.end134
-  %x_data = getelementptr inbounds i8, ptr %0, i64 8
-  %42 = load i64, ptr %x_data, align 8
-  %x_epoch = getelementptr inbounds i8, ptr %0, i64 16
-  %43 = load i64, ptr %x_epoch, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %42, i64 noundef %43)
-  %y_data = getelementptr inbounds i8, ptr %0, i64 24
-  %44 = load i64, ptr %y_data, align 8
-  %y_epoch = getelementptr inbounds i8, ptr %0, i64 32
-  %45 = load i64, ptr %y_epoch, align 8
+if.then118:                                       ; preds = %if.end116
+  %x_data = getelementptr inbounds i8, ptr %0, i64 16
+  %44 = load i64, ptr %x_data, align 8
+  %x_epoch = getelementptr inbounds i8, ptr %0, i64 24
+  %45 = load i64, ptr %x_epoch, align 8
   call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %44, i64 noundef %45)
-  %46 = load i64, ptr %out_data, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %46, i64 noundef 0)
-  br label %cleanup143
+  %y_data = getelementptr inbounds i8, ptr %0, i64 32
+  %46 = load i64, ptr %y_data, align 8
+  %y_epoch = getelementptr inbounds i8, ptr %0, i64 40
+  %47 = load i64, ptr %y_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %46, i64 noundef %47)
+  %48 = load i64, ptr %out_data, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %48, i64 noundef 0)
+  br label %cleanup130
 
-cleanup143:                                       ; preds = %cleanup, %if.then127, %if.then136, %if.end134, %if.then58
-  %retval.2 = phi ptr [ %35, %cleanup ], [ %29, %if.then58 ], [ null, %if.then127 ], [ %call99, %if.then136 ], [ %call99, %if.end134 ]
-  call void @llvm.lifetime.end.p0(i64 184, ptr nonnull %values) #9
-  br label %cleanup149
-
-cleanup149:                                       ; preds = %if.then37, %cleanup143, %if.then
-  %retval.4 = phi ptr [ %14, %if.then ], [ %21, %if.then37 ], [ %retval.2, %cleanup143 ]
-  ret ptr %retval.4
+cleanup130:                                       ; preds = %cleanup71, %if.then37, %if.then46, %if.end116, %if.then118, %if.then109, %if.then
+  %retval.5 = phi ptr [ %19, %if.then ], [ %26, %if.then37 ], [ %38, %cleanup71 ], [ %27, %if.then46 ], [ null, %if.then109 ], [ %call83, %if.then118 ], [ %call83, %if.end116 ]
+  call void @llvm.lifetime.end.p0(i64 344, ptr nonnull %values) #9
+  ret ptr %retval.5
 }
 
 declare ptr @PyObject_VectorcallMethod(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #2
@@ -2069,7 +2132,7 @@ declare i64 @PyDict_Size(ptr noundef) local_unnamed_addr #2
 define internal fastcc range(i32 0, 2) i32 @read_operand(ptr nocapture noundef readonly %known, ptr nocapture noundef readonly %node, ptr nocapture noundef readonly %formula, i32 noundef %which, ptr nocapture noundef readonly %gradient, ptr noundef %values) unnamed_addr #0 {
 entry:
   %cmp = icmp eq i32 %which, 0
-  %cond.in.v = select i1 %cmp, i64 8, i64 24
+  %cond.in.v = select i1 %cmp, i64 16, i64 32
   %cond.in = getelementptr inbounds i8, ptr %formula, i64 %cond.in.v
   %cond = load i64, ptr %cond.in, align 8
   %cmp1 = icmp eq i64 %cond, 0
@@ -2078,7 +2141,7 @@ entry:
 if.end:                                           ; preds = %entry
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %cond
   %0 = load ptr, ptr %add.ptr, align 8
-  %cond6.in.v = select i1 %cmp, i64 16, i64 32
+  %cond6.in.v = select i1 %cmp, i64 24, i64 40
   %cond6.in = getelementptr inbounds i8, ptr %formula, i64 %cond6.in.v
   %cond6 = load i64, ptr %cond6.in, align 8
   %add.ptr7 = getelementptr inbounds i8, ptr %node, i64 %cond6
@@ -2087,7 +2150,7 @@ if.end:                                           ; preds = %entry
   %2 = load ptr, ptr %descr.i, align 8
   %type_num = getelementptr inbounds i8, ptr %2, i64 28
   %3 = load i32, ptr %type_num, align 4
-  %unwritten = getelementptr inbounds i8, ptr %known, i64 152
+  %unwritten = getelementptr inbounds i8, ptr %known, i64 160
   %4 = load ptr, ptr %unwritten, align 8
   %cmp8.not = icmp eq ptr %1, %4
   br i1 %cmp8.not, label %if.else, label %if.then9
@@ -2099,7 +2162,7 @@ if.then9:                                         ; preds = %if.end
   br i1 %cmp10.not, label %lor.lhs.false, label %land.lhs.true
 
 land.lhs.true:                                    ; preds = %if.then9
-  %next_of_epoch = getelementptr inbounds i8, ptr %known, i64 168
+  %next_of_epoch = getelementptr inbounds i8, ptr %known, i64 176
   %6 = load i64, ptr %next_of_epoch, align 8
   %add.ptr11 = getelementptr inbounds i8, ptr %1, i64 %6
   %7 = load ptr, ptr %add.ptr11, align 8
@@ -2107,84 +2170,78 @@ land.lhs.true:                                    ; preds = %if.then9
   br i1 %cmp13.not, label %lor.lhs.false, label %cleanup79
 
 lor.lhs.false:                                    ; preds = %land.lhs.true, %if.then9
-  %call14 = tail call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %0)
-  %tobool.not = icmp eq i32 %call14, 0
-  br i1 %tobool.not, label %cleanup79, label %if.end16
+  %cond18.v = select i1 %cmp, i64 224, i64 272
+  %cond18 = getelementptr inbounds i8, ptr %values, i64 %cond18.v
+  %call19 = tail call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %0, ptr noundef nonnull %cond18)
+  %tobool.not = icmp eq i32 %call19, 0
+  br i1 %tobool.not, label %cleanup79, label %if.end21
 
-if.end16:                                         ; preds = %lor.lhs.false
+if.end21:                                         ; preds = %lor.lhs.false
   %data.i = getelementptr inbounds i8, ptr %0, i64 16
   %8 = load ptr, ptr %data.i, align 8
-  %add = add nuw nsw i32 %which, 1
-  %idxprom = zext nneg i32 %add to i64
-  %arrayidx = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom
-  store ptr %8, ptr %arrayidx, align 8
-  %steps = getelementptr inbounds i8, ptr %values, i64 80
-  %9 = load i64, ptr %steps, align 8
-  %arrayidx22 = getelementptr inbounds [10 x i64], ptr %steps, i64 0, i64 %idxprom
-  store i64 %9, ptr %arrayidx22, align 8
-  br label %if.end75
+  br label %if.end75.sink.split
 
 if.else:                                          ; preds = %if.end
   %ob_type.i.i = getelementptr inbounds i8, ptr %0, i64 8
-  %10 = load ptr, ptr %ob_type.i.i, align 8
-  %11 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx.i = getelementptr inbounds i8, ptr %11, i64 16
-  %12 = load ptr, ptr %arrayidx.i, align 8
-  %cmp.i.not = icmp eq ptr %10, %12
+  %9 = load ptr, ptr %ob_type.i.i, align 8
+  %10 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i = getelementptr inbounds i8, ptr %10, i64 16
+  %11 = load ptr, ptr %arrayidx.i, align 8
+  %cmp.i.not = icmp eq ptr %9, %11
   br i1 %cmp.i.not, label %if.then25, label %if.else39
 
 if.then25:                                        ; preds = %if.else
   %nd.i = getelementptr inbounds i8, ptr %0, i64 24
-  %13 = load i32, ptr %nd.i, align 8
-  %cmp27.not = icmp eq i32 %13, 0
+  %12 = load i32, ptr %nd.i, align 8
+  %cmp27.not = icmp eq i32 %12, 0
   br i1 %cmp27.not, label %lor.lhs.false28, label %cleanup79
 
 lor.lhs.false28:                                  ; preds = %if.then25
   %descr.i122 = getelementptr inbounds i8, ptr %0, i64 56
-  %14 = load ptr, ptr %descr.i122, align 8
-  %type_num30 = getelementptr inbounds i8, ptr %14, i64 28
-  %15 = load i32, ptr %type_num30, align 4
-  %cmp31.not = icmp eq i32 %15, %3
+  %13 = load ptr, ptr %descr.i122, align 8
+  %type_num30 = getelementptr inbounds i8, ptr %13, i64 28
+  %14 = load i32, ptr %type_num30, align 4
+  %cmp31.not = icmp eq i32 %14, %3
   br i1 %cmp31.not, label %if.end33, label %cleanup79
 
 if.end33:                                         ; preds = %lor.lhs.false28
   %data.i123 = getelementptr inbounds i8, ptr %0, i64 16
-  %16 = load ptr, ptr %data.i123, align 8
-  %add36 = add nuw nsw i32 %which, 1
-  %idxprom37 = zext nneg i32 %add36 to i64
-  %arrayidx38 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom37
-  store ptr %16, ptr %arrayidx38, align 8
-  br label %if.end75
+  %15 = load ptr, ptr %data.i123, align 8
+  br label %if.end75.sink.split
 
 if.else39:                                        ; preds = %if.else
-  %cmp.i125.not = icmp eq ptr %10, @PyFloat_Type
+  %cmp.i125.not = icmp eq ptr %9, @PyFloat_Type
   br i1 %cmp.i125.not, label %if.then42, label %if.else67
 
 if.then42:                                        ; preds = %if.else39
   %call43 = tail call double @PyFloat_AsDouble(ptr noundef nonnull %0) #9
-  %wide = getelementptr inbounds i8, ptr %values, i64 160
+  %wide = getelementptr inbounds i8, ptr %values, i64 320
   %idxprom44 = zext nneg i32 %which to i64
   %arrayidx45 = getelementptr inbounds [2 x double], ptr %wide, i64 0, i64 %idxprom44
   store double %call43, ptr %arrayidx45, align 8
   %conv = fptrunc double %call43 to float
-  %narrow = getelementptr inbounds i8, ptr %values, i64 176
+  %narrow = getelementptr inbounds i8, ptr %values, i64 336
   %arrayidx50 = getelementptr inbounds [2 x float], ptr %narrow, i64 0, i64 %idxprom44
   store float %conv, ptr %arrayidx50, align 4
   %cmp51 = icmp eq i32 %3, 12
   %cond62 = select i1 %cmp51, ptr %arrayidx45, ptr %arrayidx50
-  %add64 = add nuw nsw i32 %which, 1
-  %idxprom65 = zext nneg i32 %add64 to i64
-  %arrayidx66 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom65
-  store ptr %cond62, ptr %arrayidx66, align 8
-  br label %if.end75
+  br label %if.end75.sink.split
 
 if.else67:                                        ; preds = %if.else39
   %none68 = getelementptr inbounds i8, ptr %known, i64 8
-  %17 = load ptr, ptr %none68, align 8
-  %cmp69.not = icmp eq ptr %0, %17
+  %16 = load ptr, ptr %none68, align 8
+  %cmp69.not = icmp eq ptr %0, %16
   br i1 %cmp69.not, label %if.end75, label %cleanup79
 
-if.end75:                                         ; preds = %if.end33, %if.else67, %if.then42, %if.end16
+if.end75.sink.split:                              ; preds = %if.end21, %if.then42, %if.end33
+  %.sink = phi ptr [ %15, %if.end33 ], [ %cond62, %if.then42 ], [ %8, %if.end21 ]
+  %add36 = add nuw nsw i32 %which, 1
+  %idxprom37 = zext nneg i32 %add36 to i64
+  %arrayidx38 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom37
+  store ptr %.sink, ptr %arrayidx38, align 8
+  br label %if.end75
+
+if.end75:                                         ; preds = %if.end75.sink.split, %if.else67
   br label %cleanup79
 
 cleanup79:                                        ; preds = %if.end75, %lor.lhs.false, %land.lhs.true, %if.then25, %lor.lhs.false28, %if.else67, %entry
@@ -2192,7 +2249,7 @@ cleanup79:                                        ; preds = %if.end75, %lor.lhs.
   ret i32 %retval.2
 }
 
-define internal fastcc range(i32 0, 2) i32 @is_like(ptr nocapture noundef readonly %gradient, ptr nocapture noundef readonly %object) unnamed_addr #7 {
+define internal fastcc range(i32 0, 2) i32 @is_like(ptr nocapture noundef readonly %gradient, ptr nocapture noundef readonly %object, ptr nocapture noundef writeonly %steps) unnamed_addr #7 {
 entry:
   %ob_type.i.i = getelementptr inbounds i8, ptr %object, i64 8
   %0 = load ptr, ptr %ob_type.i.i, align 8
@@ -2200,96 +2257,135 @@ entry:
   %arrayidx.i = getelementptr inbounds i8, ptr %1, i64 16
   %2 = load ptr, ptr %arrayidx.i, align 8
   %cmp.i.not = icmp eq ptr %0, %2
-  br i1 %cmp.i.not, label %land.rhs, label %land.end
+  br i1 %cmp.i.not, label %land.lhs.true, label %land.end
 
-land.rhs:                                         ; preds = %entry
-  %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
+land.lhs.true:                                    ; preds = %entry
+  %descr.i.i = getelementptr inbounds i8, ptr %object, i64 56
   %3 = load ptr, ptr %descr.i.i, align 8
-  %nd.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
-  %4 = load i32, ptr %nd.i.i, align 8
-  %nd.i50.i = getelementptr inbounds i8, ptr %object, i64 24
-  %5 = load i32, ptr %nd.i50.i, align 8
-  %cmp.i4 = icmp eq i32 %4, %5
-  br i1 %cmp.i4, label %land.lhs.true.i, label %land.end
-
-land.lhs.true.i:                                  ; preds = %land.rhs
   %type_num.i = getelementptr inbounds i8, ptr %3, i64 28
-  %6 = load i32, ptr %type_num.i, align 4
-  %descr.i51.i = getelementptr inbounds i8, ptr %object, i64 56
-  %7 = load ptr, ptr %descr.i51.i, align 8
-  %type_num4.i = getelementptr inbounds i8, ptr %7, i64 28
-  %8 = load i32, ptr %type_num4.i, align 4
-  %cmp5.i = icmp eq i32 %6, %8
-  %9 = add i32 %6, -11
-  %or.cond.i = icmp ult i32 %9, 2
-  %or.cond49.i = and i1 %or.cond.i, %cmp5.i
-  br i1 %or.cond49.i, label %land.lhs.true9.i, label %land.end
+  %4 = load i32, ptr %type_num.i, align 4
+  %5 = add i32 %4, -11
+  %or.cond.i = icmp ult i32 %5, 2
+  br i1 %or.cond.i, label %land.lhs.true.i, label %land.end
 
-land.lhs.true9.i:                                 ; preds = %land.lhs.true.i
+land.lhs.true.i:                                  ; preds = %land.lhs.true
   %byteorder.i = getelementptr inbounds i8, ptr %3, i64 26
-  %10 = load i8, ptr %byteorder.i, align 2
-  %cmp11.not.i = icmp eq i8 %10, 62
-  br i1 %cmp11.not.i, label %land.end, label %land.lhs.true13.i
+  %6 = load i8, ptr %byteorder.i, align 2
+  %cmp3.not.i = icmp eq i8 %6, 62
+  br i1 %cmp3.not.i, label %land.end, label %land.lhs.true5.i
 
-land.lhs.true13.i:                                ; preds = %land.lhs.true9.i
-  %byteorder15.i = getelementptr inbounds i8, ptr %7, i64 26
-  %11 = load i8, ptr %byteorder15.i, align 2
-  %cmp17.not.i = icmp eq i8 %11, 62
-  br i1 %cmp17.not.i, label %land.end, label %land.lhs.true19.i
+land.lhs.true5.i:                                 ; preds = %land.lhs.true.i
+  %flags.i.i = getelementptr inbounds i8, ptr %object, i64 64
+  %7 = load i32, ptr %flags.i.i, align 8
+  %and.i = and i32 %7, 256
+  %tobool.not.i = icmp eq i32 %and.i, 0
+  br i1 %tobool.not.i, label %land.end, label %land.lhs.true7.i
 
-land.lhs.true19.i:                                ; preds = %land.lhs.true13.i
-  %flags.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
-  %12 = load i32, ptr %flags.i.i, align 8
-  %flags.i54.i = getelementptr inbounds i8, ptr %object, i64 64
-  %13 = load i32, ptr %flags.i54.i, align 8
-  %and.i = and i32 %12, 257
-  %and22.i = and i32 %and.i, %13
-  %cmp23.i = icmp eq i32 %and22.i, 257
-  br i1 %cmp23.i, label %land.lhs.true25.i, label %land.end
+land.lhs.true7.i:                                 ; preds = %land.lhs.true5.i
+  %nd.i.i = getelementptr inbounds i8, ptr %object, i64 24
+  %8 = load i32, ptr %nd.i.i, align 8
+  %cmp9.i = icmp slt i32 %8, 7
+  br i1 %cmp9.i, label %land.rhs.i, label %land.end
 
-land.lhs.true25.i:                                ; preds = %land.lhs.true19.i
-  %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %14 = load ptr, ptr %dimensions.i.i, align 8
-  %dimensions.i55.i = getelementptr inbounds i8, ptr %object, i64 32
-  %15 = load ptr, ptr %dimensions.i55.i, align 8
-  %conv29.i = sext i32 %4 to i64
-  %mul.i = shl nsw i64 %conv29.i, 3
-  %bcmp.i = tail call i32 @bcmp(ptr %14, ptr %15, i64 %mul.i)
-  %cmp31.i = icmp eq i32 %bcmp.i, 0
-  br i1 %cmp31.i, label %land.rhs.i, label %land.end
-
-land.rhs.i:                                       ; preds = %land.lhs.true25.i
-  %cmp6.i.i = icmp sgt i32 %4, 0
-  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %land.end
+land.rhs.i:                                       ; preds = %land.lhs.true7.i
+  %cmp6.i.i = icmp sgt i32 %8, 0
+  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %land.lhs.true3
 
 for.body.lr.ph.i.i:                               ; preds = %land.rhs.i
-  %wide.trip.count.i.i = zext nneg i32 %4 to i64
+  %dimensions.i.i.i = getelementptr inbounds i8, ptr %object, i64 32
+  %9 = load ptr, ptr %dimensions.i.i.i, align 8
+  %wide.trip.count.i.i = zext nneg i32 %8 to i64
   br label %for.body.i.i
 
 for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
   %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
   %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %14, i64 %indvars.iv.i.i
-  %16 = load i64, ptr %arrayidx.i.i, align 8
-  %mul.i.i = mul nsw i64 %16, %size.07.i.i
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %9, i64 %indvars.iv.i.i
+  %10 = load i64, ptr %arrayidx.i.i, align 8
+  %mul.i.i = mul nsw i64 %10, %size.07.i.i
   %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
   %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
-  br i1 %exitcond.not.i.i, label %size_of.exit.loopexit.i, label %for.body.i.i
+  br i1 %exitcond.not.i.i, label %is_short.exit, label %for.body.i.i
 
-size_of.exit.loopexit.i:                          ; preds = %for.body.i.i
-  %17 = icmp slt i64 %mul.i.i, 513
-  %18 = zext i1 %17 to i32
-  br label %land.end
+is_short.exit:                                    ; preds = %for.body.i.i
+  %11 = icmp sgt i64 %mul.i.i, 512
+  br i1 %11, label %land.end, label %land.lhs.true3
 
-land.end:                                         ; preds = %size_of.exit.loopexit.i, %land.rhs.i, %land.lhs.true25.i, %land.lhs.true19.i, %land.lhs.true13.i, %land.lhs.true9.i, %land.lhs.true.i, %land.rhs, %entry
-  %land.ext = phi i32 [ 0, %entry ], [ 0, %land.lhs.true25.i ], [ 0, %land.lhs.true19.i ], [ 0, %land.lhs.true13.i ], [ 0, %land.lhs.true9.i ], [ 0, %land.lhs.true.i ], [ 0, %land.rhs ], [ 1, %land.rhs.i ], [ %18, %size_of.exit.loopexit.i ]
+land.lhs.true3:                                   ; preds = %land.rhs.i, %is_short.exit
+  %descr.i24 = getelementptr inbounds i8, ptr %gradient, i64 56
+  %12 = load ptr, ptr %descr.i24, align 8
+  %type_num6 = getelementptr inbounds i8, ptr %12, i64 28
+  %13 = load i32, ptr %type_num6, align 4
+  %cmp = icmp ne i32 %4, %13
+  %and = and i32 %7, 1
+  %tobool9.not = icmp eq i32 %and, 0
+  %or.cond = or i1 %cmp, %tobool9.not
+  br i1 %or.cond, label %land.end, label %land.rhs
+
+land.rhs:                                         ; preds = %land.lhs.true3
+  %nd.i = getelementptr inbounds i8, ptr %gradient, i64 24
+  %14 = load i32, ptr %nd.i, align 8
+  %dimensions.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %15 = load ptr, ptr %dimensions.i, align 8
+  %cmp14 = icmp eq i32 %4, 12
+  %cond = select i1 %cmp14, i64 8, i64 4
+  %sub.i = sub nsw i32 %14, %8
+  %cmp.i27 = icmp slt i32 %sub.i, 0
+  br i1 %cmp.i27, label %land.end, label %for.cond.preheader.i
+
+for.cond.preheader.i:                             ; preds = %land.rhs
+  %cmp264.i = icmp slt i32 %14, 1
+  br i1 %cmp264.i, label %land.end, label %for.body.lr.ph.i
+
+for.body.lr.ph.i:                                 ; preds = %for.cond.preheader.i
+  %dimensions.i.i = getelementptr inbounds i8, ptr %object, i64 32
+  %16 = zext nneg i32 %14 to i64
+  %17 = zext nneg i32 %sub.i to i64
+  br label %for.body.i
+
+for.body.i:                                       ; preds = %cleanup.i, %for.body.lr.ph.i
+  %indvars.iv.i = phi i64 [ %16, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cleanup.i ]
+  %width.addr.065.i = phi i64 [ %cond, %for.body.lr.ph.i ], [ %mul.i, %cleanup.i ]
+  %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
+  %cmp3.not.i28 = icmp sgt i64 %indvars.iv.i, %17
+  br i1 %cmp3.not.i28, label %cond.end.i, label %cleanup.i
+
+cond.end.i:                                       ; preds = %for.body.i
+  %18 = load ptr, ptr %dimensions.i.i, align 8
+  %19 = sub nsw i64 %indvars.iv.next.i, %17
+  %arrayidx.i29 = getelementptr inbounds i64, ptr %18, i64 %19
+  %20 = load i64, ptr %arrayidx.i29, align 8
+  %.fr.i = freeze i64 %20
+  %arrayidx7.i = getelementptr inbounds i64, ptr %15, i64 %indvars.iv.next.i
+  %21 = load i64, ptr %arrayidx7.i, align 8
+  %cmp8.i = icmp eq i64 %.fr.i, %21
+  %cmp9.i30 = icmp eq i64 %.fr.i, 1
+  %or.cond.not.i = or i1 %cmp8.i, %cmp9.i30
+  br i1 %or.cond.not.i, label %if.end11.i, label %land.end
+
+if.end11.i:                                       ; preds = %cond.end.i
+  %spec.select62.i = select i1 %cmp9.i30, i64 0, i64 %width.addr.065.i
+  br label %cleanup.i
+
+cleanup.i:                                        ; preds = %if.end11.i, %for.body.i
+  %cond4458.i = phi i64 [ %.fr.i, %if.end11.i ], [ 1, %for.body.i ]
+  %22 = phi i64 [ %spec.select62.i, %if.end11.i ], [ 0, %for.body.i ]
+  %arrayidx18.i = getelementptr inbounds [6 x i64], ptr %steps, i64 0, i64 %indvars.iv.next.i
+  store i64 %22, ptr %arrayidx18.i, align 8
+  %mul.i = mul nsw i64 %cond4458.i, %width.addr.065.i
+  %cmp2.i = icmp ult i64 %indvars.iv.i, 2
+  br i1 %cmp2.i, label %land.end, label %for.body.i
+
+land.end:                                         ; preds = %cleanup.i, %cond.end.i, %for.cond.preheader.i, %land.rhs, %land.lhs.true, %land.lhs.true.i, %land.lhs.true5.i, %land.lhs.true7.i, %land.lhs.true3, %is_short.exit, %entry
+  %land.ext = phi i32 [ 0, %land.lhs.true3 ], [ 0, %is_short.exit ], [ 0, %entry ], [ 0, %land.lhs.true7.i ], [ 0, %land.lhs.true5.i ], [ 0, %land.lhs.true.i ], [ 0, %land.lhs.true ], [ 0, %land.rhs ], [ 1, %for.cond.preheader.i ], [ 1, %cleanup.i ], [ 0, %cond.end.i ]
   ret i32 %land.ext
 }
 
-define internal fastcc ptr @pulled(ptr nocapture noundef readonly %known, ptr noundef %formula, ptr noundef %behind, i64 noundef %begin, ptr noundef %gradient, ptr nocapture noundef readonly %values) unnamed_addr #0 {
+define internal fastcc ptr @pulled(ptr nocapture noundef readonly %known, ptr noundef %formula, ptr nocapture noundef readonly %node, ptr noundef %behind, i64 noundef %begin, ptr noundef %gradient, ptr noundef %values) unnamed_addr #0 {
 entry:
-  %size.i = alloca i64, align 8
+  %axes.i.i = alloca %struct.axes, align 8
   %all.i = alloca %struct.loop, align 8
+  %given = alloca %struct.arguments, align 8
   %none = getelementptr inbounds i8, ptr %known, i64 8
   %0 = load ptr, ptr %none, align 8
   %cmp = icmp eq ptr %0, %behind
@@ -2305,7 +2401,7 @@ if.end:                                           ; preds = %entry
 
 cond.true:                                        ; preds = %if.end
   tail call void @Py_IncRef(ptr noundef %gradient) #9
-  br label %return
+  br label %cond.end
 
 cond.false:                                       ; preds = %if.end
   %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
@@ -2326,127 +2422,333 @@ cond.false:                                       ; preds = %if.end
   br i1 %cmp.i, label %return, label %if.end.i
 
 if.end.i:                                         ; preds = %cond.false
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %size.i) #9
-  %8 = load i32, ptr %nd.i.i, align 8
-  %cmp6.i.i = icmp sgt i32 %8, 0
-  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %size_of.exit.i
+  %rest.i = getelementptr inbounds i8, ptr %formula, i64 88
+  %arrayidx6.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %begin
+  %8 = load i64, ptr %arrayidx6.i, align 8
+  %cmp992.i = icmp sgt i64 %8, 0
+  br i1 %cmp992.i, label %for.body.lr.ph.i, label %lor.lhs.false
 
-for.body.lr.ph.i.i:                               ; preds = %if.end.i
-  %9 = load ptr, ptr %dimensions.i.i, align 8
-  %wide.trip.count.i.i = zext nneg i32 %8 to i64
-  br label %for.body.i.i
-
-for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
-  %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
-  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %9, i64 %indvars.iv.i.i
-  %10 = load i64, ptr %arrayidx.i.i, align 8
-  %mul.i.i = mul nsw i64 %10, %size.07.i.i
-  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
-  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
-  br i1 %exitcond.not.i.i, label %size_of.exit.i, label %for.body.i.i
-
-size_of.exit.i:                                   ; preds = %for.body.i.i, %if.end.i
-  %size.0.lcssa.i.i = phi i64 [ 1, %if.end.i ], [ %mul.i.i, %for.body.i.i ]
-  store i64 %size.0.lcssa.i.i, ptr %size.i, align 8
-  %rest.i = getelementptr inbounds i8, ptr %formula, i64 80
-  %arrayidx7.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %begin
-  %11 = load i64, ptr %arrayidx7.i, align 8
-  %cmp1090.i = icmp sgt i64 %11, 0
-  %cmp1191.i = icmp ne i64 %size.0.lcssa.i.i, 0
-  %12 = select i1 %cmp1090.i, i1 %cmp1191.i, i1 false
-  br i1 %12, label %for.body.lr.ph.i, label %for.cond.cleanup.i
-
-for.body.lr.ph.i:                                 ; preds = %size_of.exit.i
+for.body.lr.ph.i:                                 ; preds = %if.end.i
   %add.i = add nsw i64 %begin, 1
-  %arrayidx9.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %add.i
-  %steps.i = getelementptr inbounds i8, ptr %values, i64 80
-  %steps29.i = getelementptr inbounds i8, ptr %all.i, i64 24
-  %sub31.i = add nsw i64 %11, -1
+  %arrayidx8.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %add.i
+  %steps.i = getelementptr inbounds i8, ptr %all.i, i64 24
+  %sub24.i = add nsw i64 %8, -1
   %data.i.i = getelementptr inbounds i8, ptr %call5.i, i64 16
+  %full.i = getelementptr inbounds i8, ptr %values, i64 80
+  %invariant.gep.i.i = getelementptr i8, ptr %axes.i.i, i64 -40
+  %9 = getelementptr inbounds i8, ptr %axes.i.i, i64 8
   br label %for.body.i
 
-for.cond.cleanup.i:                               ; preds = %cond.end38.i, %size_of.exit.i
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %size.i) #9
+for.body.i:                                       ; preds = %go_through.exit.i, %for.body.lr.ph.i
+  %k.094.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc47.i, %go_through.exit.i ]
+  %step.093.i = phi ptr [ %arrayidx8.i, %for.body.lr.ph.i ], [ %incdec.ptr.i, %go_through.exit.i ]
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i) #9
+  %count11.i = getelementptr inbounds i8, ptr %step.093.i, i64 16
+  %10 = load i64, ptr %count11.i, align 8
+  %cmp1290.i = icmp sgt i64 %10, 0
+  br i1 %cmp1290.i, label %for.body14.lr.ph.i, label %for.cond.cleanup13.i
+
+for.body14.lr.ph.i:                               ; preds = %for.body.i
+  %operands.i = getelementptr inbounds i8, ptr %step.093.i, i64 24
+  br label %for.body14.i
+
+for.cond.cleanup13.i:                             ; preds = %steps_of.exit.i, %for.body.i
+  %cmp25.i = icmp eq i64 %k.094.i, %sub24.i
+  br i1 %cmp25.i, label %cond.end31.i, label %cond.false28.i
+
+for.body14.i:                                     ; preds = %steps_of.exit.i, %for.body14.lr.ph.i
+  %i.091.i = phi i64 [ 0, %for.body14.lr.ph.i ], [ %inc.i, %steps_of.exit.i ]
+  %arrayidx15.i = getelementptr inbounds [2 x i64], ptr %operands.i, i64 0, i64 %i.091.i
+  %11 = load i64, ptr %arrayidx15.i, align 8
+  %cmp16.i = icmp slt i64 %11, 0
+  %arrayidx2086.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %i.091.i
+  br i1 %cmp16.i, label %cond.end.thread.i, label %cond.false.i.i
+
+cond.end.thread.i:                                ; preds = %for.body14.i
+  %sub.i = xor i64 %11, -1
+  %arrayidx18.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %sub.i
+  store ptr %arrayidx18.i, ptr %arrayidx2086.i, align 8
+  br label %steps_of.exit.i
+
+cond.false.i.i:                                   ; preds = %for.body14.i
+  %arrayidx19.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %11
+  %12 = load ptr, ptr %arrayidx19.i, align 8
+  store ptr %12, ptr %arrayidx2086.i, align 8
+  switch i64 %11, label %cond.false6.i.i [
+    i64 0, label %steps_of.exit.i
+    i64 1, label %cond.true5.i.i
+  ]
+
+cond.true5.i.i:                                   ; preds = %cond.false.i.i
+  br label %steps_of.exit.i
+
+cond.false6.i.i:                                  ; preds = %cond.false.i.i
+  %cmp7.i.i = icmp eq i64 %11, 2
+  %cond.v.i.i = select i1 %cmp7.i.i, i64 272, i64 80
+  br label %steps_of.exit.i
+
+steps_of.exit.i:                                  ; preds = %cond.false6.i.i, %cond.true5.i.i, %cond.false.i.i, %cond.end.thread.i
+  %.sink.i.i = phi i64 [ %cond.v.i.i, %cond.false6.i.i ], [ 224, %cond.true5.i.i ], [ 176, %cond.false.i.i ], [ 128, %cond.end.thread.i ]
+  %of_g.i.i = getelementptr inbounds i8, ptr %values, i64 %.sink.i.i
+  %arrayidx23.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %i.091.i
+  store ptr %of_g.i.i, ptr %arrayidx23.i, align 8
+  %inc.i = add nuw nsw i64 %i.091.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i, %10
+  br i1 %exitcond.not.i, label %for.cond.cleanup13.i, label %for.body14.i
+
+cond.false28.i:                                   ; preds = %for.cond.cleanup13.i
+  %result.i = getelementptr inbounds i8, ptr %step.093.i, i64 40
+  %13 = load i64, ptr %result.i, align 8
+  %arrayidx30.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %13
+  br label %cond.end31.i
+
+cond.end31.i:                                     ; preds = %cond.false28.i, %for.cond.cleanup13.i
+  %cond32.in.i = phi ptr [ %arrayidx30.i, %cond.false28.i ], [ %data.i.i, %for.cond.cleanup13.i ]
+  %cond32.i = load ptr, ptr %cond32.in.i, align 8
+  %arrayidx35.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %10
+  store ptr %cond32.i, ptr %arrayidx35.i, align 8
+  %arrayidx39.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %10
+  store ptr %full.i, ptr %arrayidx39.i, align 8
+  %14 = load ptr, ptr %step.093.i, align 8
+  %its.i = getelementptr inbounds i8, ptr %step.093.i, i64 8
+  %15 = load ptr, ptr %its.i, align 8
+  %conv.i = trunc i64 %10 to i32
+  %add41.i = add nsw i32 %conv.i, 1
+  %16 = load i32, ptr %nd.i.i, align 8
+  %17 = load ptr, ptr %dimensions.i.i, align 8
+  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i) #9
+  %cmp227.i.i = icmp slt i32 %16, 1
+  br i1 %cmp227.i.i, label %cond.end31.if.end79.thread.i_crit_edge.i, label %for.body.lr.ph.i.i
+
+cond.end31.if.end79.thread.i_crit_edge.i:         ; preds = %cond.end31.i
+  %.pre99.i = zext nneg i32 %add41.i to i64
+  br label %if.end79.thread.i.i
+
+for.body.lr.ph.i.i:                               ; preds = %cond.end31.i
+  %cmp10222.i.i = icmp sgt i32 %conv.i, -1
+  %18 = sext i32 %add41.i to i64
+  %19 = zext nneg i32 %16 to i64
+  %wide.trip.count.i.i = zext nneg i32 %add41.i to i64
+  br label %for.body.i.i
+
+for.body.i.i:                                     ; preds = %for.inc69.i.i, %for.body.lr.ph.i.i
+  %indvars.iv245.i.i = phi i64 [ %19, %for.body.lr.ph.i.i ], [ %indvars.iv.next246.i.i, %for.inc69.i.i ]
+  %found.0228.i.i = phi i32 [ 0, %for.body.lr.ph.i.i ], [ %found.2.i.i, %for.inc69.i.i ]
+  %indvars.iv.next246.i.i = add nsw i64 %indvars.iv245.i.i, -1
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %17, i64 %indvars.iv.next246.i.i
+  %20 = load i64, ptr %arrayidx.i.i, align 8
+  switch i64 %20, label %if.end7.i.i [
+    i64 0, label %go_through.exit.i
+    i64 1, label %for.inc69.i.i
+  ]
+
+if.end7.i.i:                                      ; preds = %for.body.i.i
+  %cmp8.i.i = icmp sgt i32 %found.0228.i.i, 0
+  %21 = select i1 %cmp10222.i.i, i1 %cmp8.i.i, i1 false
+  br i1 %21, label %for.body13.lr.ph.i.i, label %for.cond.cleanup12.i.i
+
+for.body13.lr.ph.i.i:                             ; preds = %if.end7.i.i
+  %22 = zext nneg i32 %found.0228.i.i to i64
+  %23 = getelementptr %struct.axis, ptr %axes.i.i, i64 %22
+  %arrayidx22.i.i = getelementptr i8, ptr %23, i64 -40
+  %steps23.i.i = getelementptr i8, ptr %23, i64 -32
+  %24 = load i64, ptr %arrayidx22.i.i, align 8
+  br label %for.body13.i.i
+
+for.cond.cleanup12.i.i:                           ; preds = %for.body13.i.i, %if.end7.i.i
+  %joins.0.in.lcssa.i.i = phi i1 [ %cmp8.i.i, %if.end7.i.i ], [ %cmp29.i.i, %for.body13.i.i ]
+  %25 = sext i32 %found.0228.i.i to i64
+  br i1 %joins.0.in.lcssa.i.i, label %if.then32.i.i, label %if.end40.i.i
+
+for.body13.i.i:                                   ; preds = %for.body13.i.i, %for.body13.lr.ph.i.i
+  %indvars.iv.i.i = phi i64 [ 0, %for.body13.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body13.i.i ]
+  %arrayidx16.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %indvars.iv.i.i
+  %26 = load ptr, ptr %arrayidx16.i.i, align 8
+  %arrayidx19.i.i = getelementptr inbounds [6 x i64], ptr %26, i64 0, i64 %indvars.iv.next246.i.i
+  %27 = load i64, ptr %arrayidx19.i.i, align 8
+  %arrayidx25.i.i = getelementptr inbounds [3 x i64], ptr %steps23.i.i, i64 0, i64 %indvars.iv.i.i
+  %28 = load i64, ptr %arrayidx25.i.i, align 8
+  %mul.i.i = mul nsw i64 %28, %24
+  %cmp29.i.i = icmp eq i64 %27, %mul.i.i
+  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
+  %cmp10.i.i = icmp slt i64 %indvars.iv.next.i.i, %18
+  %29 = select i1 %cmp10.i.i, i1 %cmp29.i.i, i1 false
+  br i1 %29, label %for.body13.i.i, label %for.cond.cleanup12.i.i
+
+if.then32.i.i:                                    ; preds = %for.cond.cleanup12.i.i
+  %gep.i.i = getelementptr %struct.axis, ptr %invariant.gep.i.i, i64 %25
+  %30 = load i64, ptr %gep.i.i, align 8
+  %mul39.i.i = mul nsw i64 %30, %20
+  store i64 %mul39.i.i, ptr %gep.i.i, align 8
+  br label %for.inc69.i.i
+
+if.end40.i.i:                                     ; preds = %for.cond.cleanup12.i.i
+  %arrayidx44.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %25
+  store i64 %20, ptr %arrayidx44.i.i, align 8
+  %at.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i, i64 32
+  store i64 0, ptr %at.i.i, align 8
+  br i1 %cmp10222.i.i, label %for.body53.lr.ph.i.i, label %for.cond.cleanup52.i.i
+
+for.body53.lr.ph.i.i:                             ; preds = %if.end40.i.i
+  %steps62.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i, i64 8
+  br label %for.body53.i.i
+
+for.cond.cleanup52.i.i:                           ; preds = %for.body53.i.i, %if.end40.i.i
+  %inc68.i.i = add nsw i32 %found.0228.i.i, 1
+  br label %for.inc69.i.i
+
+for.body53.i.i:                                   ; preds = %for.body53.i.i, %for.body53.lr.ph.i.i
+  %indvars.iv242.i.i = phi i64 [ 0, %for.body53.lr.ph.i.i ], [ %indvars.iv.next243.i.i, %for.body53.i.i ]
+  %arrayidx56.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %indvars.iv242.i.i
+  %31 = load ptr, ptr %arrayidx56.i.i, align 8
+  %arrayidx59.i.i = getelementptr inbounds [6 x i64], ptr %31, i64 0, i64 %indvars.iv.next246.i.i
+  %32 = load i64, ptr %arrayidx59.i.i, align 8
+  %arrayidx64.i.i = getelementptr inbounds [3 x i64], ptr %steps62.i.i, i64 0, i64 %indvars.iv242.i.i
+  store i64 %32, ptr %arrayidx64.i.i, align 8
+  %indvars.iv.next243.i.i = add nuw nsw i64 %indvars.iv242.i.i, 1
+  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next243.i.i, %wide.trip.count.i.i
+  br i1 %exitcond.not.i.i, label %for.cond.cleanup52.i.i, label %for.body53.i.i
+
+for.inc69.i.i:                                    ; preds = %for.cond.cleanup52.i.i, %if.then32.i.i, %for.body.i.i
+  %found.2.i.i = phi i32 [ %found.0228.i.i, %for.body.i.i ], [ %found.0228.i.i, %if.then32.i.i ], [ %inc68.i.i, %for.cond.cleanup52.i.i ]
+  %cmp.i84.i = icmp slt i64 %indvars.iv245.i.i, 2
+  br i1 %cmp.i84.i, label %for.end72.i.i, label %for.body.i.i
+
+for.end72.i.i:                                    ; preds = %for.inc69.i.i
+  %cmp73.i.i = icmp eq i32 %found.2.i.i, 0
+  br i1 %cmp73.i.i, label %if.end79.thread.i.i, label %if.end79.i.i
+
+if.end79.thread.i.i:                              ; preds = %for.end72.i.i, %cond.end31.if.end79.thread.i_crit_edge.i
+  %.pre.pre-phi.i = phi i64 [ %.pre99.i, %cond.end31.if.end79.thread.i_crit_edge.i ], [ %wide.trip.count.i.i, %for.end72.i.i ]
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(40) %9, i8 0, i64 32, i1 false)
+  store i64 1, ptr %axes.i.i, align 8
+  br label %for.body85.lr.ph.i.i
+
+if.end79.i.i:                                     ; preds = %for.end72.i.i
+  %cmp82239.i.i = icmp sgt i32 %found.2.i.i, 0
+  br i1 %cmp82239.i.i, label %for.body85.lr.ph.i.i, label %go_through.exit.i
+
+for.body85.lr.ph.i.i:                             ; preds = %if.end79.i.i, %if.end79.thread.i.i
+  %wide.trip.count251.i.pre-phi.i = phi i64 [ %wide.trip.count.i.i, %if.end79.i.i ], [ %.pre.pre-phi.i, %if.end79.thread.i.i ]
+  %found.3267.i.i = phi i32 [ %found.2.i.i, %if.end79.i.i ], [ 1, %if.end79.thread.i.i ]
+  %cmp92235.not.i.i = icmp eq i32 %found.3267.i.i, 1
+  %cmp97231.i.i = icmp sgt i32 %conv.i, -1
+  %wide.trip.count261.i.i = zext nneg i32 %found.3267.i.i to i64
+  br label %for.body85.i.i
+
+for.body85.i.i:                                   ; preds = %for.end150.i.i, %for.body85.lr.ph.i.i
+  call void %14(ptr noundef nonnull %all.i, ptr noundef nonnull %axes.i.i, ptr noundef nonnull %9, ptr noundef %15) #9
+  br i1 %cmp92235.not.i.i, label %for.end150.i.i, label %for.cond96.preheader.i.i
+
+for.cond96.preheader.i.i:                         ; preds = %for.body85.i.i, %for.cond.cleanup130.i.i
+  %indvars.iv258.i.i = phi i64 [ %indvars.iv.next259.i.i, %for.cond.cleanup130.i.i ], [ 1, %for.body85.i.i ]
+  br i1 %cmp97231.i.i, label %for.body100.i.i, label %for.cond.cleanup99.i.i
+
+for.cond.cleanup99.i.i:                           ; preds = %for.body100.i.i, %for.cond96.preheader.i.i
+  %arrayidx113.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv258.i.i
+  %at114.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i, i64 32
+  %33 = load i64, ptr %at114.i.i, align 8
+  %inc115.i.i = add nsw i64 %33, 1
+  store i64 %inc115.i.i, ptr %at114.i.i, align 8
+  %34 = load i64, ptr %arrayidx113.i.i, align 8
+  %cmp119.i.i = icmp slt i64 %inc115.i.i, %34
+  br i1 %cmp119.i.i, label %for.end150.loopexit.i.i, label %if.end122.i.i
+
+for.body100.i.i:                                  ; preds = %for.cond96.preheader.i.i, %for.body100.i.i
+  %indvars.iv248.i.i = phi i64 [ %indvars.iv.next249.i.i, %for.body100.i.i ], [ 0, %for.cond96.preheader.i.i ]
+  %arrayidx105.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv258.i.i, i32 1, i64 %indvars.iv248.i.i
+  %35 = load i64, ptr %arrayidx105.i.i, align 8
+  %arrayidx107.i.i = getelementptr inbounds ptr, ptr %all.i, i64 %indvars.iv248.i.i
+  %36 = load ptr, ptr %arrayidx107.i.i, align 8
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %36, i64 %35
+  store ptr %add.ptr.i.i, ptr %arrayidx107.i.i, align 8
+  %indvars.iv.next249.i.i = add nuw nsw i64 %indvars.iv248.i.i, 1
+  %exitcond252.not.i.i = icmp eq i64 %indvars.iv.next249.i.i, %wide.trip.count251.i.pre-phi.i
+  br i1 %exitcond252.not.i.i, label %for.cond.cleanup99.i.i, label %for.body100.i.i
+
+if.end122.i.i:                                    ; preds = %for.cond.cleanup99.i.i
+  store i64 0, ptr %at114.i.i, align 8
+  br i1 %cmp97231.i.i, label %for.body131.lr.ph.i.i, label %for.cond.cleanup130.i.i
+
+for.body131.lr.ph.i.i:                            ; preds = %if.end122.i.i
+  %steps134.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i, i64 8
+  br label %for.body131.i.i
+
+for.cond.cleanup130.i.i:                          ; preds = %for.body131.i.i, %if.end122.i.i
+  %indvars.iv.next259.i.i = add nuw nsw i64 %indvars.iv258.i.i, 1
+  %exitcond262.not.i.i = icmp eq i64 %indvars.iv.next259.i.i, %wide.trip.count261.i.i
+  br i1 %exitcond262.not.i.i, label %go_through.exit.i, label %for.cond96.preheader.i.i
+
+for.body131.i.i:                                  ; preds = %for.body131.i.i, %for.body131.lr.ph.i.i
+  %indvars.iv253.i.i = phi i64 [ 0, %for.body131.lr.ph.i.i ], [ %indvars.iv.next254.i.i, %for.body131.i.i ]
+  %arrayidx136.i.i = getelementptr inbounds [3 x i64], ptr %steps134.i.i, i64 0, i64 %indvars.iv253.i.i
+  %37 = load i64, ptr %arrayidx136.i.i, align 8
+  %arrayidx142.i.i = getelementptr inbounds ptr, ptr %all.i, i64 %indvars.iv253.i.i
+  %38 = load ptr, ptr %arrayidx142.i.i, align 8
+  %39 = mul i64 %34, %37
+  %mul140.reass.i.i = sub i64 0, %39
+  %add.ptr143.i.i = getelementptr inbounds i8, ptr %38, i64 %mul140.reass.i.i
+  store ptr %add.ptr143.i.i, ptr %arrayidx142.i.i, align 8
+  %indvars.iv.next254.i.i = add nuw nsw i64 %indvars.iv253.i.i, 1
+  %exitcond257.not.i.i = icmp eq i64 %indvars.iv.next254.i.i, %wide.trip.count251.i.pre-phi.i
+  br i1 %exitcond257.not.i.i, label %for.cond.cleanup130.i.i, label %for.body131.i.i
+
+for.end150.loopexit.i.i:                          ; preds = %for.cond.cleanup99.i.i
+  %40 = trunc nuw nsw i64 %indvars.iv258.i.i to i32
+  br label %for.end150.i.i
+
+for.end150.i.i:                                   ; preds = %for.end150.loopexit.i.i, %for.body85.i.i
+  %k80.1.lcssa.i.i = phi i32 [ 1, %for.body85.i.i ], [ %40, %for.end150.loopexit.i.i ]
+  %cmp82.i.i = icmp slt i32 %k80.1.lcssa.i.i, %found.3267.i.i
+  br i1 %cmp82.i.i, label %for.body85.i.i, label %go_through.exit.i
+
+go_through.exit.i:                                ; preds = %for.body.i.i, %for.end150.i.i, %for.cond.cleanup130.i.i, %if.end79.i.i
+  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i) #9
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i) #9
+  %inc47.i = add nuw nsw i64 %k.094.i, 1
+  %incdec.ptr.i = getelementptr inbounds i8, ptr %step.093.i, i64 48
+  %exitcond98.not.i = icmp eq i64 %inc47.i, %8
+  br i1 %exitcond98.not.i, label %cond.end, label %for.body.i
+
+cond.end:                                         ; preds = %go_through.exit.i, %cond.true
+  %cond = phi ptr [ %gradient, %cond.true ], [ %call5.i, %go_through.exit.i ]
+  %cmp4 = icmp eq ptr %cond, null
+  br i1 %cmp4, label %return, label %lor.lhs.false
+
+lor.lhs.false:                                    ; preds = %if.end.i, %cond.end
+  %cond32 = phi ptr [ %cond, %cond.end ], [ %call5.i, %if.end.i ]
+  %is_loose = getelementptr inbounds i8, ptr %formula, i64 8
+  %41 = load i64, ptr %is_loose, align 8
+  %tobool.not = icmp eq i64 %41, 0
+  br i1 %tobool.not, label %return, label %lor.lhs.false5
+
+lor.lhs.false5:                                   ; preds = %lor.lhs.false
+  %spec_of_node = getelementptr inbounds i8, ptr %known, i64 208
+  %42 = load i64, ptr %spec_of_node, align 8
+  %add.ptr = getelementptr inbounds i8, ptr %behind, i64 %42
+  %43 = load ptr, ptr %add.ptr, align 8
+  %add.ptr7 = getelementptr inbounds i8, ptr %node, i64 %42
+  %44 = load ptr, ptr %add.ptr7, align 8
+  %cmp8 = icmp eq ptr %43, %44
+  br i1 %cmp8, label %return, label %if.end10
+
+if.end10:                                         ; preds = %lor.lhs.false5
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given) #9
+  store ptr %cond32, ptr %given, align 8
+  %arrayinit.element = getelementptr inbounds i8, ptr %given, i64 8
+  store ptr %behind, ptr %arrayinit.element, align 8
+  %scevgep = getelementptr inbounds i8, ptr %given, i64 16
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(24) %scevgep, i8 0, i64 24, i1 false)
+  %fitted12 = getelementptr inbounds i8, ptr %known, i64 128
+  %45 = load ptr, ptr %fitted12, align 8
+  %call14 = call ptr @PyObject_Vectorcall(ptr noundef %45, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #9
+  call void @Py_DecRef(ptr noundef nonnull %cond32) #9
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given) #9
   br label %return
 
-for.body.i:                                       ; preds = %cond.end38.i, %for.body.lr.ph.i
-  %k.093.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc52.i, %cond.end38.i ]
-  %step.092.i = phi ptr [ %arrayidx9.i, %for.body.lr.ph.i ], [ %incdec.ptr.i, %cond.end38.i ]
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i) #9
-  %count13.i = getelementptr inbounds i8, ptr %step.092.i, i64 16
-  %13 = load i64, ptr %count13.i, align 8
-  %cmp1488.i = icmp sgt i64 %13, 0
-  br i1 %cmp1488.i, label %for.body16.lr.ph.i, label %for.cond.cleanup15.i
-
-for.body16.lr.ph.i:                               ; preds = %for.body.i
-  %operands.i = getelementptr inbounds i8, ptr %step.092.i, i64 24
-  br label %for.body16.i
-
-for.cond.cleanup15.i:                             ; preds = %cond.end27.i, %for.body.i
-  %cmp32.i = icmp eq i64 %k.093.i, %sub31.i
-  br i1 %cmp32.i, label %cond.end38.i, label %cond.false35.i
-
-for.body16.i:                                     ; preds = %cond.end27.i, %for.body16.lr.ph.i
-  %i.089.i = phi i64 [ 0, %for.body16.lr.ph.i ], [ %inc.i, %cond.end27.i ]
-  %arrayidx17.i = getelementptr inbounds [2 x i64], ptr %operands.i, i64 0, i64 %i.089.i
-  %14 = load i64, ptr %arrayidx17.i, align 8
-  %cmp18.i = icmp slt i64 %14, 0
-  br i1 %cmp18.i, label %cond.end.thread.i, label %cond.false25.i
-
-cond.end.thread.i:                                ; preds = %for.body16.i
-  %sub.i = xor i64 %14, -1
-  %arrayidx20.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %sub.i
-  br label %cond.end27.i
-
-cond.false25.i:                                   ; preds = %for.body16.i
-  %arrayidx21.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %14
-  %15 = load ptr, ptr %arrayidx21.i, align 8
-  %arrayidx26.i = getelementptr inbounds [10 x i64], ptr %steps.i, i64 0, i64 %14
-  %16 = load i64, ptr %arrayidx26.i, align 8
-  br label %cond.end27.i
-
-cond.end27.i:                                     ; preds = %cond.false25.i, %cond.end.thread.i
-  %.sink.i = phi ptr [ %arrayidx20.i, %cond.end.thread.i ], [ %15, %cond.false25.i ]
-  %cond28.i = phi i64 [ 0, %cond.end.thread.i ], [ %16, %cond.false25.i ]
-  %17 = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %i.089.i
-  store ptr %.sink.i, ptr %17, align 8
-  %arrayidx30.i = getelementptr inbounds [3 x i64], ptr %steps29.i, i64 0, i64 %i.089.i
-  store i64 %cond28.i, ptr %arrayidx30.i, align 8
-  %inc.i = add nuw nsw i64 %i.089.i, 1
-  %exitcond.not.i = icmp eq i64 %inc.i, %13
-  br i1 %exitcond.not.i, label %for.cond.cleanup15.i, label %for.body16.i
-
-cond.false35.i:                                   ; preds = %for.cond.cleanup15.i
-  %result.i = getelementptr inbounds i8, ptr %step.092.i, i64 40
-  %18 = load i64, ptr %result.i, align 8
-  %arrayidx37.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %18
-  br label %cond.end38.i
-
-cond.end38.i:                                     ; preds = %cond.false35.i, %for.cond.cleanup15.i
-  %cond39.in.i = phi ptr [ %arrayidx37.i, %cond.false35.i ], [ %data.i.i, %for.cond.cleanup15.i ]
-  %cond39.i = load ptr, ptr %cond39.in.i, align 8
-  %arrayidx42.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %13
-  store ptr %cond39.i, ptr %arrayidx42.i, align 8
-  %19 = load i64, ptr %steps.i, align 8
-  %arrayidx47.i = getelementptr inbounds [3 x i64], ptr %steps29.i, i64 0, i64 %13
-  store i64 %19, ptr %arrayidx47.i, align 8
-  %20 = load ptr, ptr %step.092.i, align 8
-  %its.i = getelementptr inbounds i8, ptr %step.092.i, i64 8
-  %21 = load ptr, ptr %its.i, align 8
-  call void %20(ptr noundef nonnull %all.i, ptr noundef nonnull %size.i, ptr noundef nonnull %steps29.i, ptr noundef %21) #9
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i) #9
-  %inc52.i = add nuw nsw i64 %k.093.i, 1
-  %incdec.ptr.i = getelementptr inbounds i8, ptr %step.092.i, i64 48
-  %cmp10.i = icmp slt i64 %inc52.i, %11
-  %22 = load i64, ptr %size.i, align 8
-  %cmp11.i = icmp ne i64 %22, 0
-  %23 = select i1 %cmp10.i, i1 %cmp11.i, i1 false
-  br i1 %23, label %for.body.i, label %for.cond.cleanup.i
-
-return:                                           ; preds = %for.cond.cleanup.i, %cond.false, %cond.true, %if.then
-  %retval.0 = phi ptr [ %behind, %if.then ], [ %gradient, %cond.true ], [ null, %cond.false ], [ %call5.i, %for.cond.cleanup.i ]
-  ret ptr %retval.0
+return:                                           ; preds = %cond.false, %if.end10, %lor.lhs.false5, %lor.lhs.false, %cond.end, %if.then
+  %retval.1 = phi ptr [ %behind, %if.then ], [ %call14, %if.end10 ], [ %cond32, %lor.lhs.false5 ], [ %cond32, %lor.lhs.false ], [ null, %cond.end ], [ null, %cond.false ]
+  ret ptr %retval.1
 }
 
 define internal fastcc void @release(ptr nocapture noundef readonly %known, ptr nocapture noundef %node, i64 noundef %data, i64 noundef %epoch) unnamed_addr #0 {
@@ -2461,7 +2763,7 @@ land.lhs.true:                                    ; preds = %entry
 cond.true:                                        ; preds = %land.lhs.true
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %data
   %0 = load ptr, ptr %add.ptr, align 8
-  %not_saved = getelementptr inbounds i8, ptr %known, i64 160
+  %not_saved = getelementptr inbounds i8, ptr %known, i64 168
   %1 = load ptr, ptr %not_saved, align 8
   %cmp2.not = icmp eq ptr %0, %1
   br i1 %cmp2.not, label %if.end, label %if.then
@@ -2469,7 +2771,7 @@ cond.true:                                        ; preds = %land.lhs.true
 cond.false:                                       ; preds = %land.lhs.true
   %add.ptr3 = getelementptr inbounds i8, ptr %node, i64 %epoch
   %2 = load ptr, ptr %add.ptr3, align 8
-  %unwritten = getelementptr inbounds i8, ptr %known, i64 152
+  %unwritten = getelementptr inbounds i8, ptr %known, i64 160
   %3 = load ptr, ptr %unwritten, align 8
   %cmp4.not = icmp eq ptr %2, %3
   br i1 %cmp4.not, label %if.end, label %if.then
@@ -2499,7 +2801,7 @@ attributes #3 = { mustprogress nocallback nofree nounwind willreturn memory(argm
 attributes #4 = { mustprogress nounwind willreturn allockind("free") memory(argmem: readwrite, inaccessiblemem: readwrite) }
 attributes #5 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
 attributes #6 = { mustprogress nounwind willreturn allockind("realloc") allocsize(1) memory(argmem: readwrite, inaccessiblemem: readwrite) }
-attributes #7 = { nofree nounwind memory(read, inaccessiblemem: none) }
+attributes #7 = { nofree norecurse nosync nounwind memory(read, argmem: readwrite, inaccessiblemem: none) }
 attributes #8 = { nofree nounwind willreturn memory(argmem: read) }
 attributes #9 = { nounwind }
 attributes #10 = { nounwind allocsize(1) }
