@@ -15,8 +15,6 @@ from types import CodeType
 from typing import Any
 from weakref import WeakSet
 
-import numpy as np
-
 from pullback import compiler, eager
 from pullback.core import state
 from pullback.core.reports import INFO, report
@@ -138,13 +136,15 @@ class Call:
 
     def _is_native(self) -> bool:
         if "natively" not in self.scope:
+            self.scope["natively"] = None  # meanwhile: kernels may call operators
             self.scope["natively"] = large.attempted(self.make)
         return self.scope["natively"] is not None
 
 
 def elementwise_call(op: Op, node: type, loose: type) -> Any:
     """The native call of an elementwise operator whose nodes are of these classes; None if it has none."""
-    if not isinstance(op.kernel, np.ufunc) or op.takes_numbers:
+    programs = [eager.stand_in.sketched(op.kernel, [dtype] * len(op.operands)) for dtype in ("f4", "f8")]
+    if op.takes_numbers or None in programs:
         return None
     rules = op.fast_rules or ()
     readers = {
@@ -152,7 +152,7 @@ def elementwise_call(op: Op, node: type, loose: type) -> Any:
         for position, v in enumerate("xy")
     }
     readers["out"] = sum(1 << k for k, rule in enumerate(rules) if rule.reads_outputs)
-    return tape.calls.call_function(op.kernel, node, loose, readers)
+    return tape.calls.call_function(programs, node, loose, readers)
 
 
 def direct_call(op: Op, rules: CallRules | None, node: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Formulas written down: a rule is run once on stand-ins for arrays, and what it does becomes a graph.
+"""Formulas written down: a rule, or a kernel, is run once on stand-ins for arrays, and what it does becomes a graph.
 
 That works for what is elementwise and looks at nothing but dtypes. A rule that asks for a shape or a value, or calls an
 operator of another kind, cannot be written down and is called whenever it is needed.
@@ -6,13 +6,14 @@ operator of another kind, cannot be written down and is called whenever it is ne
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from pullback.core.spec import spec_for
-from pullback.declare.op import Op
+from pullback.declare.op import Op, registry
 from pullback.graph.ir import Program, Value, array_type
 from pullback.payloads.operators import bind_operators
 
@@ -47,8 +48,23 @@ class Sketch:
         given = [x.value if type(x) is Sketch else x for x in operands]
         return Sketch(program, program.add(op, given, {}, [array_type(_SHAPE, spec.dtype)]).result)
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Sketch:
+        op = _ops_of_ufuncs().get(ufunc)
+        if op is None or method != "__call__" or options:
+            raise _Unwritable(f"{ufunc.__name__}.{method}")
+        return self.evaluate_op(op, operands, {})
+
+    def __array__(self, *args: Any, **options: Any) -> Any:
+        raise _Unwritable("the rule asks for an array")
+
     def __bool__(self) -> bool:
         raise _Unwritable("the rule asks for a value")
+
+
+@functools.cache
+def _ops_of_ufuncs() -> dict[Any, Op]:
+    """The elementwise operators whose kernel is a ufunc, by that."""
+    return {op.kernel: op for op in registry.values() if op.family == "elementwise" and isinstance(op.kernel, np.ufunc)}
 
 
 def _refuse(*args: Any) -> Any:

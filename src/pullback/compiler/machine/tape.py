@@ -31,8 +31,8 @@ CALLS = (*_OBJECTS, "flags", "most", *_SLOTS)
 """`struct calls`."""
 _SAVED = ("x_data", "x_epoch", "y_data", "y_epoch", "out_data")
 CALL = (
-    "known", "node", "loose", "operands", *_SAVED, "x_readers", "y_readers", "out_readers", "float_loop", "double_loop",
-    "float_its", "double_its",
+    "known", "node", "loose", "operands", *_SAVED, "x_readers", "y_readers", "out_readers", "in_float", "in_double",
+    "temporaries",
 )  # fmt: skip
 """`struct call`."""
 DIRECT = (
@@ -66,25 +66,27 @@ class Calls:
         self._call, self._direct = load_c("tape", ("call", "direct"))
 
     def call_function(
-        self, ufunc: np.ufunc, node: type, loose: type, readers: Mapping[str, int]
+        self, programs: Sequence[Program], node: type, loose: type, readers: Mapping[str, int]
     ) -> Callable[..., Any] | None:
-        """The call of an operator that is a ufunc; None if it has no loop for floating point numbers.
+        """The call of an elementwise operator; None if it is not made of loops of NumPy's for floating point numbers.
 
-        Its nodes are of the class `node`, or of `loose`, with slots in the same places, if operands are of different
-        shapes. `readers` has for "x", "y" and "out" whose gradients read that: 1 for that of
-        x, 2 for that of y. The function returns None for what it leaves to others.
+        `programs` say for both dtypes what it computes. Its nodes are of the class `node`, or of `loose`, with slots in
+        the same places, if operands are of different shapes. `readers` has for "x", "y" and "out" whose gradients read
+        that: 1 for that of x, 2 for that of y. The function returns None for what it leaves to others.
         """
-        loops = [_loop_of(ufunc, dtype) for dtype in _DTYPES]
-        if not all(loops) or _saved(node) != _saved(loose):
+        rest: list[int] = []
+        count = len(programs[0].inputs)
+        begins = [_steps(each, "xy"[:count], dtype, rest) for each, dtype in zip(programs, _DTYPES, strict=True)]
+        if ABSENT in begins or _saved(node) != _saved(loose):
             return None
         fields = {
-            "known": self._table.ctypes.data, "node": id(node), "loose": id(loose), "operands": ufunc.nin,
-            **_saved(node),
-            **{f"{name}_readers": readers.get(name, 0) for name in ("x", "y", "out")},
-            **{f"{name}_loop": loop[0] for name, loop in zip(("float", "double"), loops, strict=True) if loop},
-            **{f"{name}_its": loop[1] for name, loop in zip(("float", "double"), loops, strict=True) if loop},
+            "known": self._table.ctypes.data, "node": id(node), "loose": id(loose), "operands": count,
+            **_saved(node), **{f"{name}_readers": readers.get(name, 0) for name in ("x", "y", "out")},
+            "in_float": begins[0], "in_double": begins[1],
+            "temporaries": max(len(each.nodes) for each in programs) - 1,
         }  # fmt: skip
-        return builtin_function(self._call, [fields[name] for name in CALL], (self, node, loose, ufunc), "recorded")
+        table = [fields[name] for name in CALL] + rest
+        return builtin_function(self._call, table, (self, node, loose, *programs), "recorded")
 
     def direct_function(
         self, kernel: Callable[..., Any], node: type, slots: Sequence[str], readers: Mapping[str, int],

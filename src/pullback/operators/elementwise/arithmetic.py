@@ -379,7 +379,7 @@ def polar(radius: Any, angle: Any) -> Any:
 def _sigmoid(x: Any) -> Any:
     # exp(-x) may overflow to infinity, and then 1 / (1 + inf) = 0 is right to the last digit.
     with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-(x / 1 if np.asarray(x).dtype.kind in "biu" else x)))
+        return 1 / (1 + np.exp(-(x / 1 if x.dtype.kind in "biu" else x)))
 
 
 sigmoid = unary(

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broadcast.h"
+#include "steps.h"
 
 #define SHORT 512 /* elements up to which gradients are added here and not by NumPy */
 
@@ -172,20 +172,6 @@ static int add_short(const struct passes *known, PyObject *entry, PyObject *grad
 
 /* Formulas ---------------------------------------------------------------------------------------------------------- */
 
-#define MOST_TEMPORARIES 6
-
-struct values { /* what the steps of a formula read and make */
-    char *each[TEMPORARY + MOST_TEMPORARIES];
-    struct steps full, none, of_g, of_x, of_y; /* of a result, of what is the same for all, and of these three */
-    double wide[2]; /* operands that are numbers */
-    float narrow[2];
-};
-
-struct loop {
-    char *pointers[3];
-    struct operand_steps steps;
-};
-
 /* Is this a short array of one of the dtypes that are computed with here? */
 static int is_short(PyArrayObject *array)
 {
@@ -195,31 +181,38 @@ static int is_short(PyArrayObject *array)
 }
 
 /* Is this an array that steps can read beside the gradient? */
-static int is_like(PyArrayObject *gradient, PyObject *object, struct steps *steps)
+static int is_like(PyArrayObject *gradient, PyObject *object, int is_loose, struct values *values, struct steps *steps)
 {
     PyArrayObject *array = (PyArrayObject *)object;
-    return is_array(object) && is_short(array) && PyArray_DESCR(array)->type_num == PyArray_DESCR(gradient)->type_num &&
-           (PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS) &&
-           find_steps(steps, PyArray_NDIM(gradient), PyArray_DIMS(gradient), array,
-                      PyArray_DESCR(array)->type_num == NPY_DOUBLE ? 8 : 4);
+    if (!is_array(object) || !is_short(array) || PyArray_DESCR(array)->type_num != PyArray_DESCR(gradient)->type_num ||
+        !(PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS))
+        return 0;
+    if (is_loose)
+        return find_steps(steps, values->ndim, values->lengths, array, PyArray_DESCR(array)->type_num == NPY_DOUBLE ? 8 : 4);
+    *steps = values->full;
+    return PyArray_NDIM(array) == PyArray_NDIM(gradient) &&
+           memcmp(PyArray_DIMS(array), PyArray_DIMS(gradient), PyArray_NDIM(array) * sizeof(npy_intp)) == 0;
 }
 
 /* Let steps read the gradient, which lies row by row or, as that of a sum, has one element for all. */
-static int read_gradient(PyArrayObject *gradient, struct values *values)
+static int read_gradient(PyArrayObject *gradient, int is_loose, struct values *values)
 {
     if (!is_short(gradient))
         return 0;
-    values->each[G] = PyArray_DATA(gradient);
     int is_spread = !(PyArray_FLAGS(gradient) & NPY_ARRAY_C_CONTIGUOUS);
-    npy_intp step = PyArray_DESCR(gradient)->type_num == NPY_DOUBLE ? 8 : 4;
-    for (int k = PyArray_NDIM(gradient) - 1; k >= 0; k--) {
-        npy_intp length = PyArray_DIMS(gradient)[k];
-        if (is_spread && length != 1 && PyArray_STRIDES(gradient)[k] != 0)
+    for (int k = 0; is_spread && k < PyArray_NDIM(gradient); k++)
+        if (PyArray_DIMS(gradient)[k] != 1 && PyArray_STRIDES(gradient)[k] != 0)
             return 0;
-        values->full.each[k] = length == 1 ? 0 : step;
-        values->of_g.each[k] = is_spread ? 0 : values->full.each[k];
-        step *= length;
+    npy_intp width = PyArray_DESCR(gradient)->type_num == NPY_DOUBLE ? 8 : 4;
+    values->each[G] = PyArray_DATA(gradient);
+    if (is_loose) {
+        values->ndim = PyArray_NDIM(gradient);
+        memcpy(values->lengths, PyArray_DIMS(gradient), values->ndim * sizeof(npy_intp));
+        find_steps(&values->full, values->ndim, values->lengths, gradient, width);
+    } else {
+        join_axes(values, size_of(gradient), width);
     }
+    values->of_g = is_spread ? values->none : values->full;
     return 1;
 }
 
@@ -234,7 +227,7 @@ static int read_operand(const struct passes *known, PyObject *node, const struct
     int type = PyArray_DESCR(gradient)->type_num;
     if (epoch != known->unwritten) {
         if ((epoch != known->none && SLOT(epoch, known->next_of_epoch) != known->none) ||
-            !is_like(gradient, saved, which == 0 ? &values->of_x : &values->of_y))
+            !is_like(gradient, saved, (int)formula->is_loose, values, which == 0 ? &values->of_x : &values->of_y))
             return 0;
         values->each[X + which] = PyArray_DATA((PyArrayObject *)saved);
     } else if (is_array(saved)) { /* a number */
@@ -245,39 +238,22 @@ static int read_operand(const struct passes *known, PyObject *node, const struct
     } else if (PyFloat_CheckExact(saved)) {
         values->wide[which] = PyFloat_AsDouble(saved);
         values->narrow[which] = (float)values->wide[which];
-        values->each[X + which] = type == NPY_DOUBLE ? (char *)&values->wide[which] : (char *)&values->narrow[which];
+        values->each[X + which] = (char *)&values->narrow[which];
+        if (type == NPY_DOUBLE)
+            values->each[X + which] = (char *)&values->wide[which];
     } else if (saved != known->none) {
         return 0;
     }
     return 1;
 }
 
-static const struct steps *steps_of(const struct values *values, int64_t which)
-{
-    return which < 0 ? &values->none : which == G ? &values->of_g : which == X ? &values->of_x : which == Y ? &values->of_y : &values->full;
-}
-
-static PyObject *computed(const struct formula *formula, int64_t begin, PyArrayObject *gradient, struct values *values)
+static PyObject *computed(const struct formula *formula, int64_t begin, PyArrayObject *gradient, const struct values *values)
 {
     Py_IncRef((PyObject *)PyArray_DESCR(gradient));
     PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(gradient), PyArray_NDIM(gradient),
                                           PyArray_DIMS(gradient), NULL, NULL, 0, NULL);
-    if (made == NULL)
-        return NULL;
-    int64_t count = formula->rest[begin];
-    const struct step *step = (const struct step *)&formula->rest[begin + 1];
-    for (int64_t k = 0; k < count; k++, step++) {
-        struct loop all;
-        for (int64_t i = 0; i < step->count; i++) {
-            int64_t from = step->operands[i];
-            all.pointers[i] = from < 0 ? (char *)&formula->rest[-1 - from] : values->each[from];
-            all.steps.each[i] = steps_of(values, from);
-        }
-        all.pointers[step->count] = k == count - 1 ? PyArray_DATA((PyArrayObject *)made) : values->each[step->result];
-        all.steps.each[step->count] = &values->full;
-        go_through(step->loop, step->its, (int)step->count + 1, all.pointers, &all.steps, PyArray_NDIM(gradient),
-                   PyArray_DIMS(gradient));
-    }
+    if (made != NULL)
+        take_steps(formula->rest, begin, values, made);
     return made;
 }
 
@@ -311,7 +287,7 @@ static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObj
     PyObject *next = SLOT(node, known->next_of_node);
     struct values values;
     memset(&values, 0, sizeof values);
-    if (!read_gradient(g, &values) || PyDict_Size(known->disturbed) != 0 || PyTuple_Size(next) != formula->operands)
+    if (!read_gradient(g, (int)formula->is_loose, &values) || PyDict_Size(known->disturbed) != 0 || PyTuple_Size(next) != formula->operands)
         return kept(known->none);
     int is_double = PyArray_DESCR(g)->type_num == NPY_DOUBLE;
     int64_t x = is_double ? formula->x_double : formula->x_float, y = is_double ? formula->y_double : formula->y_float;
@@ -325,14 +301,12 @@ static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObj
         PyObject *out = SLOT(node, formula->out_data);
         if (out != known->not_saved) {
             struct steps unused;
-            if (!is_like(g, out, &unused) || size_of((PyArrayObject *)out) != size_of(g))
+            if (!is_like(g, out, 0, &values, &unused))
                 return kept(known->none);
             values.each[OUT] = PyArray_DATA((PyArrayObject *)out);
         }
     }
-    char *room = __builtin_alloca_with_align(MOST_TEMPORARIES * SHORT * 8, 8 * 64);
-    for (int k = 0; k < MOST_TEMPORARIES; k++)
-        values.each[TEMPORARY + k] = room + k * SHORT * 8;
+    give_room(&values, __builtin_alloca_with_align(MOST_TEMPORARIES * SHORT * 8, 8 * 64), SHORT * 8);
 
     PyObject *results = PyTuple_New(formula->operands);
     PyObject *g_x = results == NULL ? NULL : pulled(known, formula, node, behind_x, x, gradient, &values);

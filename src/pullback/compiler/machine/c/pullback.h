@@ -64,8 +64,8 @@ struct call {
     int64_t operands;           /* 1 or 2 */
     int64_t x_data, x_epoch, y_data, y_epoch, out_data; /* slots of the node, 0 where it has none */
     int64_t x_readers, y_readers, out_readers;          /* whose gradients read that: 1 for x, 2 for y */
-    numpys_loop *float_loop, *double_loop;
-    void *float_its, *double_its;
+    int64_t in_float, in_double, temporaries;           /* where steps begin in the rest; arrays that they make on the way */
+    int64_t rest[];                                     /* the number of steps, steps; constants */
 };
 
 /* What the calls of any other operator know that has one result. */

@@ -9,7 +9,7 @@
 #include <fenv.h>
 #include <string.h>
 
-#include "broadcast.h"
+#include "steps.h"
 
 static PyObject *kept(PyObject *object)
 {
@@ -22,18 +22,9 @@ struct nodes {
     PyObject *each[2];
 };
 
-struct loop {
-    char *pointers[3];
-    npy_intp steps[3];
-};
-
 struct operand {
     PyObject *tensor; /* NULL for a number */
     PyObject *saved;  /* what a node keeps: an array, or a number */
-    char *data;
-    npy_intp step;
-    double wide; /* a number that is not known as an array */
-    float narrow;
 };
 
 struct operands {
@@ -80,7 +71,8 @@ static int is_plain(const struct calls *known, PyObject *object)
 }
 
 /* A number as an array of the dtype, which NumPy would make of it; 1 if that is possible. */
-static int read_number(const struct calls *known, PyObject *spec, PyObject *number, struct operand *read, int type)
+static int read_number(const struct calls *known, PyObject *spec, PyObject *number, struct operand *read, int which,
+                       struct values *values, int type)
 {
     if (!PyFloat_CheckExact(number) && !PyLong_CheckExact(number))
         return 0;
@@ -88,29 +80,29 @@ static int read_number(const struct calls *known, PyObject *spec, PyObject *numb
     if (found != NULL) {
         if (Py_TYPE(found) != &PyArray_Type)
             return 0;
-        read->data = PyArray_DATA((PyArrayObject *)found);
+        values->each[X + which] = PyArray_DATA((PyArrayObject *)found);
         read->saved = found;
         return 1;
     }
     if (PyErr_Occurred())
         return -1;
-    read->wide = PyFloat_CheckExact(number) ? PyFloat_AsDouble(number) : 1;
+    double *wide = &values->wide[which]; /* a number that is not known as an array */
+    *wide = PyFloat_CheckExact(number) ? PyFloat_AsDouble(number) : 1;
     if (PyLong_CheckExact(number) && PyObject_Not(number))
-        read->wide = 0;
-    if (read->wide != 0) /* the first time Python makes the array */
+        *wide = 0;
+    if (*wide != 0) /* the first time Python makes the array */
         return 0;
-    read->narrow = (float)read->wide;
-    read->data = type == NPY_DOUBLE ? (char *)&read->wide : (char *)&read->narrow;
+    values->narrow[which] = (float)*wide;
+    values->each[X + which] = type == NPY_DOUBLE ? (char *)wide : (char *)&values->narrow[which];
     read->saved = number;
     return 1;
 }
 
-static void read_tensor(const struct calls *known, PyObject *tensor, struct operand *read, npy_intp step)
+static void read_tensor(const struct calls *known, PyObject *tensor, struct operand *read, int which, struct values *values)
 {
     read->tensor = tensor;
     read->saved = SLOT(tensor, known->data_of_tensor);
-    read->data = PyArray_DATA((PyArrayObject *)read->saved);
-    read->step = step;
+    values->each[X + which] = PyArray_DATA((PyArrayObject *)read->saved);
 }
 
 /* The node behind a tensor, whose reference is the caller's: None for a constant, NULL for an exception. */
@@ -253,9 +245,8 @@ static int is_for_loops(const struct calls *known, PyObject *spec, PyArrayObject
            PyArray_ISNBO(PyArray_DESCR(array)->byteorder) && size_of(array) <= known->most;
 }
 
-/* Read the operands; the array whose dtype the result has, and without `is_loose` its shape; NULL if the call is not for
-   this function. */
-static PyArrayObject *read_operands(const struct call *op, PyObject *const *args, struct operand *read, int *is_loose)
+/* Read the operands; the array whose dtype the result has, or NULL if the call is not for this function. */
+static PyArrayObject *read_operands(const struct call *op, PyObject *const *args, struct operand *read, struct values *values)
 {
     const struct calls *known = op->known;
     int first = is_plain(known, args[0]) ? 0 : 1;
@@ -266,44 +257,64 @@ static PyArrayObject *read_operands(const struct call *op, PyObject *const *args
     int type = PyArray_DESCR(array)->type_num;
     if (!is_for_loops(known, spec, array))
         return NULL;
-    npy_intp step = size_of(array) == 1 ? 0 : type == NPY_DOUBLE ? 8 : 4; /* as NumPy does */
-    read_tensor(known, tensor, &read[first], step);
+    read_tensor(known, tensor, &read[first], first, values);
     if (op->operands == 2) {
         PyObject *other = args[1 - first];
         if (first == 0 && is_plain(known, other)) {
             PyObject *others = SLOT(other, known->spec_of_tensor);
             PyArrayObject *data = (PyArrayObject *)SLOT(other, known->data_of_tensor);
-            *is_loose = others != spec;
-            if (*is_loose && (!is_for_loops(known, others, data) || PyArray_DESCR(data)->type_num != type))
+            if (others != spec && (!is_for_loops(known, others, data) || PyArray_DESCR(data)->type_num != type))
                 return NULL;
-            read_tensor(known, other, &read[1], step);
-        } else if (read_number(known, spec, other, &read[1 - first], type) <= 0) {
+            read_tensor(known, other, &read[1], 1, values);
+        } else if (read_number(known, spec, other, &read[1 - first], 1 - first, values, type) <= 0) {
             return NULL;
         }
     }
     return array;
 }
 
-struct lengths {
-    npy_intp each[MOST_AXES];
-};
-
-static int has_lengths(PyArrayObject *array, int ndim, const npy_intp *lengths)
+/* How operands are gone through below the result, and whether they have several shapes: 0 if the call is not for this
+   function. */
+static int find_ways(const struct calls *known, const struct operand *read, PyArrayObject *first, struct values *values,
+                     int *is_loose)
 {
-    return PyArray_NDIM(array) == ndim && memcmp(PyArray_DIMS(array), lengths, ndim * sizeof(npy_intp)) == 0;
+    PyArrayObject *x = (PyArrayObject *)read[0].saved, *y = (PyArrayObject *)read[1].saved;
+    npy_intp width = PyArray_DESCR(first)->type_num == NPY_DOUBLE ? 8 : 4, size = 1;
+    *is_loose = read[0].tensor != NULL && read[1].tensor != NULL &&
+                SLOT(read[0].tensor, known->spec_of_tensor) != SLOT(read[1].tensor, known->spec_of_tensor);
+    if (!*is_loose) {
+        join_axes(values, size_of(first), width);
+        values->of_x = read[0].tensor == NULL ? values->none : values->full;
+        values->of_y = read[1].tensor == NULL ? values->none : values->full;
+        return 1;
+    }
+    int ndim = values->ndim = PyArray_NDIM(x) > PyArray_NDIM(y) ? PyArray_NDIM(x) : PyArray_NDIM(y);
+    if (ndim > MOST_AXES)
+        return 0;
+    for (int k = ndim - 1; k >= 0; k--) {
+        int in_x = k - (ndim - PyArray_NDIM(x)), in_y = k - (ndim - PyArray_NDIM(y));
+        npy_intp length = in_x < 0 ? 1 : PyArray_DIMS(x)[in_x];
+        values->lengths[k] = length == 1 && in_y >= 0 ? PyArray_DIMS(y)[in_y] : length;
+        values->full.each[k] = values->lengths[k] == 1 ? 0 : size * width;
+        size *= values->lengths[k];
+    }
+    return size <= known->most && find_steps(&values->of_x, ndim, values->lengths, x, width) &&
+           find_steps(&values->of_y, ndim, values->lengths, y, width); /* NumPy complains where shapes do not fit */
 }
 
-/* The spec of a result of two arrays, whose reference is the caller's: that of the one that has the result's shape. */
-static PyObject *spec_of_both(const struct calls *known, const struct operand *read, int ndim, const npy_intp *lengths)
+/* The spec of a result of two shapes, whose reference is the caller's: that of an operand that has its shape. */
+static PyObject *spec_of_both(const struct calls *known, const struct operand *read, PyArrayObject *out)
 {
-    for (int k = 0; k < 2; k++)
-        if (has_lengths((PyArrayObject *)read[k].saved, ndim, lengths))
-            return kept(SLOT(read[k].tensor, known->spec_of_tensor));
-    struct nodes given = {{PyTuple_New(ndim), (PyObject *)PyArray_DESCR((PyArrayObject *)read[0].saved)}};
+    int ndim = PyArray_NDIM(out), k = 0;
+    for (int which = 0; which < 2; which++) {
+        PyArrayObject *array = (PyArrayObject *)read[which].saved;
+        if (PyArray_NDIM(array) == ndim && memcmp(PyArray_DIMS(array), PyArray_DIMS(out), ndim * sizeof(npy_intp)) == 0)
+            return kept(SLOT(read[which].tensor, known->spec_of_tensor));
+    }
+    struct nodes given = {{PyTuple_New(ndim), (PyObject *)PyArray_DESCR(out)}};
     PyObject *shape = given.each[0], *spec = NULL;
-    int k = 0;
     for (; shape != NULL && k < ndim; k++) {
-        PyObject *length = PyLong_FromSsize_t(lengths[k]);
+        PyObject *length = PyLong_FromSsize_t(PyArray_DIMS(out)[k]);
         if (length == NULL)
             break;
         PyTuple_SetItem(shape, k, length);
@@ -314,45 +325,15 @@ static PyObject *spec_of_both(const struct calls *known, const struct operand *r
     return spec;
 }
 
-/* A call of two tensors of different shapes. */
-static PyObject *broadcast(const struct call *op, const struct operand *read)
+/* The result as a tensor, with its history. */
+static PyObject *wrapped(const struct call *op, const struct operand *read, int is_loose, PyObject *out)
 {
     const struct calls *known = op->known;
-    PyArrayObject *x = (PyArrayObject *)read[0].saved, *y = (PyArrayObject *)read[1].saved;
-    int type = PyArray_DESCR(x)->type_num, ndim = PyArray_NDIM(x) > PyArray_NDIM(y) ? PyArray_NDIM(x) : PyArray_NDIM(y);
-    npy_intp width = type == NPY_DOUBLE ? 8 : 4, size = 1;
-    struct lengths all;
-    if (ndim > MOST_AXES)
-        return kept(known->none);
-    for (int k = 0; k < ndim; k++) {
-        int in_x = k - (ndim - PyArray_NDIM(x)), in_y = k - (ndim - PyArray_NDIM(y));
-        npy_intp length = in_x < 0 ? 1 : PyArray_DIMS(x)[in_x];
-        all.each[k] = length == 1 && in_y >= 0 ? PyArray_DIMS(y)[in_y] : length;
-        size *= all.each[k];
-    }
-    struct steps of_x, of_y, of_out;
-    if (size > known->most || !find_steps(&of_x, ndim, all.each, x, width) || !find_steps(&of_y, ndim, all.each, y, width))
-        return kept(known->none); /* NumPy complains where shapes do not fit */
-    Py_IncRef((PyObject *)PyArray_DESCR(x));
-    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), ndim, all.each, NULL, NULL, 0, NULL);
-    if (out == NULL)
-        return NULL;
-    find_steps(&of_out, ndim, all.each, (PyArrayObject *)out, width);
-    struct loop loop = {{read[0].data, read[1].data, PyArray_DATA((PyArrayObject *)out)}, {0}};
-    struct operand_steps steps = {{&of_x, &of_y, &of_out}};
-    if (fetestexcept((int)known->flags))
-        feclearexcept((int)known->flags);
-    go_through(type == NPY_DOUBLE ? op->double_loop : op->float_loop, type == NPY_DOUBLE ? op->double_its : op->float_its, 3,
-               loop.pointers, &steps, ndim, all.each);
-    PyObject *result = NULL;
-    if (fetestexcept((int)known->flags)) {
-        result = kept(known->none);
-    } else {
-        PyObject *spec = spec_of_both(known, read, ndim, all.each);
-        result = spec == NULL ? NULL : recorded(op, op->loose, spec, read, out);
-        Py_DecRef(spec);
-    }
-    Py_DecRef(out);
+    if (!is_loose)
+        return recorded(op, op->node, SLOT(read[read[0].tensor == NULL].tensor, known->spec_of_tensor), read, out);
+    PyObject *spec = spec_of_both(known, read, (PyArrayObject *)out);
+    PyObject *result = spec == NULL ? NULL : recorded(op, op->loose, spec, read, out);
+    Py_DecRef(spec);
     return result;
 }
 
@@ -362,37 +343,31 @@ PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count)
     const struct call *op = TABLE_OF(self);
     const struct calls *known = op->known;
     struct operands given;
+    struct values values;
     memset(&given, 0, sizeof given);
+    memset(&values, 0, sizeof values);
     struct operand *read = given.each;
-    int normal = count == op->operands ? are_normal(known) : 0;
+    int is_loose = 0, normal = count == op->operands ? are_normal(known) : 0;
     if (normal < 0)
         return NULL;
-    int is_loose = 0;
-    PyArrayObject *array = normal ? read_operands(op, args, read, &is_loose) : NULL;
-    if (array == NULL)
+    PyArrayObject *array = normal ? read_operands(op, args, read, &values) : NULL;
+    if (array == NULL || !find_ways(known, read, array, &values, &is_loose))
         return PyErr_Occurred() ? NULL : kept(known->none);
 
-    int type = PyArray_DESCR(array)->type_num;
-    numpys_loop *loop = type == NPY_DOUBLE ? op->double_loop : op->float_loop;
-    if (loop == NULL)
-        return kept(known->none);
-    if (is_loose)
-        return broadcast(op, read);
+    int is_double = PyArray_DESCR(array)->type_num == NPY_DOUBLE;
     Py_IncRef((PyObject *)PyArray_DESCR(array));
-    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array),
-                                         NULL, NULL, 0, NULL);
+    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), is_loose ? values.ndim : PyArray_NDIM(array),
+                                         is_loose ? values.lengths : PyArray_DIMS(array), NULL, NULL, 0, NULL);
     if (out == NULL)
         return NULL;
-    npy_intp size = size_of(array);
-    struct loop all = {{read[0].data, read[1].data}, {read[0].step, read[1].step}};
-    all.pointers[op->operands] = PyArray_DATA((PyArrayObject *)out);
-    all.steps[op->operands] = size == 1 ? 0 : type == NPY_DOUBLE ? 8 : 4;
+    if (op->temporaries != 0) {
+        npy_intp bytes = (size_of((PyArrayObject *)out) + 1) * 8;
+        give_room(&values, __builtin_alloca_with_align(op->temporaries * bytes, 8 * 64), bytes);
+    }
     if (fetestexcept((int)known->flags))
         feclearexcept((int)known->flags);
-    if (size != 0)
-        loop(all.pointers, &size, all.steps, type == NPY_DOUBLE ? op->double_its : op->float_its);
-    PyObject *spec = SLOT(args[read[0].tensor != NULL ? 0 : 1], known->spec_of_tensor);
-    PyObject *result = fetestexcept((int)known->flags) ? kept(known->none) : recorded(op, op->node, spec, read, out);
+    take_steps(op->rest, is_double ? op->in_double : op->in_float, &values, out);
+    PyObject *result = fetestexcept((int)known->flags) ? kept(known->none) : wrapped(op, read, is_loose, out);
     Py_DecRef(out);
     return result;
 }

@@ -4,7 +4,7 @@
 %struct.arguments = type { [5 x ptr] }
 %struct.pass = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, %struct.waiting, i64, i64, i64 }
 %struct.waiting = type { i64, i64, ptr, ptr }
-%struct.values = type { [10 x ptr], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
+%struct.values = type { [10 x ptr], i32, [6 x i64], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
 %struct.steps = type { [6 x i64] }
 %struct.axes = type { [6 x %struct.axis] }
 %struct.axis = type { i64, [3 x i64], i64 }
@@ -18,18 +18,18 @@ define noundef ptr @NAME_prepare(ptr nocapture noundef readonly %self, ptr nocap
 entry:
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
-  %call1 = tail call ptr @PyList_New(i64 noundef 0) #9
+  %call1 = tail call ptr @PyList_New(i64 noundef 0) #10
   %cmp = icmp eq ptr %call1, null
   br i1 %cmp, label %if.then, label %lor.lhs.false
 
 lor.lhs.false:                                    ; preds = %entry
   %1 = load ptr, ptr %args, align 8
-  %call2 = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %1) #9
+  %call2 = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %1) #10
   %cmp3 = icmp slt i32 %call2, 0
   br i1 %cmp3, label %if.then, label %for.cond.preheader
 
 for.cond.preheader:                               ; preds = %lor.lhs.false
-  %call460 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #9
+  %call460 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #10
   %cmp5.not61 = icmp sgt i64 %call460, 0
   br i1 %cmp5.not61, label %for.body.lr.ph, label %for.end29
 
@@ -42,37 +42,37 @@ for.body.lr.ph:                                   ; preds = %for.cond.preheader
   br label %for.body
 
 if.then:                                          ; preds = %lor.lhs.false, %entry
-  tail call void @Py_DecRef(ptr noundef %call1) #9
+  tail call void @Py_DecRef(ptr noundef %call1) #10
   br label %cleanup32
 
 for.body:                                         ; preds = %for.body.lr.ph, %for.inc25
   %k.062 = phi i64 [ 0, %for.body.lr.ph ], [ %inc26, %for.inc25 ]
-  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.062) #9
-  %call7 = tail call i64 @PyTuple_Size(ptr noundef %call6) #9
+  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.062) #10
+  %call7 = tail call i64 @PyTuple_Size(ptr noundef %call6) #10
   %cmp9.not58 = icmp sgt i64 %call7, 0
   br i1 %cmp9.not58, label %for.body11, label %for.inc25
 
 for.body11:                                       ; preds = %for.body, %for.inc
   %i.059 = phi i64 [ %inc, %for.inc ], [ 0, %for.body ]
-  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.059) #9
+  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.059) #10
   %2 = load ptr, ptr %none, align 8
   %cmp13.not = icmp eq ptr %call12, %2
   br i1 %cmp13.not, label %for.inc, label %land.lhs.true
 
 land.lhs.true:                                    ; preds = %for.body11
   %3 = load ptr, ptr %arrayidx14, align 8
-  %call.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %3, ptr noundef %call12) #9
+  %call.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %3, ptr noundef %call12) #10
   %cmp.i = icmp eq ptr %call.i, null
   br i1 %cmp.i, label %if.then.i, label %if.end7.i
 
 if.then.i:                                        ; preds = %land.lhs.true
-  %call2.i = tail call ptr @PyErr_Occurred() #9
+  %call2.i = tail call ptr @PyErr_Occurred() #10
   %tobool.not.i = icmp eq ptr %call2.i, null
   br i1 %tobool.not.i, label %lor.lhs.false.i, label %cleanup27
 
 lor.lhs.false.i:                                  ; preds = %if.then.i
   %4 = load ptr, ptr %sole8.i, align 8
-  %call3.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef %4) #9
+  %call3.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef %4) #10
   %cmp4.i = icmp slt i32 %call3.i, 0
   br i1 %cmp4.i, label %cleanup27, label %if.end.i
 
@@ -80,7 +80,7 @@ if.end.i:                                         ; preds = %lor.lhs.false.i
   %5 = load i64, ptr %next_of_node.i, align 8
   %add.ptr.i = getelementptr inbounds i8, ptr %call12, i64 %5
   %6 = load ptr, ptr %add.ptr.i, align 8
-  %call6.i = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %6) #9
+  %call6.i = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %6) #10
   br label %count_edge.exit
 
 if.end7.i:                                        ; preds = %land.lhs.true
@@ -89,51 +89,51 @@ if.end7.i:                                        ; preds = %land.lhs.true
   br i1 %cmp9.not.i, label %if.end16.i, label %if.then10.i
 
 if.then10.i:                                      ; preds = %if.end7.i
-  %call11.i = tail call ptr @PyList_GetItem(ptr noundef nonnull %call.i, i64 noundef 0) #9
-  %call12.i = tail call i64 @PyLong_AsLong(ptr noundef %call11.i) #9
+  %call11.i = tail call ptr @PyList_GetItem(ptr noundef nonnull %call.i, i64 noundef 0) #10
+  %call12.i = tail call i64 @PyLong_AsLong(ptr noundef %call11.i) #10
   %add.i = add nsw i64 %call12.i, 1
-  %call13.i = tail call ptr @PyLong_FromLong(i64 noundef %add.i) #9
+  %call13.i = tail call ptr @PyLong_FromLong(i64 noundef %add.i) #10
   %cmp14.i = icmp eq ptr %call13.i, null
   br i1 %cmp14.i, label %cleanup27, label %cond.false.i
 
 cond.false.i:                                     ; preds = %if.then10.i
-  %call15.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call.i, i64 noundef 0, ptr noundef nonnull %call13.i) #9
+  %call15.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call.i, i64 noundef 0, ptr noundef nonnull %call13.i) #10
   br label %count_edge.exit
 
 if.end16.i:                                       ; preds = %if.end7.i
   %8 = load ptr, ptr %num_outputs.i, align 8
-  %call17.i = tail call ptr @PyObject_GetAttr(ptr noundef %call12, ptr noundef %8) #9
+  %call17.i = tail call ptr @PyObject_GetAttr(ptr noundef %call12, ptr noundef %8) #10
   %cmp18.i = icmp eq ptr %call17.i, null
   br i1 %cmp18.i, label %cleanup27, label %if.end20.i
 
 if.end20.i:                                       ; preds = %if.end16.i
-  %call21.i = tail call i64 @PyLong_AsLong(ptr noundef nonnull %call17.i) #9
-  tail call void @Py_DecRef(ptr noundef nonnull %call17.i) #9
-  %call23.i = tail call ptr @PyList_New(i64 noundef 3) #9
-  %call25.i = tail call ptr @PyLong_FromLong(i64 noundef 2) #9
+  %call21.i = tail call i64 @PyLong_AsLong(ptr noundef nonnull %call17.i) #10
+  tail call void @Py_DecRef(ptr noundef nonnull %call17.i) #10
+  %call23.i = tail call ptr @PyList_New(i64 noundef 3) #10
+  %call25.i = tail call ptr @PyLong_FromLong(i64 noundef 2) #10
   %cmp26.i = icmp eq ptr %call23.i, null
   %cmp29.i = icmp eq ptr %call25.i, null
   %or.cond.i = select i1 %cmp26.i, i1 true, i1 %cmp29.i
   br i1 %or.cond.i, label %if.then31.i, label %if.end32.i
 
 if.then31.i:                                      ; preds = %if.end20.i
-  tail call void @Py_DecRef(ptr noundef %call23.i) #9
-  tail call void @Py_DecRef(ptr noundef %call25.i) #9
+  tail call void @Py_DecRef(ptr noundef %call23.i) #10
+  tail call void @Py_DecRef(ptr noundef %call25.i) #10
   br label %cleanup27
 
 if.end32.i:                                       ; preds = %if.end20.i
   %cmp22.i = icmp eq i64 %call21.i, 1
-  %call33.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 0, ptr noundef nonnull %call25.i) #9
+  %call33.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 0, ptr noundef nonnull %call25.i) #10
   %9 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %9) #9
-  %call35.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 1, ptr noundef %9) #9
+  tail call void @Py_IncRef(ptr noundef %9) #10
+  %call35.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 1, ptr noundef %9) #10
   %cond40.in.v.i = select i1 %cmp22.i, i64 32, i64 48
   %cond40.in.i = getelementptr inbounds i8, ptr %0, i64 %cond40.in.v.i
   %cond40.i = load ptr, ptr %cond40.in.i, align 8
-  tail call void @Py_IncRef(ptr noundef %cond40.i) #9
-  %call42.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 2, ptr noundef %cond40.i) #9
-  %call43.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef nonnull %call23.i) #9
-  tail call void @Py_DecRef(ptr noundef nonnull %call23.i) #9
+  tail call void @Py_IncRef(ptr noundef %cond40.i) #10
+  %call42.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 2, ptr noundef %cond40.i) #10
+  %call43.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef nonnull %call23.i) #10
+  tail call void @Py_DecRef(ptr noundef nonnull %call23.i) #10
   br label %count_edge.exit
 
 count_edge.exit:                                  ; preds = %if.end.i, %cond.false.i, %if.end32.i
@@ -148,19 +148,19 @@ for.inc:                                          ; preds = %count_edge.exit, %f
 
 for.inc25:                                        ; preds = %for.inc, %for.body
   %inc26 = add nuw nsw i64 %k.062, 1
-  %call4 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #9
+  %call4 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #10
   %cmp5.not = icmp slt i64 %inc26, %call4
   br i1 %cmp5.not, label %for.body, label %for.end29
 
 cleanup27:                                        ; preds = %if.end16.i, %if.then10.i, %if.then.i, %lor.lhs.false.i, %count_edge.exit, %if.then31.i
-  tail call void @Py_DecRef(ptr noundef nonnull %call1) #9
+  tail call void @Py_DecRef(ptr noundef nonnull %call1) #10
   br label %cleanup32
 
 for.end29:                                        ; preds = %for.inc25, %for.cond.preheader
-  tail call void @Py_DecRef(ptr noundef nonnull %call1) #9
+  tail call void @Py_DecRef(ptr noundef nonnull %call1) #10
   %none30 = getelementptr inbounds i8, ptr %0, i64 8
   %10 = load ptr, ptr %none30, align 8
-  tail call void @Py_IncRef(ptr noundef %10) #9
+  tail call void @Py_IncRef(ptr noundef %10) #10
   br label %cleanup32
 
 cleanup32:                                        ; preds = %cleanup27, %for.end29, %if.then
@@ -199,7 +199,7 @@ entry:
   %given.i.i.i = alloca %struct.arguments, align 8
   %given.i.i = alloca %struct.arguments, align 8
   %pass = alloca %struct.pass, align 8
-  call void @llvm.lifetime.start.p0(i64 152, ptr nonnull %pass) #9
+  call void @llvm.lifetime.start.p0(i64 152, ptr nonnull %pass) #10
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
   store ptr %0, ptr %pass, align 8
@@ -229,20 +229,20 @@ entry:
   %arrived = getelementptr inbounds i8, ptr %pass, i64 56
   %arrayidx6 = getelementptr inbounds i8, ptr %args, i64 16
   %7 = load ptr, ptr %arrayidx6, align 8
-  tail call void @Py_IncRef(ptr noundef %7) #9
+  tail call void @Py_IncRef(ptr noundef %7) #10
   store ptr %7, ptr %arrived, align 8
   %successors = getelementptr inbounds i8, ptr %pass, i64 64
   %arrayidx8 = getelementptr inbounds i8, ptr %args, i64 24
   %8 = load ptr, ptr %arrayidx8, align 8
-  tail call void @Py_IncRef(ptr noundef %8) #9
+  tail call void @Py_IncRef(ptr noundef %8) #10
   store ptr %8, ptr %successors, align 8
   %numbers = getelementptr inbounds i8, ptr %pass, i64 72
   %arrayidx10 = getelementptr inbounds i8, ptr %args, i64 32
   %9 = load ptr, ptr %arrayidx10, align 8
-  tail call void @Py_IncRef(ptr noundef %9) #9
+  tail call void @Py_IncRef(ptr noundef %9) #10
   store ptr %9, ptr %numbers, align 8
   %leaves = getelementptr inbounds i8, ptr %pass, i64 80
-  %call12 = tail call ptr @PyList_New(i64 noundef 0) #9
+  %call12 = tail call ptr @PyList_New(i64 noundef 0) #10
   store ptr %call12, ptr %leaves, align 8
   %ready = getelementptr inbounds i8, ptr %pass, i64 88
   %at_hand = getelementptr inbounds i8, ptr %pass, i64 96
@@ -283,17 +283,17 @@ while.body:                                       ; preds = %visit.exit, %while.
   %10 = load ptr, ptr %arrived, align 8
   %ob_type.i.i = getelementptr inbounds i8, ptr %10, i64 8
   %11 = load ptr, ptr %ob_type.i.i, align 8
-  %call.i.i = call i64 @PyType_GetFlags(ptr noundef %11) #9
+  %call.i.i = call i64 @PyType_GetFlags(ptr noundef %11) #10
   %12 = and i64 %call.i.i, 67108864
   %tobool.not.i = icmp eq i64 %12, 0
   br i1 %tobool.not.i, label %cond.false.i, label %cond.true.i
 
 cond.true.i:                                      ; preds = %while.body
-  %call3.i = call i64 @PyTuple_Size(ptr noundef nonnull %10) #9
+  %call3.i = call i64 @PyTuple_Size(ptr noundef nonnull %10) #10
   br label %cond.end.i
 
 cond.false.i:                                     ; preds = %while.body
-  %call4.i = call i64 @PyList_Size(ptr noundef nonnull %10) #9
+  %call4.i = call i64 @PyList_Size(ptr noundef nonnull %10) #10
   br label %cond.end.i
 
 cond.end.i:                                       ; preds = %cond.false.i, %cond.true.i
@@ -306,19 +306,19 @@ for.body.i:                                       ; preds = %cond.end.i, %for.in
   br i1 %tobool.not.i, label %cond.false8.i, label %cond.true6.i
 
 cond.true6.i:                                     ; preds = %for.body.i
-  %call7.i = call ptr @PyTuple_GetItem(ptr noundef %10, i64 noundef %k.041.i) #9
+  %call7.i = call ptr @PyTuple_GetItem(ptr noundef %10, i64 noundef %k.041.i) #10
   br label %cond.end10.i
 
 cond.false8.i:                                    ; preds = %for.body.i
-  %call9.i = call ptr @PyList_GetItem(ptr noundef %10, i64 noundef %k.041.i) #9
+  %call9.i = call ptr @PyList_GetItem(ptr noundef %10, i64 noundef %k.041.i) #10
   br label %cond.end10.i
 
 cond.end10.i:                                     ; preds = %cond.false8.i, %cond.true6.i
   %cond11.i = phi ptr [ %call7.i, %cond.true6.i ], [ %call9.i, %cond.false8.i ]
-  call void @Py_IncRef(ptr noundef %cond11.i) #9
+  call void @Py_IncRef(ptr noundef %cond11.i) #10
   %13 = load ptr, ptr %pass, align 8
   %14 = load ptr, ptr %successors, align 8
-  %call.i32.i = call ptr @PyTuple_GetItem(ptr noundef %14, i64 noundef %k.041.i) #9
+  %call.i32.i = call ptr @PyTuple_GetItem(ptr noundef %14, i64 noundef %k.041.i) #10
   %none.i.i = getelementptr inbounds i8, ptr %13, i64 8
   %15 = load ptr, ptr %none.i.i, align 8
   %cmp.i.i = icmp eq ptr %call.i32.i, %15
@@ -326,18 +326,18 @@ cond.end10.i:                                     ; preds = %cond.false8.i, %con
 
 cond.end.i.i:                                     ; preds = %cond.end10.i
   %16 = load ptr, ptr %entries, align 8
-  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %16, ptr noundef %call.i32.i) #9
+  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %16, ptr noundef %call.i32.i) #10
   %cmp4.i.i = icmp eq ptr %call3.i.i, null
   br i1 %cmp4.i.i, label %if.then.i.i, label %if.end.i.i
 
 if.then.i.i:                                      ; preds = %cond.end.i.i, %cond.end10.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #9
+  call void @Py_DecRef(ptr noundef %cond11.i) #10
   %17 = load ptr, ptr %none.i.i, align 8
   %cmp6.not.i.i = icmp eq ptr %call.i32.i, %17
   br i1 %cmp6.not.i.i, label %for.inc.i, label %land.rhs.i.i
 
 land.rhs.i.i:                                     ; preds = %if.then.i.i
-  %call7.i.i = call ptr @PyErr_Occurred() #9
+  %call7.i.i = call ptr @PyErr_Occurred() #10
   %tobool.i.i = icmp ne ptr %call7.i.i, null
   %18 = sext i1 %tobool.i.i to i32
   br label %hand_on.exit.i
@@ -355,7 +355,7 @@ if.then10.i.i:                                    ; preds = %if.end.i.i
   br i1 %cmp12.i.i, label %if.end32.i.i, label %cond.end17.i.i
 
 cond.end17.i.i:                                   ; preds = %if.then10.i.i
-  %call16.i.i = call ptr @PyTuple_GetItem(ptr noundef %20, i64 noundef %k.041.i) #9
+  %call16.i.i = call ptr @PyTuple_GetItem(ptr noundef %20, i64 noundef %k.041.i) #10
   %cmp19.not.i.i = icmp eq ptr %call16.i.i, null
   br i1 %cmp19.not.i.i, label %if.end32.i.i, label %land.lhs.true.i.i
 
@@ -365,22 +365,22 @@ land.lhs.true.i.i:                                ; preds = %cond.end17.i.i
   br i1 %cmp21.i.i, label %if.then24.i.i, label %lor.lhs.false.i.i
 
 lor.lhs.false.i.i:                                ; preds = %land.lhs.true.i.i
-  %call22.i.i = call i64 @PyLong_AsLong(ptr noundef nonnull %call16.i.i) #9
+  %call22.i.i = call i64 @PyLong_AsLong(ptr noundef nonnull %call16.i.i) #10
   %cmp23.not.i.i = icmp eq i64 %call22.i.i, 0
   br i1 %cmp23.not.i.i, label %if.end32.i.i, label %if.then24.i.i
 
 if.then24.i.i:                                    ; preds = %lor.lhs.false.i.i, %land.lhs.true.i.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i) #9
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i) #10
   store ptr %call.i32.i, ptr %given.i.i, align 8
   store ptr %call16.i.i, ptr %arrayinit.element.i.i, align 8
   store ptr %cond11.i, ptr %arrayinit.element25.i.i, align 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i.i, i8 0, i64 16, i1 false)
   %at_output.i.i = getelementptr inbounds i8, ptr %13, i64 104
   %23 = load ptr, ptr %at_output.i.i, align 8
-  %call28.i.i = call ptr @PyObject_Vectorcall(ptr noundef %23, ptr noundef nonnull %given.i.i, i64 noundef 3, ptr noundef null) #9
-  call void @Py_DecRef(ptr noundef %cond11.i) #9
+  %call28.i.i = call ptr @PyObject_Vectorcall(ptr noundef %23, ptr noundef nonnull %given.i.i, i64 noundef 3, ptr noundef null) #10
+  call void @Py_DecRef(ptr noundef %cond11.i) #10
   %cmp29.not.i.i = icmp eq ptr %call28.i.i, null
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i) #9
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i) #10
   br i1 %cmp29.not.i.i, label %while.end.loopexit, label %if.end32.i.i
 
 if.end32.i.i:                                     ; preds = %if.then24.i.i, %lor.lhs.false.i.i, %cond.end17.i.i, %if.then10.i.i
@@ -389,15 +389,15 @@ if.end32.i.i:                                     ; preds = %if.then24.i.i, %lor
   br label %hand_on.exit.i
 
 if.end35.i.i:                                     ; preds = %if.end.i.i
-  call void @Py_IncRef(ptr noundef nonnull %call3.i.i) #9
+  call void @Py_IncRef(ptr noundef nonnull %call3.i.i) #10
   %24 = load ptr, ptr %none.i.i, align 8
   %cmp37.i.i = icmp eq ptr %24, %cond11.i
   br i1 %cmp37.i.i, label %cond.end41.thread.i.i, label %cond.false39.i.i
 
 cond.false39.i.i:                                 ; preds = %if.end35.i.i
   %25 = load ptr, ptr %pass, align 8
-  %call.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #9
-  %call3.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2) #9
+  %call.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #10
+  %call3.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2) #10
   %own.i.i.i = getelementptr inbounds i8, ptr %25, i64 40
   %26 = load ptr, ptr %own.i.i.i, align 8
   %cmp.i.i.i = icmp eq ptr %call3.i.i.i, %26
@@ -610,24 +610,24 @@ if.end18.i.i.i.i:                                 ; preds = %size_of.exit.i.thre
   %61 = load ptr, ptr %sums.i.i.i.i, align 8
   %add19.i.i.i.i = getelementptr inbounds i8, ptr %25, i64 80
   %62 = load ptr, ptr %add19.i.i.i.i, align 8
-  %call20.i.i.i.i = call ptr @PyObject_GetAttr(ptr noundef %61, ptr noundef %62) #9
+  %call20.i.i.i.i = call ptr @PyObject_GetAttr(ptr noundef %61, ptr noundef %62) #10
   %cmp21.i.i.i.i = icmp eq ptr %call20.i.i.i.i, null
   br i1 %cmp21.i.i.i.i, label %cond.end41.thread120.i.i, label %if.end24.i.i.i.i
 
 if.end24.i.i.i.i:                                 ; preds = %if.end18.i.i.i.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i.i) #9
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i.i) #10
   store ptr %call.i.i.i, ptr %given.i.i.i.i, align 8
   store ptr %cond11.i, ptr %arrayinit.element.i.i.i.i, align 8
   store ptr %call.i.i.i, ptr %arrayinit.element25.i.i.i.i, align 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i.i.i.i, i8 0, i64 16, i1 false)
-  call void @Py_IncRef(ptr noundef %call.i.i.i) #9
-  %call28.i.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef nonnull %call20.i.i.i.i, ptr noundef nonnull %given.i.i.i.i, i64 noundef 3, ptr noundef null) #9
-  call void @Py_DecRef(ptr noundef %call.i.i.i) #9
-  call void @Py_DecRef(ptr noundef nonnull %call20.i.i.i.i) #9
-  call void @Py_DecRef(ptr noundef %call28.i.i.i.i) #9
+  call void @Py_IncRef(ptr noundef %call.i.i.i) #10
+  %call28.i.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef nonnull %call20.i.i.i.i, ptr noundef nonnull %given.i.i.i.i, i64 noundef 3, ptr noundef null) #10
+  call void @Py_DecRef(ptr noundef %call.i.i.i) #10
+  call void @Py_DecRef(ptr noundef nonnull %call20.i.i.i.i) #10
+  call void @Py_DecRef(ptr noundef %call28.i.i.i.i) #10
   %cmp29.i.i.i.i = icmp eq ptr %call28.i.i.i.i, null
   %cond31.i.i.i.i = sext i1 %cmp29.i.i.i.i to i32
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i.i) #9
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i.i) #10
   br label %cond.end41.i.i
 
 if.end.i.i.i:                                     ; preds = %land.lhs.true.i.i.i, %cond.false39.i.i
@@ -643,8 +643,8 @@ land.lhs.true7.i.i.i:                             ; preds = %if.end.i.i.i
   br i1 %cmp8.i.i.i, label %if.then9.i.i.i, label %if.end12.i.i.i
 
 if.then9.i.i.i:                                   ; preds = %land.lhs.true7.i.i.i
-  call void @Py_IncRef(ptr noundef %cond11.i) #9
-  %call11.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %cond11.i) #9
+  call void @Py_IncRef(ptr noundef %cond11.i) #10
+  %call11.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %cond11.i) #10
   br label %cond.end41.i.i
 
 if.end12.i.i.i:                                   ; preds = %land.lhs.true7.i.i.i, %if.end.i.i.i
@@ -654,7 +654,7 @@ if.end12.i.i.i:                                   ; preds = %land.lhs.true7.i.i.
   br i1 %cmp13.not.i.i.i, label %if.end20.i.i.i, label %if.then14.i.i.i
 
 if.then14.i.i.i:                                  ; preds = %if.end12.i.i.i
-  %call.i.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #9
+  %call.i.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #10
   %ob_type.i.i.i76.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 8
   %66 = load ptr, ptr %ob_type.i.i.i76.i.i.i, align 8
   %67 = load ptr, ptr @pullback_numpy, align 8
@@ -748,7 +748,7 @@ are_alike.exit.i139.i.i.i:                        ; preds = %for.body.i.i.i132.i
   br i1 %84, label %if.end20.i.i.i, label %if.end.i.i.i.i
 
 if.end.i.i.i.i:                                   ; preds = %are_alike.exit.i139.i.i.i, %land.rhs.i.i108.i.i.i
-  call void @Py_IncRef(ptr noundef %70) #9
+  call void @Py_IncRef(ptr noundef %70) #10
   %85 = load ptr, ptr @pullback_numpy, align 8
   %arrayidx.i110.i.i.i = getelementptr inbounds i8, ptr %85, i64 752
   %86 = load ptr, ptr %arrayidx.i110.i.i.i, align 8
@@ -757,7 +757,7 @@ if.end.i.i.i.i:                                   ; preds = %are_alike.exit.i139
   %88 = load ptr, ptr %descr.i.i.i79.i.i.i, align 8
   %89 = load i32, ptr %nd.i.i.i80.i.i.i, align 8
   %90 = load ptr, ptr %dimensions.i.i.i102.i.i.i, align 8
-  %call13.i.i.i.i = call ptr %86(ptr noundef %87, ptr noundef %88, i32 noundef %89, ptr noundef %90, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #9
+  %call13.i.i.i.i = call ptr %86(ptr noundef %87, ptr noundef %88, i32 noundef %89, ptr noundef %90, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #10
   %cmp.i111.i.i.i = icmp eq ptr %call13.i.i.i.i, null
   br i1 %cmp.i111.i.i.i, label %cond.end41.thread120.i.i, label %if.end15.i.i.i.i
 
@@ -829,10 +829,10 @@ for.body18.i.i116.i.i.i:                          ; preds = %if.else.i.i115.i.i.
   br i1 %exitcond.not.i.i122.i.i.i, label %add_elements.exit.i.i.i.i, label %for.body18.i.i116.i.i.i
 
 add_elements.exit.i.i.i.i:                        ; preds = %for.body18.i.i116.i.i.i, %for.body.i.i124.i.i.i, %if.else.i.i115.i.i.i, %if.then.i.i123.i.i.i
-  %call16.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef nonnull %call13.i.i.i.i) #9
+  %call16.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef nonnull %call13.i.i.i.i) #10
   %103 = load ptr, ptr %own.i.i.i, align 8
-  call void @Py_IncRef(ptr noundef %103) #9
-  %call18.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2, ptr noundef %103) #9
+  call void @Py_IncRef(ptr noundef %103) #10
+  %call18.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2, ptr noundef %103) #10
   br label %cond.end41.thread.i.i
 
 if.end20.i.i.i:                                   ; preds = %are_alike.exit.i139.i.i.i, %land.lhs.true25.i.i101.i.i.i, %land.lhs.true19.i.i95.i.i.i, %land.lhs.true13.i.i92.i.i.i, %land.lhs.true9.i.i89.i.i.i, %land.lhs.true.i.i82.i.i.i, %lor.lhs.false5.i.i.i.i, %lor.lhs.false.i.i.i.i, %if.then14.i.i.i, %if.end12.i.i.i
@@ -842,18 +842,18 @@ if.end20.i.i.i:                                   ; preds = %are_alike.exit.i139
   br i1 %cmp22.i.i.i, label %cond.true.i.i.i, label %cond.false.i.i.i
 
 cond.true.i.i.i:                                  ; preds = %if.end20.i.i.i
-  %call23.i.i.i = call ptr @PyLong_FromLong(i64 noundef 0) #9
+  %call23.i.i.i = call ptr @PyLong_FromLong(i64 noundef 0) #10
   br label %cond.end.i.i.i
 
 cond.false.i.i.i:                                 ; preds = %if.end20.i.i.i
-  %call25.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %104, i64 noundef %k.041.i) #9
-  call void @Py_IncRef(ptr noundef %call25.i.i.i) #9
+  %call25.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %104, i64 noundef %k.041.i) #10
+  call void @Py_IncRef(ptr noundef %call25.i.i.i) #10
   br label %cond.end.i.i.i
 
 cond.end.i.i.i:                                   ; preds = %cond.false.i.i.i, %cond.true.i.i.i
   %cond27.i.i.i = phi ptr [ %call23.i.i.i, %cond.true.i.i.i ], [ %call25.i.i.i, %cond.false.i.i.i ]
-  %call28.i.i.i = call ptr @PyBool_FromLong(i64 noundef 0) #9
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i) #9
+  %call28.i.i.i = call ptr @PyBool_FromLong(i64 noundef 0) #10
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i) #10
   store ptr %call3.i.i, ptr %given.i.i.i, align 8
   store ptr %call.i32.i, ptr %arrayinit.element.i.i.i, align 8
   store ptr %cond27.i.i.i, ptr %arrayinit.element29.i.i.i, align 8
@@ -865,61 +865,61 @@ cond.end.i.i.i:                                   ; preds = %cond.false.i.i.i, %
 cond.false35.i.i.i:                               ; preds = %cond.end.i.i.i
   %add_new.i.i.i = getelementptr inbounds i8, ptr %25, i64 96
   %106 = load ptr, ptr %add_new.i.i.i, align 8
-  %call37.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef %106, ptr noundef nonnull %given.i.i.i, i64 noundef 5, ptr noundef null) #9
+  %call37.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef %106, ptr noundef nonnull %given.i.i.i, i64 noundef 5, ptr noundef null) #10
   br label %cond.end38.i.i.i
 
 cond.end38.i.i.i:                                 ; preds = %cond.false35.i.i.i, %cond.end.i.i.i
   %cond39.i.i.i = phi ptr [ %call37.i.i.i, %cond.false35.i.i.i ], [ null, %cond.end.i.i.i ]
-  call void @Py_DecRef(ptr noundef %cond27.i.i.i) #9
-  call void @Py_DecRef(ptr noundef %call28.i.i.i) #9
-  call void @Py_DecRef(ptr noundef %cond39.i.i.i) #9
+  call void @Py_DecRef(ptr noundef %cond27.i.i.i) #10
+  call void @Py_DecRef(ptr noundef %call28.i.i.i) #10
+  call void @Py_DecRef(ptr noundef %cond39.i.i.i) #10
   %cmp40.i.i.i = icmp eq ptr %cond39.i.i.i, null
   %cond41.i.i.i = sext i1 %cmp40.i.i.i to i32
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i) #9
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i) #10
   br label %cond.end41.i.i
 
 cond.end41.thread.i.i:                            ; preds = %for.body18.i.i.i.i.i, %for.body.i70.i.i.i.i, %add_elements.exit.i.i.i.i, %if.else.i.i.i.i.i, %if.then.i.i.i.i.i, %if.end35.i.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #9
+  call void @Py_DecRef(ptr noundef %cond11.i) #10
   br label %if.then44.i.i
 
 cond.end41.thread120.i.i:                         ; preds = %if.end.i.i.i.i, %if.end18.i.i.i.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #9
+  call void @Py_DecRef(ptr noundef %cond11.i) #10
   br label %if.end64.i.i
 
 cond.end41.i.i:                                   ; preds = %cond.end38.i.i.i, %if.then9.i.i.i, %if.end24.i.i.i.i
   %cond42.i.i = phi i32 [ %call11.i.i.i, %if.then9.i.i.i ], [ %cond41.i.i.i, %cond.end38.i.i.i ], [ %cond31.i.i.i.i, %if.end24.i.i.i.i ]
-  call void @Py_DecRef(ptr noundef %cond11.i) #9
+  call void @Py_DecRef(ptr noundef %cond11.i) #10
   %cmp43.i.i = icmp eq i32 %cond42.i.i, 0
   br i1 %cmp43.i.i, label %if.then44.i.i, label %if.end64.i.i
 
 if.then44.i.i:                                    ; preds = %cond.end41.i.i, %cond.end41.thread.i.i
-  %call45.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0) #9
-  %call46.i.i = call i64 @PyLong_AsLong(ptr noundef %call45.i.i) #9
+  %call45.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0) #10
+  %call46.i.i = call i64 @PyLong_AsLong(ptr noundef %call45.i.i) #10
   %sub.i.i = add nsw i64 %call46.i.i, -1
   %cmp47.not.i.i = icmp eq i64 %sub.i.i, 0
   br i1 %cmp47.not.i.i, label %if.else.i.i, label %if.then48.i.i
 
 if.then48.i.i:                                    ; preds = %if.then44.i.i
-  %call50.i.i = call ptr @PyLong_FromLong(i64 noundef %sub.i.i) #9
+  %call50.i.i = call ptr @PyLong_FromLong(i64 noundef %sub.i.i) #10
   %cmp51.i.i = icmp eq ptr %call50.i.i, null
   br i1 %cmp51.i.i, label %if.end64.i.i, label %cond.false53.i.i
 
 cond.false53.i.i:                                 ; preds = %if.then48.i.i
-  %call54.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0, ptr noundef nonnull %call50.i.i) #9
+  %call54.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0, ptr noundef nonnull %call50.i.i) #10
   br label %if.end64.i.i
 
 if.else.i.i:                                      ; preds = %if.then44.i.i
-  %call57.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #9
-  call void @Py_IncRef(ptr noundef %call57.i.i) #9
+  %call57.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #10
+  call void @Py_IncRef(ptr noundef %call57.i.i) #10
   %107 = load ptr, ptr %none.i.i, align 8
-  call void @Py_IncRef(ptr noundef %107) #9
-  %call61.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %107) #9
+  call void @Py_IncRef(ptr noundef %107) #10
+  %call61.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %107) #10
   %call62.i.i = call fastcc i32 @make_ready(ptr noundef nonnull %pass, ptr noundef %call.i32.i, ptr noundef %call57.i.i)
   br label %if.end64.i.i
 
 if.end64.i.i:                                     ; preds = %if.else.i.i, %cond.false53.i.i, %if.then48.i.i, %cond.end41.i.i, %cond.end41.thread120.i.i
   %wrong.1.i.i = phi i32 [ %cond42.i.i, %cond.end41.i.i ], [ %call62.i.i, %if.else.i.i ], [ %call54.i.i, %cond.false53.i.i ], [ -1, %if.then48.i.i ], [ -1, %cond.end41.thread120.i.i ]
-  call void @Py_DecRef(ptr noundef nonnull %call3.i.i) #9
+  call void @Py_DecRef(ptr noundef nonnull %call3.i.i) #10
   br label %hand_on.exit.i
 
 hand_on.exit.i:                                   ; preds = %if.end64.i.i, %if.end32.i.i, %land.rhs.i.i
@@ -934,14 +934,14 @@ for.inc.i:                                        ; preds = %hand_on.exit.i, %if
 
 lor.lhs.false:                                    ; preds = %for.inc.i, %cond.end.i
   store ptr null, ptr %arrived, align 8
-  call void @Py_DecRef(ptr noundef %10) #9
+  call void @Py_DecRef(ptr noundef %10) #10
   %108 = load ptr, ptr %leaves, align 8
-  %call.i = call i64 @PyList_Size(ptr noundef %108) #9
+  %call.i = call i64 @PyList_Size(ptr noundef %108) #10
   %cmp.i = icmp eq i64 %call.i, 0
   br i1 %cmp.i, label %cond.false, label %if.end.i
 
 if.end.i:                                         ; preds = %lor.lhs.false
-  %call2.i = call ptr @PyList_New(i64 noundef 0) #9
+  %call2.i = call ptr @PyList_New(i64 noundef 0) #10
   store ptr %call2.i, ptr %leaves, align 8
   %cmp5.i = icmp eq ptr %call2.i, null
   br i1 %cmp5.i, label %visit_leaves.exit.thread, label %visit_leaves.exit
@@ -951,7 +951,7 @@ visit_leaves.exit.thread:                         ; preds = %if.end.i
   br label %while.end.loopexit
 
 visit_leaves.exit:                                ; preds = %if.end.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i) #9
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i) #10
   %109 = load ptr, ptr %task, align 8
   store ptr %109, ptr %given.i, align 8
   store ptr %108, ptr %arrayinit.element.i, align 8
@@ -964,11 +964,11 @@ visit_leaves.exit:                                ; preds = %if.end.i
   store ptr null, ptr %arrayinit.cur.ptr.i, align 8
   %visit_leaves.i = getelementptr inbounds i8, ptr %110, i64 112
   %113 = load ptr, ptr %visit_leaves.i, align 8
-  %call14.i = call ptr @PyObject_Vectorcall(ptr noundef %113, ptr noundef nonnull %given.i, i64 noundef 4, ptr noundef null) #9
-  call void @Py_DecRef(ptr noundef %108) #9
-  call void @Py_DecRef(ptr noundef %call14.i) #9
+  %call14.i = call ptr @PyObject_Vectorcall(ptr noundef %113, ptr noundef nonnull %given.i, i64 noundef 4, ptr noundef null) #10
+  call void @Py_DecRef(ptr noundef %108) #10
+  call void @Py_DecRef(ptr noundef %call14.i) #10
   %cmp15.i = icmp eq ptr %call14.i, null
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i) #9
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i) #10
   br i1 %cmp15.i, label %while.end.loopexit, label %cond.false
 
 cond.false:                                       ; preds = %lor.lhs.false, %visit_leaves.exit
@@ -1193,7 +1193,7 @@ if.then.i.i66:                                    ; preds = %pop.exit78.i
   %spec.select.i91.i = select i1 %tobool.not.i.i, i64 16, i64 %mul.i90.i
   %140 = load ptr, ptr %ready, align 8
   %mul4.i.i = shl i64 %spec.select.i91.i, 5
-  %call.i.i67 = call ptr @realloc(ptr noundef %140, i64 noundef %mul4.i.i) #10
+  %call.i.i67 = call ptr @realloc(ptr noundef %140, i64 noundef %mul4.i.i) #11
   %cmp5.i.i = icmp eq ptr %call.i.i67, null
   br i1 %cmp5.i.i, label %cleanup.i.i, label %cleanup.thread.i.i
 
@@ -1204,7 +1204,7 @@ cleanup.thread.i.i:                               ; preds = %if.then.i.i66
   br label %if.end11.i.i
 
 cleanup.i.i:                                      ; preds = %if.then.i.i66
-  %call7.i.i68 = call ptr @PyErr_NoMemory() #9
+  %call7.i.i68 = call ptr @PyErr_NoMemory() #10
   br label %push.exit.i
 
 if.end11.i.i:                                     ; preds = %cleanup.thread.i.i, %pop.exit78.i
@@ -1267,10 +1267,10 @@ land.lhs.true:                                    ; preds = %cond.end
   %149 = load i64, ptr %next_of_node.i, align 8
   %add.ptr.i = getelementptr inbounds i8, ptr %146, i64 %149
   %150 = load ptr, ptr %add.ptr.i, align 8
-  call void @Py_IncRef(ptr noundef %150) #9
+  call void @Py_IncRef(ptr noundef %150) #10
   %151 = load ptr, ptr %successors, align 8
   store ptr %150, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %151) #9
+  call void @Py_DecRef(ptr noundef %151) #10
   %152 = load ptr, ptr %node.i, align 8
   %153 = load ptr, ptr %pass, align 8
   %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 192
@@ -1295,12 +1295,12 @@ lor.lhs.false.i.i82:                              ; preds = %land.lhs.true
 if.end.i.i83:                                     ; preds = %lor.lhs.false.i.i82
   %is_fast5.i.i = getelementptr inbounds i8, ptr %153, i64 56
   %161 = load ptr, ptr %is_fast5.i.i, align 8
-  %call6.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %152, ptr noundef %161) #9
+  %call6.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %152, ptr noundef %161) #10
   %cmp7.i.i = icmp eq ptr %call6.i.i, null
   br i1 %cmp7.i.i, label %while.end.loopexit, label %if.end9.i.i
 
 if.end9.i.i:                                      ; preds = %if.end.i.i83
-  call void @Py_DecRef(ptr noundef nonnull %call6.i.i) #9
+  call void @Py_DecRef(ptr noundef nonnull %call6.i.i) #10
   %162 = load ptr, ptr %pass, align 8
   %true_.i.i = getelementptr inbounds i8, ptr %162, i64 16
   %163 = load ptr, ptr %true_.i.i, align 8
@@ -1316,7 +1316,7 @@ cond.true.i.i:                                    ; preds = %if.end9.i.i
 
 if.end.i.i.i85:                                   ; preds = %cond.true.i.i
   %166 = load ptr, ptr %targets, align 8
-  %call.i.i.i86 = call i32 @PyDict_Contains(ptr noundef %166, ptr noundef nonnull %152) #9
+  %call.i.i.i86 = call i32 @PyDict_Contains(ptr noundef %166, ptr noundef nonnull %152) #10
   %cmp1.not.i.i.i = icmp eq i32 %call.i.i.i86, 0
   br i1 %cmp1.not.i.i.i, label %if.end4.i.i.i, label %if.then2.i.i.i
 
@@ -1326,14 +1326,14 @@ if.then2.i.i.i:                                   ; preds = %if.end.i.i.i85
 
 if.end4.i.i.i:                                    ; preds = %if.end.i.i.i85
   %167 = load ptr, ptr %successors, align 8
-  %call5.i.i.i = call i64 @PyTuple_Size(ptr noundef %167) #9
+  %call5.i.i.i = call i64 @PyTuple_Size(ptr noundef %167) #10
   %cmp6.not41.i.i.i = icmp sgt i64 %call5.i.i.i, 0
   br i1 %cmp6.not41.i.i.i, label %for.body.i.i.i, label %if.then6.i88
 
 for.body.i.i.i:                                   ; preds = %if.end4.i.i.i, %for.inc.i.i.i
   %k.042.i.i.i = phi i64 [ %inc.i.i.i, %for.inc.i.i.i ], [ 0, %if.end4.i.i.i ]
   %168 = load ptr, ptr %successors, align 8
-  %call8.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %168, i64 noundef %k.042.i.i.i) #9
+  %call8.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %168, i64 noundef %k.042.i.i.i) #10
   %169 = load ptr, ptr %pass, align 8
   %none10.i.i.i = getelementptr inbounds i8, ptr %169, i64 8
   %170 = load ptr, ptr %none10.i.i.i, align 8
@@ -1342,7 +1342,7 @@ for.body.i.i.i:                                   ; preds = %if.end4.i.i.i, %for
 
 cond.end.i.i.i97:                                 ; preds = %for.body.i.i.i
   %171 = load ptr, ptr %visit, align 8
-  %call13.i.i.i = call i32 @PySet_Contains(ptr noundef %171, ptr noundef %call8.i.i.i) #9
+  %call13.i.i.i = call i32 @PySet_Contains(ptr noundef %171, ptr noundef %call8.i.i.i) #10
   %cmp15.i.i.i = icmp sgt i32 %call13.i.i.i, 0
   br i1 %cmp15.i.i.i, label %for.inc.i.i.i, label %is_plain.exit.i
 
@@ -1357,41 +1357,41 @@ is_plain.exit.i:                                  ; preds = %cond.end.i.i.i97, %
   br i1 %cmp.i87, label %while.end.loopexit, label %if.else.i78
 
 if.then6.i88:                                     ; preds = %for.inc.i.i.i, %if.end4.i.i.i, %cond.true.i.i
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %type.i.i) #9
+  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %type.i.i) #10
   %ob_type.i.i.i = getelementptr inbounds i8, ptr %146, i64 8
   %172 = load ptr, ptr %ob_type.i.i.i, align 8
   store ptr %172, ptr %type.i.i, align 8
   %formulas.i.i = getelementptr inbounds i8, ptr %147, i64 136
   %173 = load ptr, ptr %formulas.i.i, align 8
-  %call1.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %173, ptr noundef %172) #9
+  %call1.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %173, ptr noundef %172) #10
   %cmp.not.i132.i = icmp eq ptr %call1.i.i, null
   br i1 %cmp.not.i132.i, label %lor.lhs.false.i133.i, label %formula_of.exit.thread148.i
 
 formula_of.exit.thread148.i:                      ; preds = %if.then6.i88
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #9
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #10
   br label %lor.lhs.false.i
 
 lor.lhs.false.i133.i:                             ; preds = %if.then6.i88
-  %call2.i.i = call ptr @PyErr_Occurred() #9
+  %call2.i.i = call ptr @PyErr_Occurred() #10
   %tobool.not.i.i95 = icmp eq ptr %call2.i.i, null
   br i1 %tobool.not.i.i95, label %formula_of.exit.i, label %formula_of.exit.thread.i
 
 formula_of.exit.thread.i:                         ; preds = %lor.lhs.false.i133.i
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #9
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #10
   br label %while.end.loopexit
 
 formula_of.exit.i:                                ; preds = %lor.lhs.false.i133.i
   %learn.i.i = getelementptr inbounds i8, ptr %147, i64 144
   %174 = load ptr, ptr %learn.i.i, align 8
-  %call3.i.i96 = call ptr @PyObject_Vectorcall(ptr noundef %174, ptr noundef nonnull %type.i.i, i64 noundef 1, ptr noundef null) #9
-  call void @Py_DecRef(ptr noundef %call3.i.i96) #9
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #9
+  %call3.i.i96 = call ptr @PyObject_Vectorcall(ptr noundef %174, ptr noundef nonnull %type.i.i, i64 noundef 1, ptr noundef null) #10
+  call void @Py_DecRef(ptr noundef %call3.i.i96) #10
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #10
   %cmp8.i = icmp eq ptr %call3.i.i96, null
   br i1 %cmp8.i, label %while.end.loopexit, label %lor.lhs.false.i
 
 lor.lhs.false.i:                                  ; preds = %formula_of.exit.i, %formula_of.exit.thread148.i
   %retval.0.i151.i = phi ptr [ %call1.i.i, %formula_of.exit.thread148.i ], [ %call3.i.i96, %formula_of.exit.i ]
-  %call9.i89 = call i32 @PyErr_CheckSignals() #9
+  %call9.i89 = call i32 @PyErr_CheckSignals() #10
   %cmp10.i = icmp slt i32 %call9.i89, 0
   br i1 %cmp10.i, label %while.end.loopexit, label %if.end12.i
 
@@ -1425,7 +1425,7 @@ if.end17.i:                                       ; preds = %if.end12.i.if.end17
   br i1 %or.cond, label %if.then26.i, label %if.end33.i
 
 if.then26.i:                                      ; preds = %if.end17.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i76) #9
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i76) #10
   store ptr %146, ptr %given.i76, align 8
   store ptr %148, ptr %arrayinit.element.i94, align 8
   %180 = load ptr, ptr %keep, align 8
@@ -1433,31 +1433,31 @@ if.then26.i:                                      ; preds = %if.end17.i
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i, i8 0, i64 16, i1 false)
   %pull.i = getelementptr inbounds i8, ptr %147, i64 64
   %181 = load ptr, ptr %pull.i, align 8
-  %call32.i = call ptr @PyObject_VectorcallMethod(ptr noundef %181, ptr noundef nonnull %given.i76, i64 noundef 3, ptr noundef null) #9
+  %call32.i = call ptr @PyObject_VectorcallMethod(ptr noundef %181, ptr noundef nonnull %given.i76, i64 noundef 3, ptr noundef null) #10
   %182 = load ptr, ptr %arrived, align 8
   store ptr %call32.i, ptr %arrived, align 8
-  call void @Py_DecRef(ptr noundef %182) #9
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i76) #9
+  call void @Py_DecRef(ptr noundef %182) #10
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i76) #10
   %.pre152.i = load ptr, ptr %none.i, align 8
   br label %if.end33.i
 
 if.end33.i:                                       ; preds = %if.end17.i, %if.then26.i
   %183 = phi ptr [ %.pre152.i, %if.then26.i ], [ %179, %if.end17.i ]
-  call void @Py_IncRef(ptr noundef %183) #9
+  call void @Py_IncRef(ptr noundef %183) #10
   %184 = load ptr, ptr %numbers, align 8
   store ptr %183, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %184) #9
+  call void @Py_DecRef(ptr noundef %184) #10
   br label %visit.exit
 
 if.else.i78:                                      ; preds = %is_plain.exit.i, %if.end9.i.i, %lor.lhs.false.i.i82, %land.lhs.true
-  %call36.i = call ptr @PyList_New(i64 noundef 1) #9
+  %call36.i = call ptr @PyList_New(i64 noundef 1) #10
   %cmp37.i = icmp eq ptr %call36.i, null
   br i1 %cmp37.i, label %while.end.loopexit, label %if.end40.i
 
 if.end40.i:                                       ; preds = %if.else.i78
-  %call41.i = call i32 @PyList_SetItem(ptr noundef nonnull %call36.i, i64 noundef 0, ptr noundef %148) #9
+  %call41.i = call i32 @PyList_SetItem(ptr noundef nonnull %call36.i, i64 noundef 0, ptr noundef %148) #10
   store ptr null, ptr %gradient4.i, align 8
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given44.i) #9
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given44.i) #10
   %185 = load ptr, ptr %task, align 8
   store ptr %185, ptr %given44.i, align 8
   %186 = load ptr, ptr %entries, align 8
@@ -1468,40 +1468,40 @@ if.end40.i:                                       ; preds = %if.else.i78
   store ptr %187, ptr %arrayinit.element49.i, align 8
   %visit_one.i = getelementptr inbounds i8, ptr %147, i64 120
   %188 = load ptr, ptr %visit_one.i, align 8
-  %call52.i = call ptr @PyObject_Vectorcall(ptr noundef %188, ptr noundef nonnull %given44.i, i64 noundef 5, ptr noundef null) #9
-  call void @Py_DecRef(ptr noundef nonnull %call36.i) #9
+  %call52.i = call ptr @PyObject_Vectorcall(ptr noundef %188, ptr noundef nonnull %given44.i, i64 noundef 5, ptr noundef null) #10
+  call void @Py_DecRef(ptr noundef nonnull %call36.i) #10
   %cmp53.not.i = icmp eq ptr %call52.i, null
   br i1 %cmp53.not.i, label %cleanup79.critedge.i, label %if.end56.i
 
 if.end56.i:                                       ; preds = %if.end40.i
-  %call57.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 0) #9
-  call void @Py_IncRef(ptr noundef %call57.i) #9
+  %call57.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 0) #10
+  call void @Py_IncRef(ptr noundef %call57.i) #10
   store ptr %call57.i, ptr %arrived, align 8
-  %call61.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 1) #9
-  call void @Py_IncRef(ptr noundef %call61.i) #9
+  %call61.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 1) #10
+  call void @Py_IncRef(ptr noundef %call61.i) #10
   %189 = load ptr, ptr %successors, align 8
   store ptr %call61.i, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %189) #9
-  %call64.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 2) #9
-  call void @Py_IncRef(ptr noundef %call64.i) #9
+  call void @Py_DecRef(ptr noundef %189) #10
+  %call64.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 2) #10
+  call void @Py_IncRef(ptr noundef %call64.i) #10
   %190 = load ptr, ptr %numbers, align 8
   store ptr %call64.i, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %190) #9
-  call void @Py_DecRef(ptr noundef nonnull %call52.i) #9
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #9
+  call void @Py_DecRef(ptr noundef %190) #10
+  call void @Py_DecRef(ptr noundef nonnull %call52.i) #10
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #10
   br label %visit.exit
 
 cleanup79.critedge.i:                             ; preds = %if.end40.i
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #9
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #10
   br label %while.end.loopexit
 
 visit.exit:                                       ; preds = %if.end33.i, %if.end56.i
   %191 = load ptr, ptr %gradient4.i, align 8
   store ptr null, ptr %gradient4.i, align 8
-  call void @Py_DecRef(ptr noundef %191) #9
+  call void @Py_DecRef(ptr noundef %191) #10
   %192 = load ptr, ptr %node.i, align 8
   store ptr null, ptr %node.i, align 8
-  call void @Py_DecRef(ptr noundef %192) #9
+  call void @Py_DecRef(ptr noundef %192) #10
   %193 = load ptr, ptr %arrived, align 8
   %.fr = freeze ptr %193
   %cmp77.i = icmp eq ptr %.fr, null
@@ -1515,26 +1515,26 @@ while.end.loopexit:                               ; preds = %visit.exit, %is_pla
 while.end:                                        ; preds = %while.end.loopexit, %entry
   %194 = phi ptr [ %7, %entry ], [ %.pre117, %while.end.loopexit ]
   %more.0.lcssa = phi i1 [ true, %entry ], [ %.ph, %while.end.loopexit ]
-  call void @Py_DecRef(ptr noundef %194) #9
+  call void @Py_DecRef(ptr noundef %194) #10
   %195 = load ptr, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %195) #9
+  call void @Py_DecRef(ptr noundef %195) #10
   %196 = load ptr, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %196) #9
+  call void @Py_DecRef(ptr noundef %196) #10
   %197 = load ptr, ptr %leaves, align 8
-  call void @Py_DecRef(ptr noundef %197) #9
+  call void @Py_DecRef(ptr noundef %197) #10
   %node = getelementptr inbounds i8, ptr %pass, i64 112
   %198 = load ptr, ptr %node, align 8
-  call void @Py_DecRef(ptr noundef %198) #9
+  call void @Py_DecRef(ptr noundef %198) #10
   %gradient = getelementptr inbounds i8, ptr %pass, i64 120
   %199 = load ptr, ptr %gradient, align 8
-  call void @Py_DecRef(ptr noundef %199) #9
+  call void @Py_DecRef(ptr noundef %199) #10
   %200 = load i64, ptr %count13, align 8
   %cmp32113 = icmp sgt i64 %200, 0
   br i1 %cmp32113, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:                                 ; preds = %for.body, %while.end
   %201 = load ptr, ptr %ready, align 8
-  call void @free(ptr noundef %201) #9
+  call void @free(ptr noundef %201) #10
   br i1 %more.0.lcssa, label %cond.end45, label %cond.false42
 
 for.body:                                         ; preds = %while.end, %for.body
@@ -1542,11 +1542,11 @@ for.body:                                         ; preds = %while.end, %for.bod
   %202 = load ptr, ptr %ready, align 8
   %node35 = getelementptr inbounds %struct.waiting, ptr %202, i64 %k.0114, i32 2
   %203 = load ptr, ptr %node35, align 8
-  call void @Py_DecRef(ptr noundef %203) #9
+  call void @Py_DecRef(ptr noundef %203) #10
   %204 = load ptr, ptr %ready, align 8
   %gradient38 = getelementptr inbounds %struct.waiting, ptr %204, i64 %k.0114, i32 3
   %205 = load ptr, ptr %gradient38, align 8
-  call void @Py_DecRef(ptr noundef %205) #9
+  call void @Py_DecRef(ptr noundef %205) #10
   %inc = add nuw nsw i64 %k.0114, 1
   %206 = load i64, ptr %count13, align 8
   %cmp32 = icmp slt i64 %inc, %206
@@ -1556,12 +1556,12 @@ cond.false42:                                     ; preds = %for.cond.cleanup
   %207 = load ptr, ptr %pass, align 8
   %none = getelementptr inbounds i8, ptr %207, i64 8
   %208 = load ptr, ptr %none, align 8
-  call void @Py_IncRef(ptr noundef %208) #9
+  call void @Py_IncRef(ptr noundef %208) #10
   br label %cond.end45
 
 cond.end45:                                       ; preds = %for.cond.cleanup, %cond.false42
   %cond46 = phi ptr [ %208, %cond.false42 ], [ null, %for.cond.cleanup ]
-  call void @llvm.lifetime.end.p0(i64 152, ptr nonnull %pass) #9
+  call void @llvm.lifetime.end.p0(i64 152, ptr nonnull %pass) #10
   ret ptr %cond46
 }
 
@@ -1599,22 +1599,22 @@ entry:
   br i1 %cmp, label %if.then, label %if.end9
 
 if.then:                                          ; preds = %entry
-  %call2 = tail call ptr @PyTuple_New(i64 noundef 2) #9
+  %call2 = tail call ptr @PyTuple_New(i64 noundef 2) #10
   %cmp3 = icmp eq ptr %call2, null
   br i1 %cmp3, label %if.then4, label %if.end
 
 if.then4:                                         ; preds = %if.then
-  tail call void @Py_DecRef(ptr noundef %gradient) #9
+  tail call void @Py_DecRef(ptr noundef %gradient) #10
   br label %cleanup30
 
 if.end:                                           ; preds = %if.then
-  tail call void @Py_IncRef(ptr noundef nonnull %node) #9
-  %call6 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 0, ptr noundef nonnull %node) #9
-  %call7 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 1, ptr noundef %gradient) #9
+  tail call void @Py_IncRef(ptr noundef nonnull %node) #10
+  %call6 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 0, ptr noundef nonnull %node) #10
+  %call7 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 1, ptr noundef %gradient) #10
   %leaves = getelementptr inbounds i8, ptr %pass, i64 80
   %3 = load ptr, ptr %leaves, align 8
-  %call8 = tail call i32 @PyList_Append(ptr noundef %3, ptr noundef nonnull %call2) #9
-  tail call void @Py_DecRef(ptr noundef nonnull %call2) #9
+  %call8 = tail call i32 @PyList_Append(ptr noundef %3, ptr noundef nonnull %call2) #10
+  tail call void @Py_DecRef(ptr noundef nonnull %call2) #10
   br label %cleanup30
 
 if.end9:                                          ; preds = %entry
@@ -1622,17 +1622,17 @@ if.end9:                                          ; preds = %entry
   %4 = load i64, ptr %seq_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %4
   %5 = load ptr, ptr %add.ptr, align 8
-  %call10 = tail call i64 @PyLong_AsUnsignedLongLong(ptr noundef %5) #9
+  %call10 = tail call i64 @PyLong_AsUnsignedLongLong(ptr noundef %5) #10
   %cmp11 = icmp eq i64 %call10, -1
   br i1 %cmp11, label %land.lhs.true, label %if.end14
 
 land.lhs.true:                                    ; preds = %if.end9
-  %call12 = tail call ptr @PyErr_Occurred() #9
+  %call12 = tail call ptr @PyErr_Occurred() #10
   %tobool.not = icmp eq ptr %call12, null
   br i1 %tobool.not, label %if.end14, label %if.then13
 
 if.then13:                                        ; preds = %land.lhs.true
-  tail call void @Py_DecRef(ptr noundef %gradient) #9
+  tail call void @Py_DecRef(ptr noundef %gradient) #10
   br label %cleanup30
 
 if.end14:                                         ; preds = %land.lhs.true, %if.end9
@@ -1640,7 +1640,7 @@ if.end14:                                         ; preds = %land.lhs.true, %if.
   %6 = load i64, ptr %stamps, align 8
   %inc = add i64 %6, 1
   store i64 %inc, ptr %stamps, align 8
-  tail call void @Py_IncRef(ptr noundef nonnull %node) #9
+  tail call void @Py_IncRef(ptr noundef nonnull %node) #10
   %node19 = getelementptr inbounds i8, ptr %pass, i64 112
   %7 = load ptr, ptr %node19, align 8
   %cmp20 = icmp eq ptr %7, null
@@ -1671,7 +1671,7 @@ if.then.i:                                        ; preds = %if.end23
   %ready.i = getelementptr inbounds i8, ptr %pass, i64 88
   %10 = load ptr, ptr %ready.i, align 8
   %mul4.i = shl i64 %spec.select.i, 5
-  %call.i = tail call ptr @realloc(ptr noundef %10, i64 noundef %mul4.i) #10
+  %call.i = tail call ptr @realloc(ptr noundef %10, i64 noundef %mul4.i) #11
   %cmp5.i = icmp eq ptr %call.i, null
   br i1 %cmp5.i, label %if.end27, label %cleanup.thread.i
 
@@ -1733,9 +1733,9 @@ push.exit.thread:                                 ; preds = %cond.true.i.i, %is_
   br label %cleanup30
 
 if.end27:                                         ; preds = %if.then.i
-  %call7.i = tail call ptr @PyErr_NoMemory() #9
-  tail call void @Py_DecRef(ptr noundef nonnull %node) #9
-  tail call void @Py_DecRef(ptr noundef %gradient) #9
+  %call7.i = tail call ptr @PyErr_NoMemory() #10
+  tail call void @Py_DecRef(ptr noundef nonnull %node) #10
+  tail call void @Py_DecRef(ptr noundef %gradient) #10
   br label %cleanup30
 
 cleanup30:                                        ; preds = %if.then21, %if.end27, %push.exit.thread, %if.then13, %if.then4, %if.end
@@ -1769,355 +1769,403 @@ entry:
   %1 = load i64, ptr %next_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %1
   %2 = load ptr, ptr %add.ptr, align 8
-  call void @llvm.lifetime.start.p0(i64 344, ptr nonnull %values) #9
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(344) %values, i8 0, i64 344, i1 false)
+  call void @llvm.lifetime.start.p0(i64 400, ptr nonnull %values) #10
+  %3 = getelementptr inbounds i8, ptr %values, i64 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(400) %3, i8 0, i64 392, i1 false)
+  %is_loose = getelementptr inbounds i8, ptr %0, i64 8
+  %4 = load i64, ptr %is_loose, align 8
   %descr.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
-  %3 = load ptr, ptr %descr.i.i.i, align 8
-  %type_num.i.i = getelementptr inbounds i8, ptr %3, i64 28
-  %4 = load i32, ptr %type_num.i.i, align 4
-  %5 = add i32 %4, -11
-  %or.cond.i.i = icmp ult i32 %5, 2
+  %5 = load ptr, ptr %descr.i.i.i, align 8
+  %type_num.i.i = getelementptr inbounds i8, ptr %5, i64 28
+  %6 = load i32, ptr %type_num.i.i, align 4
+  %7 = add i32 %6, -11
+  %or.cond.i.i = icmp ult i32 %7, 2
   br i1 %or.cond.i.i, label %land.lhs.true.i.i, label %if.then
 
 land.lhs.true.i.i:                                ; preds = %entry
-  %byteorder.i.i = getelementptr inbounds i8, ptr %3, i64 26
-  %6 = load i8, ptr %byteorder.i.i, align 2
-  %cmp3.not.i.i = icmp eq i8 %6, 62
+  %byteorder.i.i = getelementptr inbounds i8, ptr %5, i64 26
+  %8 = load i8, ptr %byteorder.i.i, align 2
+  %cmp3.not.i.i = icmp eq i8 %8, 62
   br i1 %cmp3.not.i.i, label %if.then, label %land.lhs.true5.i.i
 
 land.lhs.true5.i.i:                               ; preds = %land.lhs.true.i.i
   %flags.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
-  %7 = load i32, ptr %flags.i.i.i, align 8
-  %and.i.i = and i32 %7, 256
+  %9 = load i32, ptr %flags.i.i.i, align 8
+  %and.i.i = and i32 %9, 256
   %tobool.not.i.i = icmp eq i32 %and.i.i, 0
   br i1 %tobool.not.i.i, label %if.then, label %land.lhs.true7.i.i
 
 land.lhs.true7.i.i:                               ; preds = %land.lhs.true5.i.i
   %nd.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
-  %8 = load i32, ptr %nd.i.i.i, align 8
-  %cmp9.i.i = icmp slt i32 %8, 7
+  %10 = load i32, ptr %nd.i.i.i, align 8
+  %cmp9.i.i = icmp slt i32 %10, 7
   br i1 %cmp9.i.i, label %land.rhs.i.i, label %if.then
 
 land.rhs.i.i:                                     ; preds = %land.lhs.true7.i.i
-  %cmp6.i.i.i = icmp sgt i32 %8, 0
-  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i.i.i, label %if.end.i.thread
-
-if.end.i.thread:                                  ; preds = %land.rhs.i.i
-  %data.i.i232 = getelementptr inbounds i8, ptr %gradient, i64 16
-  %9 = load ptr, ptr %data.i.i232, align 8
-  store ptr %9, ptr %values, align 8
-  br label %lor.lhs.false
+  %cmp6.i.i.i = icmp sgt i32 %10, 0
+  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i.i.i, label %if.end.i
 
 for.body.lr.ph.i.i.i:                             ; preds = %land.rhs.i.i
   %dimensions.i.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %10 = load ptr, ptr %dimensions.i.i.i.i, align 8
-  %wide.trip.count.i.i.i = zext nneg i32 %8 to i64
+  %11 = load ptr, ptr %dimensions.i.i.i.i, align 8
+  %wide.trip.count.i.i.i = zext nneg i32 %10 to i64
   br label %for.body.i.i.i
 
 for.body.i.i.i:                                   ; preds = %for.body.i.i.i, %for.body.lr.ph.i.i.i
   %indvars.iv.i.i.i = phi i64 [ 0, %for.body.lr.ph.i.i.i ], [ %indvars.iv.next.i.i.i, %for.body.i.i.i ]
   %size.07.i.i.i = phi i64 [ 1, %for.body.lr.ph.i.i.i ], [ %mul.i.i.i, %for.body.i.i.i ]
-  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %10, i64 %indvars.iv.i.i.i
-  %11 = load i64, ptr %arrayidx.i.i.i, align 8
-  %mul.i.i.i = mul nsw i64 %11, %size.07.i.i.i
+  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %11, i64 %indvars.iv.i.i.i
+  %12 = load i64, ptr %arrayidx.i.i.i, align 8
+  %mul.i.i.i = mul nsw i64 %12, %size.07.i.i.i
   %indvars.iv.next.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i, 1
   %exitcond.not.i.i.i = icmp eq i64 %indvars.iv.next.i.i.i, %wide.trip.count.i.i.i
   br i1 %exitcond.not.i.i.i, label %is_short.exit.i, label %for.body.i.i.i
 
 is_short.exit.i:                                  ; preds = %for.body.i.i.i
-  %12 = icmp sgt i64 %mul.i.i.i, 512
-  br i1 %12, label %if.then, label %if.end.i
+  %13 = icmp sgt i64 %mul.i.i.i, 512
+  br i1 %13, label %if.then, label %if.end.i
 
-if.end.i:                                         ; preds = %is_short.exit.i
-  %data.i.i = getelementptr inbounds i8, ptr %gradient, i64 16
-  %13 = load ptr, ptr %data.i.i, align 8
-  store ptr %13, ptr %values, align 8
-  %and.i = and i32 %7, 1
-  %tobool3.not.i = icmp eq i32 %and.i, 0
+if.end.i:                                         ; preds = %is_short.exit.i, %land.rhs.i.i
+  %and.i = and i32 %9, 1
+  %tobool2.not.i = icmp eq i32 %and.i, 0
+  br i1 %tobool2.not.i, label %land.rhs.lr.ph.i, label %for.end.critedge.i
+
+land.rhs.lr.ph.i:                                 ; preds = %if.end.i
   %strides.i.i = getelementptr inbounds i8, ptr %gradient, i64 40
-  %cmp.i = icmp eq i32 %4, 12
-  %cond.i = select i1 %cmp.i, i64 8, i64 4
-  %full.i = getelementptr inbounds i8, ptr %values, i64 80
-  %of_g.i = getelementptr inbounds i8, ptr %values, i64 176
+  %smax.i = tail call i32 @llvm.smax.i32(i32 %10, i32 0)
+  %wide.trip.count.i = zext nneg i32 %smax.i to i64
+  %exitcond.not.i235 = icmp slt i32 %10, 1
+  br i1 %exitcond.not.i235, label %for.end.critedge.i, label %for.body.i.lr.ph
+
+for.body.i.lr.ph:                                 ; preds = %land.rhs.lr.ph.i
+  %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %14 = load ptr, ptr %dimensions.i.i, align 8
   br label %for.body.i
 
-for.body.i:                                       ; preds = %cleanup.i, %if.end.i
-  %indvars.iv.i = phi i64 [ %wide.trip.count.i.i.i, %if.end.i ], [ %indvars.iv.next.i, %cleanup.i ]
-  %step.075.i = phi i64 [ %cond.i, %if.end.i ], [ %mul.i, %cleanup.i ]
-  %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
-  %arrayidx9.i = getelementptr inbounds i64, ptr %10, i64 %indvars.iv.next.i
-  %14 = load i64, ptr %arrayidx9.i, align 8
-  %cmp11.i = icmp ne i64 %14, 1
-  %or.cond.i = select i1 %tobool3.not.i, i1 %cmp11.i, i1 false
-  br i1 %or.cond.i, label %land.lhs.true13.i, label %cleanup.i
+for.body.i:                                       ; preds = %for.body.i.lr.ph, %for.inc.i
+  %indvars.iv.i236 = phi i64 [ 0, %for.body.i.lr.ph ], [ %indvars.iv.next.i, %for.inc.i ]
+  %arrayidx.i = getelementptr inbounds i64, ptr %14, i64 %indvars.iv.i236
+  %15 = load i64, ptr %arrayidx.i, align 8
+  %cmp6.not.i = icmp eq i64 %15, 1
+  br i1 %cmp6.not.i, label %for.inc.i, label %land.lhs.true.i
 
-land.lhs.true13.i:                                ; preds = %for.body.i
-  %15 = load ptr, ptr %strides.i.i, align 8
-  %arrayidx16.i = getelementptr inbounds i64, ptr %15, i64 %indvars.iv.next.i
-  %16 = load i64, ptr %arrayidx16.i, align 8
-  %cmp17.not.i = icmp eq i64 %16, 0
-  br i1 %cmp17.not.i, label %cleanup.i, label %if.then
+land.lhs.true.i:                                  ; preds = %for.body.i
+  %16 = load ptr, ptr %strides.i.i, align 8
+  %arrayidx9.i = getelementptr inbounds i64, ptr %16, i64 %indvars.iv.i236
+  %17 = load i64, ptr %arrayidx9.i, align 8
+  %cmp10.not.i = icmp eq i64 %17, 0
+  br i1 %cmp10.not.i, label %for.inc.i, label %if.then
 
-cleanup.i:                                        ; preds = %land.lhs.true13.i, %for.body.i
-  %cmp21.i = icmp eq i64 %14, 1
-  %cond23.i = select i1 %cmp21.i, i64 0, i64 %step.075.i
-  %arrayidx26.i = getelementptr inbounds [6 x i64], ptr %full.i, i64 0, i64 %indvars.iv.next.i
-  store i64 %cond23.i, ptr %arrayidx26.i, align 8
-  %spec.select.i = select i1 %tobool3.not.i, i64 0, i64 %cond23.i
-  %arrayidx38.i = getelementptr inbounds [6 x i64], ptr %of_g.i, i64 0, i64 %indvars.iv.next.i
-  store i64 %spec.select.i, ptr %arrayidx38.i, align 8
-  %mul.i = mul nsw i64 %14, %step.075.i
-  %cmp6.i = icmp ult i64 %indvars.iv.i, 2
-  br i1 %cmp6.i, label %lor.lhs.false, label %for.body.i
+for.inc.i:                                        ; preds = %land.lhs.true.i, %for.body.i
+  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i236, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
+  br i1 %exitcond.not.i, label %for.end.critedge.i, label %for.body.i
 
-lor.lhs.false:                                    ; preds = %cleanup.i, %if.end.i.thread
+for.end.critedge.i:                               ; preds = %for.inc.i, %land.rhs.lr.ph.i, %if.end.i
+  %cmp14.i = icmp eq i32 %6, 12
+  %cond.i = select i1 %cmp14.i, i64 8, i64 4
+  %data.i.i = getelementptr inbounds i8, ptr %gradient, i64 16
+  %18 = load ptr, ptr %data.i.i, align 8
+  store ptr %18, ptr %values, align 8
+  %19 = and i64 %4, 4294967295
+  %tobool17.not.i = icmp eq i64 %19, 0
+  br i1 %tobool17.not.i, label %if.else.i, label %if.then18.i
+
+if.then18.i:                                      ; preds = %for.end.critedge.i
+  %ndim.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 %10, ptr %ndim.i, align 8
+  %lengths.i = getelementptr inbounds i8, ptr %values, i64 88
+  %dimensions.i60.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %20 = load ptr, ptr %dimensions.i60.i, align 8
+  %conv22.i = sext i32 %10 to i64
+  %mul.i = shl nsw i64 %conv22.i, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr nonnull align 8 %lengths.i, ptr align 8 %20, i64 %mul.i, i1 false)
+  %full.i = getelementptr inbounds i8, ptr %values, i64 136
+  %cmp264.i.i = icmp slt i32 %10, 1
+  br i1 %cmp264.i.i, label %lor.lhs.false, label %for.body.lr.ph.i.i
+
+for.body.lr.ph.i.i:                               ; preds = %if.then18.i
+  %21 = zext nneg i32 %10 to i64
+  br label %for.body.i.i
+
+for.body.i.i:                                     ; preds = %cleanup.i.i, %for.body.lr.ph.i.i
+  %indvars.iv.i.i = phi i64 [ %21, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %cleanup.i.i ]
+  %width.addr.065.i.i = phi i64 [ %cond.i, %for.body.lr.ph.i.i ], [ %mul.i.i, %cleanup.i.i ]
+  %indvars.iv.next.i.i = add nsw i64 %indvars.iv.i.i, -1
+  %cmp3.not.i62.i = icmp sgt i64 %indvars.iv.i.i, 0
+  br i1 %cmp3.not.i62.i, label %cond.end.i.i, label %cleanup.i.i
+
+cond.end.i.i:                                     ; preds = %for.body.i.i
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %20, i64 %indvars.iv.next.i.i
+  %22 = load i64, ptr %arrayidx.i.i, align 8
+  %.fr.i.i = freeze i64 %22
+  %arrayidx7.i.i = getelementptr inbounds i64, ptr %lengths.i, i64 %indvars.iv.next.i.i
+  %23 = load i64, ptr %arrayidx7.i.i, align 8
+  %cmp8.i.i = icmp eq i64 %.fr.i.i, %23
+  %cmp9.i63.i = icmp eq i64 %.fr.i.i, 1
+  %or.cond.not.i.i = or i1 %cmp8.i.i, %cmp9.i63.i
+  br i1 %or.cond.not.i.i, label %if.end11.i.i, label %lor.lhs.false
+
+if.end11.i.i:                                     ; preds = %cond.end.i.i
+  %spec.select62.i.i = select i1 %cmp9.i63.i, i64 0, i64 %width.addr.065.i.i
+  br label %cleanup.i.i
+
+cleanup.i.i:                                      ; preds = %if.end11.i.i, %for.body.i.i
+  %cond4458.i.i = phi i64 [ %.fr.i.i, %if.end11.i.i ], [ 1, %for.body.i.i ]
+  %24 = phi i64 [ %spec.select62.i.i, %if.end11.i.i ], [ 0, %for.body.i.i ]
+  %arrayidx18.i.i = getelementptr inbounds [6 x i64], ptr %full.i, i64 0, i64 %indvars.iv.next.i.i
+  store i64 %24, ptr %arrayidx18.i.i, align 8
+  %mul.i.i = mul nsw i64 %cond4458.i.i, %width.addr.065.i.i
+  %cmp2.i.i = icmp ult i64 %indvars.iv.i.i, 2
+  br i1 %cmp2.i.i, label %lor.lhs.false, label %for.body.i.i
+
+if.else.i:                                        ; preds = %for.end.critedge.i
+  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i65.i, label %size_of.exit.thread.i
+
+size_of.exit.thread.i:                            ; preds = %if.else.i
+  %ndim.i79.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 1, ptr %ndim.i79.i, align 8
+  %lengths.i80.i = getelementptr inbounds i8, ptr %values, i64 88
+  store i64 1, ptr %lengths.i80.i, align 8
+  br label %27
+
+for.body.lr.ph.i65.i:                             ; preds = %if.else.i
+  %dimensions.i.i66.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %25 = load ptr, ptr %dimensions.i.i66.i, align 8
+  %wide.trip.count.i.i = zext nneg i32 %10 to i64
+  br label %for.body.i67.i
+
+for.body.i67.i:                                   ; preds = %for.body.i67.i, %for.body.lr.ph.i65.i
+  %indvars.iv.i68.i = phi i64 [ 0, %for.body.lr.ph.i65.i ], [ %indvars.iv.next.i71.i, %for.body.i67.i ]
+  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i65.i ], [ %mul.i70.i, %for.body.i67.i ]
+  %arrayidx.i69.i = getelementptr inbounds i64, ptr %25, i64 %indvars.iv.i68.i
+  %26 = load i64, ptr %arrayidx.i69.i, align 8
+  %.fr.i = freeze i64 %26
+  %mul.i70.i = mul i64 %.fr.i, %size.07.i.i
+  %indvars.iv.next.i71.i = add nuw nsw i64 %indvars.iv.i68.i, 1
+  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i71.i, %wide.trip.count.i.i
+  br i1 %exitcond.not.i.i, label %size_of.exit.i, label %for.body.i67.i
+
+size_of.exit.i:                                   ; preds = %for.body.i67.i
+  %ndim.i.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 1, ptr %ndim.i.i, align 8
+  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 88
+  store i64 %mul.i70.i, ptr %lengths.i.i, align 8
+  %cmp.i72.i = icmp eq i64 %mul.i70.i, 1
+  br i1 %cmp.i72.i, label %27, label %28
+
+27:                                               ; preds = %size_of.exit.i, %size_of.exit.thread.i
+  br label %28
+
+28:                                               ; preds = %27, %size_of.exit.i
+  %29 = phi i64 [ 0, %27 ], [ %cond.i, %size_of.exit.i ]
+  %full.i.i = getelementptr inbounds i8, ptr %values, i64 136
+  store i64 %29, ptr %full.i.i, align 8
+  br label %lor.lhs.false
+
+lor.lhs.false:                                    ; preds = %cleanup.i.i, %cond.end.i.i, %28, %if.then18.i
+  %of_g.i = getelementptr inbounds i8, ptr %values, i64 232
+  %..i.sroa.sel.v.sroa.sel.v.sroa.sel.v = select i1 %tobool2.not.i, i64 184, i64 136
+  %..i.sroa.sel.v.sroa.sel.v.sroa.sel = getelementptr inbounds i8, ptr %values, i64 %..i.sroa.sel.v.sroa.sel.v.sroa.sel.v
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_g.i, ptr noundef nonnull align 8 dereferenceable(48) %..i.sroa.sel.v.sroa.sel.v.sroa.sel, i64 48, i1 false)
   %disturbed = getelementptr inbounds i8, ptr %known, i64 152
-  %17 = load ptr, ptr %disturbed, align 8
-  %call2 = tail call i64 @PyDict_Size(ptr noundef %17) #9
+  %30 = load ptr, ptr %disturbed, align 8
+  %call2 = tail call i64 @PyDict_Size(ptr noundef %30) #10
   %cmp.not = icmp eq i64 %call2, 0
-  br i1 %cmp.not, label %lor.lhs.false3, label %if.then
+  br i1 %cmp.not, label %lor.lhs.false4, label %if.then
 
-lor.lhs.false3:                                   ; preds = %lor.lhs.false
-  %call4 = tail call i64 @PyTuple_Size(ptr noundef %2) #9
-  %18 = load i64, ptr %0, align 8
-  %cmp5.not = icmp eq i64 %call4, %18
-  br i1 %cmp5.not, label %if.end, label %if.then
+lor.lhs.false4:                                   ; preds = %lor.lhs.false
+  %call5 = tail call i64 @PyTuple_Size(ptr noundef %2) #10
+  %31 = load i64, ptr %0, align 8
+  %cmp6.not = icmp eq i64 %call5, %31
+  br i1 %cmp6.not, label %if.end, label %if.then
 
-if.then:                                          ; preds = %land.lhs.true13.i, %entry, %land.lhs.true.i.i, %land.lhs.true5.i.i, %land.lhs.true7.i.i, %is_short.exit.i, %lor.lhs.false3, %lor.lhs.false
+if.then:                                          ; preds = %land.lhs.true.i, %entry, %land.lhs.true.i.i, %land.lhs.true5.i.i, %land.lhs.true7.i.i, %is_short.exit.i, %lor.lhs.false4, %lor.lhs.false
   %none = getelementptr inbounds i8, ptr %known, i64 8
-  %19 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %19) #9
-  br label %cleanup130
+  %32 = load ptr, ptr %none, align 8
+  tail call void @Py_IncRef(ptr noundef %32) #10
+  br label %cleanup120
 
-if.end:                                           ; preds = %lor.lhs.false3
-  %20 = load ptr, ptr %descr.i.i.i, align 8
-  %type_num = getelementptr inbounds i8, ptr %20, i64 28
-  %21 = load i32, ptr %type_num, align 4
-  %cmp8 = icmp eq i32 %21, 12
-  %cond.in.v = select i1 %cmp8, i64 64, i64 56
+if.end:                                           ; preds = %lor.lhs.false4
+  %33 = load ptr, ptr %descr.i.i.i, align 8
+  %type_num = getelementptr inbounds i8, ptr %33, i64 28
+  %34 = load i32, ptr %type_num, align 4
+  %cmp10 = icmp eq i32 %34, 12
+  %cond.in.v = select i1 %cmp10, i64 64, i64 56
   %cond.in = getelementptr inbounds i8, ptr %0, i64 %cond.in.v
   %cond = load i64, ptr %cond.in, align 8
-  %cond14.in.v = select i1 %cmp8, i64 80, i64 72
-  %cond14.in = getelementptr inbounds i8, ptr %0, i64 %cond14.in.v
-  %cond14 = load i64, ptr %cond14.in, align 8
-  %call15 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #9
-  %22 = load i64, ptr %0, align 8
-  %cmp17 = icmp eq i64 %22, 2
-  br i1 %cmp17, label %cond.true19, label %cond.false21
+  %cond17.in.v = select i1 %cmp10, i64 80, i64 72
+  %cond17.in = getelementptr inbounds i8, ptr %0, i64 %cond17.in.v
+  %cond17 = load i64, ptr %cond17.in, align 8
+  %call18 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #10
+  %35 = load i64, ptr %0, align 8
+  %cmp20 = icmp eq i64 %35, 2
+  br i1 %cmp20, label %cond.true22, label %cond.false24
 
-cond.true19:                                      ; preds = %if.end
-  %call20 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 1) #9
-  br label %cond.end23
+cond.true22:                                      ; preds = %if.end
+  %call23 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 1) #10
+  br label %cond.end26
 
-cond.false21:                                     ; preds = %if.end
-  %none22 = getelementptr inbounds i8, ptr %known, i64 8
-  %23 = load ptr, ptr %none22, align 8
-  br label %cond.end23
+cond.false24:                                     ; preds = %if.end
+  %none25 = getelementptr inbounds i8, ptr %known, i64 8
+  %36 = load ptr, ptr %none25, align 8
+  br label %cond.end26
 
-cond.end23:                                       ; preds = %cond.false21, %cond.true19
-  %cond24 = phi ptr [ %call20, %cond.true19 ], [ %23, %cond.false21 ]
-  %cmp25 = icmp eq i64 %cond, -1
-  br i1 %cmp25, label %land.lhs.true, label %lor.lhs.false30
+cond.end26:                                       ; preds = %cond.false24, %cond.true22
+  %cond27 = phi ptr [ %call23, %cond.true22 ], [ %36, %cond.false24 ]
+  %cmp28 = icmp eq i64 %cond, -1
+  br i1 %cmp28, label %land.lhs.true, label %lor.lhs.false33
 
-land.lhs.true:                                    ; preds = %cond.end23
-  %none27 = getelementptr inbounds i8, ptr %known, i64 8
-  %24 = load ptr, ptr %none27, align 8
-  %cmp28.not = icmp eq ptr %call15, %24
-  br i1 %cmp28.not, label %lor.lhs.false30, label %if.then37
+land.lhs.true:                                    ; preds = %cond.end26
+  %none30 = getelementptr inbounds i8, ptr %known, i64 8
+  %37 = load ptr, ptr %none30, align 8
+  %cmp31.not = icmp eq ptr %call18, %37
+  br i1 %cmp31.not, label %lor.lhs.false33, label %if.then40
 
-lor.lhs.false30:                                  ; preds = %land.lhs.true, %cond.end23
-  %cmp31 = icmp eq i64 %cond14, -1
-  br i1 %cmp31, label %land.lhs.true33, label %if.end40
+lor.lhs.false33:                                  ; preds = %land.lhs.true, %cond.end26
+  %cmp34 = icmp eq i64 %cond17, -1
+  br i1 %cmp34, label %land.lhs.true36, label %if.end43
 
-land.lhs.true33:                                  ; preds = %lor.lhs.false30
-  %none34 = getelementptr inbounds i8, ptr %known, i64 8
-  %25 = load ptr, ptr %none34, align 8
-  %cmp35.not = icmp eq ptr %cond24, %25
-  br i1 %cmp35.not, label %if.end40, label %if.then37
+land.lhs.true36:                                  ; preds = %lor.lhs.false33
+  %none37 = getelementptr inbounds i8, ptr %known, i64 8
+  %38 = load ptr, ptr %none37, align 8
+  %cmp38.not = icmp eq ptr %cond27, %38
+  br i1 %cmp38.not, label %if.end43, label %if.then40
 
-if.then37:                                        ; preds = %land.lhs.true33, %land.lhs.true
-  %26 = phi ptr [ %25, %land.lhs.true33 ], [ %24, %land.lhs.true ]
-  tail call void @Py_IncRef(ptr noundef %26) #9
-  br label %cleanup130
+if.then40:                                        ; preds = %land.lhs.true36, %land.lhs.true
+  %39 = phi ptr [ %38, %land.lhs.true36 ], [ %37, %land.lhs.true ]
+  tail call void @Py_IncRef(ptr noundef %39) #10
+  br label %cleanup120
 
-if.end40:                                         ; preds = %land.lhs.true33, %lor.lhs.false30
-  %call41 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
-  %tobool42.not = icmp eq i32 %call41, 0
-  br i1 %tobool42.not, label %if.then46, label %lor.lhs.false43
-
-lor.lhs.false43:                                  ; preds = %if.end40
-  %call44 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+if.end43:                                         ; preds = %land.lhs.true36, %lor.lhs.false33
+  %call44 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
   %tobool45.not = icmp eq i32 %call44, 0
-  br i1 %tobool45.not, label %if.then46, label %if.end49
+  br i1 %tobool45.not, label %if.then49, label %lor.lhs.false46
 
-if.then46:                                        ; preds = %lor.lhs.false43, %if.end40
-  %none47 = getelementptr inbounds i8, ptr %known, i64 8
-  %27 = load ptr, ptr %none47, align 8
-  call void @Py_IncRef(ptr noundef %27) #9
-  br label %cleanup130
+lor.lhs.false46:                                  ; preds = %if.end43
+  %call47 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+  %tobool48.not = icmp eq i32 %call47, 0
+  br i1 %tobool48.not, label %if.then49, label %if.end52
 
-if.end49:                                         ; preds = %lor.lhs.false43
+if.then49:                                        ; preds = %lor.lhs.false46, %if.end43
+  %none50 = getelementptr inbounds i8, ptr %known, i64 8
+  %40 = load ptr, ptr %none50, align 8
+  call void @Py_IncRef(ptr noundef %40) #10
+  br label %cleanup120
+
+if.end52:                                         ; preds = %lor.lhs.false46
   %out_data = getelementptr inbounds i8, ptr %0, i64 48
-  %28 = load i64, ptr %out_data, align 8
-  %cmp50.not = icmp eq i64 %28, 0
-  br i1 %cmp50.not, label %if.end74, label %if.then52
+  %41 = load i64, ptr %out_data, align 8
+  %cmp53.not = icmp eq i64 %41, 0
+  br i1 %cmp53.not, label %if.end72, label %if.then55
 
-if.then52:                                        ; preds = %if.end49
-  %add.ptr54 = getelementptr inbounds i8, ptr %node, i64 %28
-  %29 = load ptr, ptr %add.ptr54, align 8
+if.then55:                                        ; preds = %if.end52
+  %add.ptr57 = getelementptr inbounds i8, ptr %node, i64 %41
+  %42 = load ptr, ptr %add.ptr57, align 8
   %not_saved = getelementptr inbounds i8, ptr %known, i64 168
-  %30 = load ptr, ptr %not_saved, align 8
-  %cmp55.not = icmp eq ptr %29, %30
-  br i1 %cmp55.not, label %if.end74, label %if.then57
+  %43 = load ptr, ptr %not_saved, align 8
+  %cmp58.not = icmp eq ptr %42, %43
+  br i1 %cmp58.not, label %if.end72, label %if.then60
 
-if.then57:                                        ; preds = %if.then52
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %unused) #9
-  %call58 = call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %29, ptr noundef nonnull %unused)
-  %tobool59.not = icmp eq i32 %call58, 0
-  br i1 %tobool59.not, label %cleanup71, label %lor.lhs.false60
+if.then60:                                        ; preds = %if.then55
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %unused) #10
+  %call61 = call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %42, i32 noundef 0, ptr noundef nonnull %values, ptr noundef nonnull %unused)
+  %tobool62.not.not = icmp eq i32 %call61, 0
+  br i1 %tobool62.not.not, label %cleanup69, label %cleanup69.thread207
 
-lor.lhs.false60:                                  ; preds = %if.then57
-  %nd.i.i = getelementptr inbounds i8, ptr %29, i64 24
-  %31 = load i32, ptr %nd.i.i, align 8
-  %cmp6.i210 = icmp sgt i32 %31, 0
-  br i1 %cmp6.i210, label %for.body.lr.ph.i211, label %size_of.exit
-
-for.body.lr.ph.i211:                              ; preds = %lor.lhs.false60
-  %dimensions.i.i212 = getelementptr inbounds i8, ptr %29, i64 32
-  %32 = load ptr, ptr %dimensions.i.i212, align 8
-  %wide.trip.count.i = zext nneg i32 %31 to i64
-  br label %for.body.i213
-
-for.body.i213:                                    ; preds = %for.body.i213, %for.body.lr.ph.i211
-  %indvars.iv.i214 = phi i64 [ 0, %for.body.lr.ph.i211 ], [ %indvars.iv.next.i216, %for.body.i213 ]
-  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i211 ], [ %mul.i215, %for.body.i213 ]
-  %arrayidx.i = getelementptr inbounds i64, ptr %32, i64 %indvars.iv.i214
-  %33 = load i64, ptr %arrayidx.i, align 8
-  %mul.i215 = mul nsw i64 %33, %size.07.i
-  %indvars.iv.next.i216 = add nuw nsw i64 %indvars.iv.i214, 1
-  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i216, %wide.trip.count.i
-  br i1 %exitcond.not.i, label %size_of.exit, label %for.body.i213
-
-size_of.exit:                                     ; preds = %for.body.i213, %lor.lhs.false60
-  %size.0.lcssa.i = phi i64 [ 1, %lor.lhs.false60 ], [ %mul.i215, %for.body.i213 ]
-  %34 = load i32, ptr %nd.i.i.i, align 8
-  %cmp6.i218 = icmp sgt i32 %34, 0
-  br i1 %cmp6.i218, label %for.body.lr.ph.i220, label %size_of.exit230
-
-for.body.lr.ph.i220:                              ; preds = %size_of.exit
-  %dimensions.i.i221 = getelementptr inbounds i8, ptr %gradient, i64 32
-  %35 = load ptr, ptr %dimensions.i.i221, align 8
-  %wide.trip.count.i222 = zext nneg i32 %34 to i64
-  br label %for.body.i223
-
-for.body.i223:                                    ; preds = %for.body.i223, %for.body.lr.ph.i220
-  %indvars.iv.i224 = phi i64 [ 0, %for.body.lr.ph.i220 ], [ %indvars.iv.next.i228, %for.body.i223 ]
-  %size.07.i225 = phi i64 [ 1, %for.body.lr.ph.i220 ], [ %mul.i227, %for.body.i223 ]
-  %arrayidx.i226 = getelementptr inbounds i64, ptr %35, i64 %indvars.iv.i224
-  %36 = load i64, ptr %arrayidx.i226, align 8
-  %mul.i227 = mul nsw i64 %36, %size.07.i225
-  %indvars.iv.next.i228 = add nuw nsw i64 %indvars.iv.i224, 1
-  %exitcond.not.i229 = icmp eq i64 %indvars.iv.next.i228, %wide.trip.count.i222
-  br i1 %exitcond.not.i229, label %size_of.exit230, label %for.body.i223
-
-size_of.exit230:                                  ; preds = %for.body.i223, %size_of.exit
-  %size.0.lcssa.i219 = phi i64 [ 1, %size_of.exit ], [ %mul.i227, %for.body.i223 ]
-  %cmp63.not = icmp eq i64 %size.0.lcssa.i, %size.0.lcssa.i219
-  br i1 %cmp63.not, label %cleanup71.thread241, label %cleanup71
-
-cleanup71.thread241:                              ; preds = %size_of.exit230
-  %data.i231 = getelementptr inbounds i8, ptr %29, i64 16
-  %37 = load ptr, ptr %data.i231, align 8
+cleanup69.thread207:                              ; preds = %if.then60
+  %data.i196 = getelementptr inbounds i8, ptr %42, i64 16
+  %44 = load ptr, ptr %data.i196, align 8
   %arrayidx = getelementptr inbounds i8, ptr %values, i64 24
-  store ptr %37, ptr %arrayidx, align 8
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %unused) #9
-  br label %if.end74
+  store ptr %44, ptr %arrayidx, align 8
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %unused) #10
+  br label %if.end72
 
-cleanup71:                                        ; preds = %if.then57, %size_of.exit230
-  %none66 = getelementptr inbounds i8, ptr %known, i64 8
-  %38 = load ptr, ptr %none66, align 8
-  call void @Py_IncRef(ptr noundef %38) #9
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %unused) #9
-  br label %cleanup130
+cleanup69:                                        ; preds = %if.then60
+  %none64 = getelementptr inbounds i8, ptr %known, i64 8
+  %45 = load ptr, ptr %none64, align 8
+  call void @Py_IncRef(ptr noundef %45) #10
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %unused) #10
+  br label %cleanup120
 
-if.end74:                                         ; preds = %if.then52, %cleanup71.thread241, %if.end49
-  %39 = alloca [24576 x i8], align 64
-  br label %for.body
+if.end72:                                         ; preds = %if.then55, %cleanup69.thread207, %if.end52
+  %46 = alloca [24576 x i8], align 64
+  br label %for.body.i197
 
-for.cond.cleanup:                                 ; preds = %for.body
-  %40 = load i64, ptr %0, align 8
-  %call83 = call ptr @PyTuple_New(i64 noundef %40) #9
-  %cmp84 = icmp eq ptr %call83, null
-  br i1 %cmp84, label %if.then109, label %cond.end89
+for.body.i197:                                    ; preds = %for.body.i197, %if.end72
+  %indvars.iv.i198 = phi i64 [ 0, %if.end72 ], [ %indvars.iv.next.i200, %for.body.i197 ]
+  %47 = shl nuw nsw i64 %indvars.iv.i198, 12
+  %add.ptr.i = getelementptr inbounds i8, ptr %46, i64 %47
+  %48 = add nuw nsw i64 %indvars.iv.i198, 4
+  %arrayidx.i199 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %48
+  store ptr %add.ptr.i, ptr %arrayidx.i199, align 8
+  %indvars.iv.next.i200 = add nuw nsw i64 %indvars.iv.i198, 1
+  %exitcond.not.i201 = icmp eq i64 %indvars.iv.next.i200, 6
+  br i1 %exitcond.not.i201, label %give_room.exit, label %for.body.i197
 
-for.body:                                         ; preds = %if.end74, %for.body
-  %indvars.iv = phi i64 [ 0, %if.end74 ], [ %indvars.iv.next, %for.body ]
-  %41 = shl nuw nsw i64 %indvars.iv, 12
-  %add.ptr78 = getelementptr inbounds i8, ptr %39, i64 %41
-  %42 = add nuw nsw i64 %indvars.iv, 4
-  %arrayidx80 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %42
-  store ptr %add.ptr78, ptr %arrayidx80, align 8
-  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
-  %exitcond.not = icmp eq i64 %indvars.iv.next, 6
-  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+give_room.exit:                                   ; preds = %for.body.i197
+  %49 = load i64, ptr %0, align 8
+  %call74 = call ptr @PyTuple_New(i64 noundef %49) #10
+  %cmp75 = icmp eq ptr %call74, null
+  br i1 %cmp75, label %if.then100, label %cond.end80
 
-cond.end89:                                       ; preds = %for.cond.cleanup
-  %call88 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %call15, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
-  %cmp91.not = icmp eq ptr %call88, null
-  br i1 %cmp91.not, label %if.then109, label %land.lhs.true93
+cond.end80:                                       ; preds = %give_room.exit
+  %call79 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %call18, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp82.not = icmp eq ptr %call79, null
+  br i1 %cmp82.not, label %if.then100, label %land.lhs.true84
 
-land.lhs.true93:                                  ; preds = %cond.end89
-  %43 = load i64, ptr %0, align 8
-  %cmp95 = icmp eq i64 %43, 2
-  br i1 %cmp95, label %lor.lhs.false102, label %if.end110.thread
+land.lhs.true84:                                  ; preds = %cond.end80
+  %50 = load i64, ptr %0, align 8
+  %cmp86 = icmp eq i64 %50, 2
+  br i1 %cmp86, label %lor.lhs.false93, label %if.end101.thread
 
-lor.lhs.false102:                                 ; preds = %land.lhs.true93
-  %call98 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %cond24, i64 noundef %cond14, ptr noundef %gradient, ptr noundef nonnull %values)
-  %cmp103 = icmp eq ptr %call98, null
-  br i1 %cmp103, label %land.lhs.true105, label %if.then114
+lor.lhs.false93:                                  ; preds = %land.lhs.true84
+  %call89 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %cond27, i64 noundef %cond17, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp94 = icmp eq ptr %call89, null
+  br i1 %cmp94, label %land.lhs.true96, label %if.then105
 
-land.lhs.true105:                                 ; preds = %lor.lhs.false102
+land.lhs.true96:                                  ; preds = %lor.lhs.false93
   %.pr = load i64, ptr %0, align 8
-  %cmp107 = icmp eq i64 %.pr, 2
-  br i1 %cmp107, label %if.then109, label %if.end110.thread
+  %cmp98 = icmp eq i64 %.pr, 2
+  br i1 %cmp98, label %if.then100, label %if.end101.thread
 
-if.then109:                                       ; preds = %for.cond.cleanup, %cond.end89, %land.lhs.true105
-  %cond90246251 = phi ptr [ %call88, %land.lhs.true105 ], [ null, %cond.end89 ], [ null, %for.cond.cleanup ]
-  call void @Py_DecRef(ptr noundef %call83) #9
-  call void @Py_DecRef(ptr noundef %cond90246251) #9
-  br label %cleanup130
+if.then100:                                       ; preds = %give_room.exit, %cond.end80, %land.lhs.true96
+  %cond81212217 = phi ptr [ %call79, %land.lhs.true96 ], [ null, %cond.end80 ], [ null, %give_room.exit ]
+  call void @Py_DecRef(ptr noundef %call74) #10
+  call void @Py_DecRef(ptr noundef %cond81212217) #10
+  br label %cleanup120
 
-if.end110.thread:                                 ; preds = %land.lhs.true105, %land.lhs.true93
-  %call111268 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call83, i64 noundef 0, ptr noundef nonnull %call88) #9
-  br label %if.end116
+if.end101.thread:                                 ; preds = %land.lhs.true96, %land.lhs.true84
+  %call102234 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call74, i64 noundef 0, ptr noundef nonnull %call79) #10
+  br label %if.end107
 
-if.then114:                                       ; preds = %lor.lhs.false102
-  %call111 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call83, i64 noundef 0, ptr noundef nonnull %call88) #9
-  %call115 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call83, i64 noundef 1, ptr noundef nonnull %call98) #9
-  br label %if.end116
+if.then105:                                       ; preds = %lor.lhs.false93
+  %call102 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call74, i64 noundef 0, ptr noundef nonnull %call79) #10
+  %call106 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call74, i64 noundef 1, ptr noundef nonnull %call89) #10
+  br label %if.end107
 
-if.end116:                                        ; preds = %if.end110.thread, %if.then114
-  %tobool117.not = icmp eq i32 %keep, 0
-  br i1 %tobool117.not, label %if.then118, label %cleanup130
+if.end107:                                        ; preds = %if.end101.thread, %if.then105
+  %tobool108.not = icmp eq i32 %keep, 0
+  br i1 %tobool108.not, label %if.then109, label %cleanup120
 
-if.then118:                                       ; preds = %if.end116
+if.then109:                                       ; preds = %if.end107
   %x_data = getelementptr inbounds i8, ptr %0, i64 16
-  %44 = load i64, ptr %x_data, align 8
+  %51 = load i64, ptr %x_data, align 8
   %x_epoch = getelementptr inbounds i8, ptr %0, i64 24
-  %45 = load i64, ptr %x_epoch, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %44, i64 noundef %45)
+  %52 = load i64, ptr %x_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %51, i64 noundef %52)
   %y_data = getelementptr inbounds i8, ptr %0, i64 32
-  %46 = load i64, ptr %y_data, align 8
+  %53 = load i64, ptr %y_data, align 8
   %y_epoch = getelementptr inbounds i8, ptr %0, i64 40
-  %47 = load i64, ptr %y_epoch, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %46, i64 noundef %47)
-  %48 = load i64, ptr %out_data, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %48, i64 noundef 0)
-  br label %cleanup130
+  %54 = load i64, ptr %y_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %53, i64 noundef %54)
+  %55 = load i64, ptr %out_data, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %55, i64 noundef 0)
+  br label %cleanup120
 
-cleanup130:                                       ; preds = %cleanup71, %if.then37, %if.then46, %if.end116, %if.then118, %if.then109, %if.then
-  %retval.5 = phi ptr [ %19, %if.then ], [ %26, %if.then37 ], [ %38, %cleanup71 ], [ %27, %if.then46 ], [ null, %if.then109 ], [ %call83, %if.then118 ], [ %call83, %if.end116 ]
-  call void @llvm.lifetime.end.p0(i64 344, ptr nonnull %values) #9
+cleanup120:                                       ; preds = %cleanup69, %if.then40, %if.then49, %if.end107, %if.then109, %if.then100, %if.then
+  %retval.5 = phi ptr [ %32, %if.then ], [ %39, %if.then40 ], [ %45, %cleanup69 ], [ %40, %if.then49 ], [ null, %if.then100 ], [ %call74, %if.then109 ], [ %call74, %if.end107 ]
+  call void @llvm.lifetime.end.p0(i64 400, ptr nonnull %values) #10
   ret ptr %retval.5
 }
 
@@ -2136,7 +2184,7 @@ entry:
   %cond.in = getelementptr inbounds i8, ptr %formula, i64 %cond.in.v
   %cond = load i64, ptr %cond.in, align 8
   %cmp1 = icmp eq i64 %cond, 0
-  br i1 %cmp1, label %cleanup79, label %if.end
+  br i1 %cmp1, label %cleanup85, label %if.end
 
 if.end:                                           ; preds = %entry
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %cond
@@ -2167,89 +2215,96 @@ land.lhs.true:                                    ; preds = %if.then9
   %add.ptr11 = getelementptr inbounds i8, ptr %1, i64 %6
   %7 = load ptr, ptr %add.ptr11, align 8
   %cmp13.not = icmp eq ptr %7, %5
-  br i1 %cmp13.not, label %lor.lhs.false, label %cleanup79
+  br i1 %cmp13.not, label %lor.lhs.false, label %cleanup85
 
 lor.lhs.false:                                    ; preds = %land.lhs.true, %if.then9
-  %cond18.v = select i1 %cmp, i64 224, i64 272
-  %cond18 = getelementptr inbounds i8, ptr %values, i64 %cond18.v
-  %call19 = tail call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %0, ptr noundef nonnull %cond18)
-  %tobool.not = icmp eq i32 %call19, 0
-  br i1 %tobool.not, label %cleanup79, label %if.end21
+  %is_loose = getelementptr inbounds i8, ptr %formula, i64 8
+  %8 = load i64, ptr %is_loose, align 8
+  %conv = trunc i64 %8 to i32
+  %cond19.v = select i1 %cmp, i64 280, i64 328
+  %cond19 = getelementptr inbounds i8, ptr %values, i64 %cond19.v
+  %call20 = tail call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %0, i32 noundef %conv, ptr noundef %values, ptr noundef nonnull %cond19)
+  %tobool.not = icmp eq i32 %call20, 0
+  br i1 %tobool.not, label %cleanup85, label %if.end22
 
-if.end21:                                         ; preds = %lor.lhs.false
+if.end22:                                         ; preds = %lor.lhs.false
   %data.i = getelementptr inbounds i8, ptr %0, i64 16
-  %8 = load ptr, ptr %data.i, align 8
-  br label %if.end75.sink.split
+  %9 = load ptr, ptr %data.i, align 8
+  %add = add nuw nsw i32 %which, 1
+  %idxprom = zext nneg i32 %add to i64
+  %arrayidx = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom
+  store ptr %9, ptr %arrayidx, align 8
+  br label %if.end81
 
 if.else:                                          ; preds = %if.end
   %ob_type.i.i = getelementptr inbounds i8, ptr %0, i64 8
-  %9 = load ptr, ptr %ob_type.i.i, align 8
-  %10 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx.i = getelementptr inbounds i8, ptr %10, i64 16
-  %11 = load ptr, ptr %arrayidx.i, align 8
-  %cmp.i.not = icmp eq ptr %9, %11
-  br i1 %cmp.i.not, label %if.then25, label %if.else39
+  %10 = load ptr, ptr %ob_type.i.i, align 8
+  %11 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i = getelementptr inbounds i8, ptr %11, i64 16
+  %12 = load ptr, ptr %arrayidx.i, align 8
+  %cmp.i.not = icmp eq ptr %10, %12
+  br i1 %cmp.i.not, label %if.then26, label %if.else42
 
-if.then25:                                        ; preds = %if.else
+if.then26:                                        ; preds = %if.else
   %nd.i = getelementptr inbounds i8, ptr %0, i64 24
-  %12 = load i32, ptr %nd.i, align 8
-  %cmp27.not = icmp eq i32 %12, 0
-  br i1 %cmp27.not, label %lor.lhs.false28, label %cleanup79
+  %13 = load i32, ptr %nd.i, align 8
+  %cmp28.not = icmp eq i32 %13, 0
+  br i1 %cmp28.not, label %lor.lhs.false30, label %cleanup85
 
-lor.lhs.false28:                                  ; preds = %if.then25
-  %descr.i122 = getelementptr inbounds i8, ptr %0, i64 56
-  %13 = load ptr, ptr %descr.i122, align 8
-  %type_num30 = getelementptr inbounds i8, ptr %13, i64 28
-  %14 = load i32, ptr %type_num30, align 4
-  %cmp31.not = icmp eq i32 %14, %3
-  br i1 %cmp31.not, label %if.end33, label %cleanup79
+lor.lhs.false30:                                  ; preds = %if.then26
+  %descr.i132 = getelementptr inbounds i8, ptr %0, i64 56
+  %14 = load ptr, ptr %descr.i132, align 8
+  %type_num32 = getelementptr inbounds i8, ptr %14, i64 28
+  %15 = load i32, ptr %type_num32, align 4
+  %cmp33.not = icmp eq i32 %15, %3
+  br i1 %cmp33.not, label %if.end36, label %cleanup85
 
-if.end33:                                         ; preds = %lor.lhs.false28
-  %data.i123 = getelementptr inbounds i8, ptr %0, i64 16
-  %15 = load ptr, ptr %data.i123, align 8
-  br label %if.end75.sink.split
+if.end36:                                         ; preds = %lor.lhs.false30
+  %data.i133 = getelementptr inbounds i8, ptr %0, i64 16
+  %16 = load ptr, ptr %data.i133, align 8
+  %add39 = add nuw nsw i32 %which, 1
+  %idxprom40 = zext nneg i32 %add39 to i64
+  %arrayidx41 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom40
+  store ptr %16, ptr %arrayidx41, align 8
+  br label %if.end81
 
-if.else39:                                        ; preds = %if.else
-  %cmp.i125.not = icmp eq ptr %9, @PyFloat_Type
-  br i1 %cmp.i125.not, label %if.then42, label %if.else67
+if.else42:                                        ; preds = %if.else
+  %cmp.i135.not = icmp eq ptr %10, @PyFloat_Type
+  br i1 %cmp.i135.not, label %if.then45, label %if.else73
 
-if.then42:                                        ; preds = %if.else39
-  %call43 = tail call double @PyFloat_AsDouble(ptr noundef nonnull %0) #9
-  %wide = getelementptr inbounds i8, ptr %values, i64 320
-  %idxprom44 = zext nneg i32 %which to i64
-  %arrayidx45 = getelementptr inbounds [2 x double], ptr %wide, i64 0, i64 %idxprom44
-  store double %call43, ptr %arrayidx45, align 8
-  %conv = fptrunc double %call43 to float
-  %narrow = getelementptr inbounds i8, ptr %values, i64 336
-  %arrayidx50 = getelementptr inbounds [2 x float], ptr %narrow, i64 0, i64 %idxprom44
-  store float %conv, ptr %arrayidx50, align 4
-  %cmp51 = icmp eq i32 %3, 12
-  %cond62 = select i1 %cmp51, ptr %arrayidx45, ptr %arrayidx50
-  br label %if.end75.sink.split
+if.then45:                                        ; preds = %if.else42
+  %call46 = tail call double @PyFloat_AsDouble(ptr noundef nonnull %0) #10
+  %wide = getelementptr inbounds i8, ptr %values, i64 376
+  %idxprom47 = zext nneg i32 %which to i64
+  %arrayidx48 = getelementptr inbounds [2 x double], ptr %wide, i64 0, i64 %idxprom47
+  store double %call46, ptr %arrayidx48, align 8
+  %conv52 = fptrunc double %call46 to float
+  %narrow = getelementptr inbounds i8, ptr %values, i64 392
+  %arrayidx54 = getelementptr inbounds [2 x float], ptr %narrow, i64 0, i64 %idxprom47
+  store float %conv52, ptr %arrayidx54, align 4
+  %add59 = add nuw nsw i32 %which, 1
+  %idxprom60 = zext nneg i32 %add59 to i64
+  %arrayidx61 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom60
+  %cmp62 = icmp eq i32 %3, 12
+  %spec.store.select = select i1 %cmp62, ptr %arrayidx48, ptr %arrayidx54
+  store ptr %spec.store.select, ptr %arrayidx61, align 8
+  br label %if.end81
 
-if.else67:                                        ; preds = %if.else39
-  %none68 = getelementptr inbounds i8, ptr %known, i64 8
-  %16 = load ptr, ptr %none68, align 8
-  %cmp69.not = icmp eq ptr %0, %16
-  br i1 %cmp69.not, label %if.end75, label %cleanup79
+if.else73:                                        ; preds = %if.else42
+  %none74 = getelementptr inbounds i8, ptr %known, i64 8
+  %17 = load ptr, ptr %none74, align 8
+  %cmp75.not = icmp eq ptr %0, %17
+  br i1 %cmp75.not, label %if.end81, label %cleanup85
 
-if.end75.sink.split:                              ; preds = %if.end21, %if.then42, %if.end33
-  %.sink = phi ptr [ %15, %if.end33 ], [ %cond62, %if.then42 ], [ %8, %if.end21 ]
-  %add36 = add nuw nsw i32 %which, 1
-  %idxprom37 = zext nneg i32 %add36 to i64
-  %arrayidx38 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom37
-  store ptr %.sink, ptr %arrayidx38, align 8
-  br label %if.end75
+if.end81:                                         ; preds = %if.then45, %if.end36, %if.else73, %if.end22
+  br label %cleanup85
 
-if.end75:                                         ; preds = %if.end75.sink.split, %if.else67
-  br label %cleanup79
-
-cleanup79:                                        ; preds = %if.end75, %lor.lhs.false, %land.lhs.true, %if.then25, %lor.lhs.false28, %if.else67, %entry
-  %retval.2 = phi i32 [ 1, %entry ], [ 1, %if.end75 ], [ 0, %lor.lhs.false ], [ 0, %land.lhs.true ], [ 0, %if.then25 ], [ 0, %lor.lhs.false28 ], [ 0, %if.else67 ]
+cleanup85:                                        ; preds = %if.end81, %lor.lhs.false, %land.lhs.true, %if.then26, %lor.lhs.false30, %if.else73, %entry
+  %retval.2 = phi i32 [ 1, %entry ], [ 1, %if.end81 ], [ 0, %lor.lhs.false ], [ 0, %land.lhs.true ], [ 0, %if.then26 ], [ 0, %lor.lhs.false30 ], [ 0, %if.else73 ]
   ret i32 %retval.2
 }
 
-define internal fastcc range(i32 0, 2) i32 @is_like(ptr nocapture noundef readonly %gradient, ptr nocapture noundef readonly %object, ptr nocapture noundef writeonly %steps) unnamed_addr #7 {
+define internal fastcc i32 @is_like(ptr nocapture noundef readonly %gradient, ptr nocapture noundef readonly %object, i32 noundef %is_loose, ptr nocapture noundef readonly %values, ptr nocapture noundef writeonly %steps) unnamed_addr #7 {
 entry:
   %ob_type.i.i = getelementptr inbounds i8, ptr %object, i64 8
   %0 = load ptr, ptr %ob_type.i.i, align 8
@@ -2257,39 +2312,39 @@ entry:
   %arrayidx.i = getelementptr inbounds i8, ptr %1, i64 16
   %2 = load ptr, ptr %arrayidx.i, align 8
   %cmp.i.not = icmp eq ptr %0, %2
-  br i1 %cmp.i.not, label %land.lhs.true, label %land.end
+  br i1 %cmp.i.not, label %lor.lhs.false, label %cleanup
 
-land.lhs.true:                                    ; preds = %entry
+lor.lhs.false:                                    ; preds = %entry
   %descr.i.i = getelementptr inbounds i8, ptr %object, i64 56
   %3 = load ptr, ptr %descr.i.i, align 8
   %type_num.i = getelementptr inbounds i8, ptr %3, i64 28
   %4 = load i32, ptr %type_num.i, align 4
   %5 = add i32 %4, -11
   %or.cond.i = icmp ult i32 %5, 2
-  br i1 %or.cond.i, label %land.lhs.true.i, label %land.end
+  br i1 %or.cond.i, label %land.lhs.true.i, label %cleanup
 
-land.lhs.true.i:                                  ; preds = %land.lhs.true
+land.lhs.true.i:                                  ; preds = %lor.lhs.false
   %byteorder.i = getelementptr inbounds i8, ptr %3, i64 26
   %6 = load i8, ptr %byteorder.i, align 2
   %cmp3.not.i = icmp eq i8 %6, 62
-  br i1 %cmp3.not.i, label %land.end, label %land.lhs.true5.i
+  br i1 %cmp3.not.i, label %cleanup, label %land.lhs.true5.i
 
 land.lhs.true5.i:                                 ; preds = %land.lhs.true.i
   %flags.i.i = getelementptr inbounds i8, ptr %object, i64 64
   %7 = load i32, ptr %flags.i.i, align 8
   %and.i = and i32 %7, 256
   %tobool.not.i = icmp eq i32 %and.i, 0
-  br i1 %tobool.not.i, label %land.end, label %land.lhs.true7.i
+  br i1 %tobool.not.i, label %cleanup, label %land.lhs.true7.i
 
 land.lhs.true7.i:                                 ; preds = %land.lhs.true5.i
   %nd.i.i = getelementptr inbounds i8, ptr %object, i64 24
   %8 = load i32, ptr %nd.i.i, align 8
   %cmp9.i = icmp slt i32 %8, 7
-  br i1 %cmp9.i, label %land.rhs.i, label %land.end
+  br i1 %cmp9.i, label %land.rhs.i, label %cleanup
 
 land.rhs.i:                                       ; preds = %land.lhs.true7.i
   %cmp6.i.i = icmp sgt i32 %8, 0
-  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %land.lhs.true3
+  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %lor.lhs.false3
 
 for.body.lr.ph.i.i:                               ; preds = %land.rhs.i
   %dimensions.i.i.i = getelementptr inbounds i8, ptr %object, i64 32
@@ -2309,82 +2364,106 @@ for.body.i.i:                                     ; preds = %for.body.i.i, %for.
 
 is_short.exit:                                    ; preds = %for.body.i.i
   %11 = icmp sgt i64 %mul.i.i, 512
-  br i1 %11, label %land.end, label %land.lhs.true3
+  br i1 %11, label %cleanup, label %lor.lhs.false3
 
-land.lhs.true3:                                   ; preds = %land.rhs.i, %is_short.exit
-  %descr.i24 = getelementptr inbounds i8, ptr %gradient, i64 56
-  %12 = load ptr, ptr %descr.i24, align 8
+lor.lhs.false3:                                   ; preds = %land.rhs.i, %is_short.exit
+  %descr.i41 = getelementptr inbounds i8, ptr %gradient, i64 56
+  %12 = load ptr, ptr %descr.i41, align 8
   %type_num6 = getelementptr inbounds i8, ptr %12, i64 28
   %13 = load i32, ptr %type_num6, align 4
-  %cmp = icmp ne i32 %4, %13
+  %cmp.not = icmp ne i32 %4, %13
   %and = and i32 %7, 1
   %tobool9.not = icmp eq i32 %and, 0
-  %or.cond = or i1 %cmp, %tobool9.not
-  br i1 %or.cond, label %land.end, label %land.rhs
+  %or.cond = or i1 %cmp.not, %tobool9.not
+  br i1 %or.cond, label %cleanup, label %if.end
 
-land.rhs:                                         ; preds = %land.lhs.true3
-  %nd.i = getelementptr inbounds i8, ptr %gradient, i64 24
-  %14 = load i32, ptr %nd.i, align 8
-  %dimensions.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %15 = load ptr, ptr %dimensions.i, align 8
+if.end:                                           ; preds = %lor.lhs.false3
+  %tobool10.not = icmp eq i32 %is_loose, 0
+  br i1 %tobool10.not, label %if.end16, label %if.then11
+
+if.then11:                                        ; preds = %if.end
+  %ndim = getelementptr inbounds i8, ptr %values, i64 80
+  %14 = load i32, ptr %ndim, align 8
+  %lengths = getelementptr inbounds i8, ptr %values, i64 88
   %cmp14 = icmp eq i32 %4, 12
   %cond = select i1 %cmp14, i64 8, i64 4
   %sub.i = sub nsw i32 %14, %8
-  %cmp.i27 = icmp slt i32 %sub.i, 0
-  br i1 %cmp.i27, label %land.end, label %for.cond.preheader.i
+  %cmp.i44 = icmp slt i32 %sub.i, 0
+  br i1 %cmp.i44, label %cleanup, label %for.cond.preheader.i
 
-for.cond.preheader.i:                             ; preds = %land.rhs
+for.cond.preheader.i:                             ; preds = %if.then11
   %cmp264.i = icmp slt i32 %14, 1
-  br i1 %cmp264.i, label %land.end, label %for.body.lr.ph.i
+  br i1 %cmp264.i, label %cleanup, label %for.body.lr.ph.i
 
 for.body.lr.ph.i:                                 ; preds = %for.cond.preheader.i
   %dimensions.i.i = getelementptr inbounds i8, ptr %object, i64 32
-  %16 = zext nneg i32 %14 to i64
-  %17 = zext nneg i32 %sub.i to i64
+  %15 = zext nneg i32 %14 to i64
+  %16 = zext nneg i32 %sub.i to i64
   br label %for.body.i
 
 for.body.i:                                       ; preds = %cleanup.i, %for.body.lr.ph.i
-  %indvars.iv.i = phi i64 [ %16, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cleanup.i ]
+  %indvars.iv.i = phi i64 [ %15, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cleanup.i ]
   %width.addr.065.i = phi i64 [ %cond, %for.body.lr.ph.i ], [ %mul.i, %cleanup.i ]
   %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
-  %cmp3.not.i28 = icmp sgt i64 %indvars.iv.i, %17
-  br i1 %cmp3.not.i28, label %cond.end.i, label %cleanup.i
+  %cmp3.not.i45 = icmp sgt i64 %indvars.iv.i, %16
+  br i1 %cmp3.not.i45, label %cond.end.i, label %cleanup.i
 
 cond.end.i:                                       ; preds = %for.body.i
-  %18 = load ptr, ptr %dimensions.i.i, align 8
-  %19 = sub nsw i64 %indvars.iv.next.i, %17
-  %arrayidx.i29 = getelementptr inbounds i64, ptr %18, i64 %19
-  %20 = load i64, ptr %arrayidx.i29, align 8
-  %.fr.i = freeze i64 %20
-  %arrayidx7.i = getelementptr inbounds i64, ptr %15, i64 %indvars.iv.next.i
-  %21 = load i64, ptr %arrayidx7.i, align 8
-  %cmp8.i = icmp eq i64 %.fr.i, %21
-  %cmp9.i30 = icmp eq i64 %.fr.i, 1
-  %or.cond.not.i = or i1 %cmp8.i, %cmp9.i30
-  br i1 %or.cond.not.i, label %if.end11.i, label %land.end
+  %17 = load ptr, ptr %dimensions.i.i, align 8
+  %18 = sub nsw i64 %indvars.iv.next.i, %16
+  %arrayidx.i46 = getelementptr inbounds i64, ptr %17, i64 %18
+  %19 = load i64, ptr %arrayidx.i46, align 8
+  %.fr.i = freeze i64 %19
+  %arrayidx7.i = getelementptr inbounds i64, ptr %lengths, i64 %indvars.iv.next.i
+  %20 = load i64, ptr %arrayidx7.i, align 8
+  %cmp8.i = icmp eq i64 %.fr.i, %20
+  %cmp9.i47 = icmp eq i64 %.fr.i, 1
+  %or.cond.not.i = or i1 %cmp8.i, %cmp9.i47
+  br i1 %or.cond.not.i, label %if.end11.i, label %cleanup
 
 if.end11.i:                                       ; preds = %cond.end.i
-  %spec.select62.i = select i1 %cmp9.i30, i64 0, i64 %width.addr.065.i
+  %spec.select62.i = select i1 %cmp9.i47, i64 0, i64 %width.addr.065.i
   br label %cleanup.i
 
 cleanup.i:                                        ; preds = %if.end11.i, %for.body.i
   %cond4458.i = phi i64 [ %.fr.i, %if.end11.i ], [ 1, %for.body.i ]
-  %22 = phi i64 [ %spec.select62.i, %if.end11.i ], [ 0, %for.body.i ]
+  %21 = phi i64 [ %spec.select62.i, %if.end11.i ], [ 0, %for.body.i ]
   %arrayidx18.i = getelementptr inbounds [6 x i64], ptr %steps, i64 0, i64 %indvars.iv.next.i
-  store i64 %22, ptr %arrayidx18.i, align 8
+  store i64 %21, ptr %arrayidx18.i, align 8
   %mul.i = mul nsw i64 %cond4458.i, %width.addr.065.i
   %cmp2.i = icmp ult i64 %indvars.iv.i, 2
-  br i1 %cmp2.i, label %land.end, label %for.body.i
+  br i1 %cmp2.i, label %cleanup, label %for.body.i
 
-land.end:                                         ; preds = %cleanup.i, %cond.end.i, %for.cond.preheader.i, %land.rhs, %land.lhs.true, %land.lhs.true.i, %land.lhs.true5.i, %land.lhs.true7.i, %land.lhs.true3, %is_short.exit, %entry
-  %land.ext = phi i32 [ 0, %land.lhs.true3 ], [ 0, %is_short.exit ], [ 0, %entry ], [ 0, %land.lhs.true7.i ], [ 0, %land.lhs.true5.i ], [ 0, %land.lhs.true.i ], [ 0, %land.lhs.true ], [ 0, %land.rhs ], [ 1, %for.cond.preheader.i ], [ 1, %cleanup.i ], [ 0, %cond.end.i ]
-  ret i32 %land.ext
+if.end16:                                         ; preds = %if.end
+  %full = getelementptr inbounds i8, ptr %values, i64 136
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %steps, ptr noundef nonnull align 8 dereferenceable(48) %full, i64 48, i1 false)
+  %22 = load i32, ptr %nd.i.i, align 8
+  %nd.i48 = getelementptr inbounds i8, ptr %gradient, i64 24
+  %23 = load i32, ptr %nd.i48, align 8
+  %cmp19 = icmp eq i32 %22, %23
+  br i1 %cmp19, label %land.rhs, label %cleanup
+
+land.rhs:                                         ; preds = %if.end16
+  %dimensions.i = getelementptr inbounds i8, ptr %object, i64 32
+  %24 = load ptr, ptr %dimensions.i, align 8
+  %dimensions.i49 = getelementptr inbounds i8, ptr %gradient, i64 32
+  %25 = load ptr, ptr %dimensions.i49, align 8
+  %conv24 = sext i32 %22 to i64
+  %mul = shl nsw i64 %conv24, 3
+  %bcmp = tail call i32 @bcmp(ptr %24, ptr %25, i64 %mul)
+  %cmp26 = icmp eq i32 %bcmp, 0
+  %26 = zext i1 %cmp26 to i32
+  br label %cleanup
+
+cleanup:                                          ; preds = %cleanup.i, %cond.end.i, %lor.lhs.false, %land.lhs.true.i, %land.lhs.true5.i, %land.lhs.true7.i, %for.cond.preheader.i, %if.then11, %if.end16, %land.rhs, %entry, %is_short.exit, %lor.lhs.false3
+  %retval.0 = phi i32 [ 0, %lor.lhs.false3 ], [ 0, %is_short.exit ], [ 0, %entry ], [ 0, %if.end16 ], [ %26, %land.rhs ], [ 0, %if.then11 ], [ 1, %for.cond.preheader.i ], [ 0, %land.lhs.true7.i ], [ 0, %land.lhs.true5.i ], [ 0, %land.lhs.true.i ], [ 0, %lor.lhs.false ], [ 1, %cleanup.i ], [ 0, %cond.end.i ]
+  ret i32 %retval.0
 }
 
 define internal fastcc ptr @pulled(ptr nocapture noundef readonly %known, ptr noundef %formula, ptr nocapture noundef readonly %node, ptr noundef %behind, i64 noundef %begin, ptr noundef %gradient, ptr noundef %values) unnamed_addr #0 {
 entry:
-  %axes.i.i = alloca %struct.axes, align 8
-  %all.i = alloca %struct.loop, align 8
+  %axes.i.i.i = alloca %struct.axes, align 8
+  %all.i.i = alloca %struct.loop, align 8
   %given = alloca %struct.arguments, align 8
   %none = getelementptr inbounds i8, ptr %known, i64 8
   %0 = load ptr, ptr %none, align 8
@@ -2392,7 +2471,7 @@ entry:
   br i1 %cmp, label %if.then, label %if.end
 
 if.then:                                          ; preds = %entry
-  tail call void @Py_IncRef(ptr noundef %behind) #9
+  tail call void @Py_IncRef(ptr noundef %behind) #10
   br label %return
 
 if.end:                                           ; preds = %entry
@@ -2400,13 +2479,13 @@ if.end:                                           ; preds = %entry
   br i1 %cmp1, label %cond.true, label %cond.false
 
 cond.true:                                        ; preds = %if.end
-  tail call void @Py_IncRef(ptr noundef %gradient) #9
+  tail call void @Py_IncRef(ptr noundef %gradient) #10
   br label %cond.end
 
 cond.false:                                       ; preds = %if.end
   %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
   %1 = load ptr, ptr %descr.i.i, align 8
-  tail call void @Py_IncRef(ptr noundef %1) #9
+  tail call void @Py_IncRef(ptr noundef %1) #10
   %2 = load ptr, ptr @pullback_numpy, align 8
   %arrayidx.i = getelementptr inbounds i8, ptr %2, i64 752
   %3 = load ptr, ptr %arrayidx.i, align 8
@@ -2417,306 +2496,299 @@ cond.false:                                       ; preds = %if.end
   %6 = load i32, ptr %nd.i.i, align 8
   %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
   %7 = load ptr, ptr %dimensions.i.i, align 8
-  %call5.i = tail call ptr %3(ptr noundef %4, ptr noundef %5, i32 noundef %6, ptr noundef %7, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #9
-  %cmp.i = icmp eq ptr %call5.i, null
-  br i1 %cmp.i, label %return, label %if.end.i
+  %call5.i = tail call ptr %3(ptr noundef %4, ptr noundef %5, i32 noundef %6, ptr noundef %7, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #10
+  %cmp.not.i = icmp eq ptr %call5.i, null
+  br i1 %cmp.not.i, label %return, label %if.then.i
 
-if.end.i:                                         ; preds = %cond.false
+if.then.i:                                        ; preds = %cond.false
   %rest.i = getelementptr inbounds i8, ptr %formula, i64 88
-  %arrayidx6.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %begin
-  %8 = load i64, ptr %arrayidx6.i, align 8
-  %cmp992.i = icmp sgt i64 %8, 0
-  br i1 %cmp992.i, label %for.body.lr.ph.i, label %lor.lhs.false
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %rest.i, i64 %begin
+  %8 = load i64, ptr %arrayidx.i.i, align 8
+  %cmp71.i.i = icmp sgt i64 %8, 0
+  br i1 %cmp71.i.i, label %for.body.lr.ph.i.i, label %lor.lhs.false
 
-for.body.lr.ph.i:                                 ; preds = %if.end.i
-  %add.i = add nsw i64 %begin, 1
-  %arrayidx8.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %add.i
-  %steps.i = getelementptr inbounds i8, ptr %all.i, i64 24
-  %sub24.i = add nsw i64 %8, -1
-  %data.i.i = getelementptr inbounds i8, ptr %call5.i, i64 16
-  %full.i = getelementptr inbounds i8, ptr %values, i64 80
-  %invariant.gep.i.i = getelementptr i8, ptr %axes.i.i, i64 -40
-  %9 = getelementptr inbounds i8, ptr %axes.i.i, i64 8
-  br label %for.body.i
-
-for.body.i:                                       ; preds = %go_through.exit.i, %for.body.lr.ph.i
-  %k.094.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc47.i, %go_through.exit.i ]
-  %step.093.i = phi ptr [ %arrayidx8.i, %for.body.lr.ph.i ], [ %incdec.ptr.i, %go_through.exit.i ]
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i) #9
-  %count11.i = getelementptr inbounds i8, ptr %step.093.i, i64 16
-  %10 = load i64, ptr %count11.i, align 8
-  %cmp1290.i = icmp sgt i64 %10, 0
-  br i1 %cmp1290.i, label %for.body14.lr.ph.i, label %for.cond.cleanup13.i
-
-for.body14.lr.ph.i:                               ; preds = %for.body.i
-  %operands.i = getelementptr inbounds i8, ptr %step.093.i, i64 24
-  br label %for.body14.i
-
-for.cond.cleanup13.i:                             ; preds = %steps_of.exit.i, %for.body.i
-  %cmp25.i = icmp eq i64 %k.094.i, %sub24.i
-  br i1 %cmp25.i, label %cond.end31.i, label %cond.false28.i
-
-for.body14.i:                                     ; preds = %steps_of.exit.i, %for.body14.lr.ph.i
-  %i.091.i = phi i64 [ 0, %for.body14.lr.ph.i ], [ %inc.i, %steps_of.exit.i ]
-  %arrayidx15.i = getelementptr inbounds [2 x i64], ptr %operands.i, i64 0, i64 %i.091.i
-  %11 = load i64, ptr %arrayidx15.i, align 8
-  %cmp16.i = icmp slt i64 %11, 0
-  %arrayidx2086.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %i.091.i
-  br i1 %cmp16.i, label %cond.end.thread.i, label %cond.false.i.i
-
-cond.end.thread.i:                                ; preds = %for.body14.i
-  %sub.i = xor i64 %11, -1
-  %arrayidx18.i = getelementptr inbounds [0 x i64], ptr %rest.i, i64 0, i64 %sub.i
-  store ptr %arrayidx18.i, ptr %arrayidx2086.i, align 8
-  br label %steps_of.exit.i
-
-cond.false.i.i:                                   ; preds = %for.body14.i
-  %arrayidx19.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %11
-  %12 = load ptr, ptr %arrayidx19.i, align 8
-  store ptr %12, ptr %arrayidx2086.i, align 8
-  switch i64 %11, label %cond.false6.i.i [
-    i64 0, label %steps_of.exit.i
-    i64 1, label %cond.true5.i.i
-  ]
-
-cond.true5.i.i:                                   ; preds = %cond.false.i.i
-  br label %steps_of.exit.i
-
-cond.false6.i.i:                                  ; preds = %cond.false.i.i
-  %cmp7.i.i = icmp eq i64 %11, 2
-  %cond.v.i.i = select i1 %cmp7.i.i, i64 272, i64 80
-  br label %steps_of.exit.i
-
-steps_of.exit.i:                                  ; preds = %cond.false6.i.i, %cond.true5.i.i, %cond.false.i.i, %cond.end.thread.i
-  %.sink.i.i = phi i64 [ %cond.v.i.i, %cond.false6.i.i ], [ 224, %cond.true5.i.i ], [ 176, %cond.false.i.i ], [ 128, %cond.end.thread.i ]
-  %of_g.i.i = getelementptr inbounds i8, ptr %values, i64 %.sink.i.i
-  %arrayidx23.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %i.091.i
-  store ptr %of_g.i.i, ptr %arrayidx23.i, align 8
-  %inc.i = add nuw nsw i64 %i.091.i, 1
-  %exitcond.not.i = icmp eq i64 %inc.i, %10
-  br i1 %exitcond.not.i, label %for.cond.cleanup13.i, label %for.body14.i
-
-cond.false28.i:                                   ; preds = %for.cond.cleanup13.i
-  %result.i = getelementptr inbounds i8, ptr %step.093.i, i64 40
-  %13 = load i64, ptr %result.i, align 8
-  %arrayidx30.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %13
-  br label %cond.end31.i
-
-cond.end31.i:                                     ; preds = %cond.false28.i, %for.cond.cleanup13.i
-  %cond32.in.i = phi ptr [ %arrayidx30.i, %cond.false28.i ], [ %data.i.i, %for.cond.cleanup13.i ]
-  %cond32.i = load ptr, ptr %cond32.in.i, align 8
-  %arrayidx35.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %10
-  store ptr %cond32.i, ptr %arrayidx35.i, align 8
-  %arrayidx39.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %10
-  store ptr %full.i, ptr %arrayidx39.i, align 8
-  %14 = load ptr, ptr %step.093.i, align 8
-  %its.i = getelementptr inbounds i8, ptr %step.093.i, i64 8
-  %15 = load ptr, ptr %its.i, align 8
-  %conv.i = trunc i64 %10 to i32
-  %add41.i = add nsw i32 %conv.i, 1
-  %16 = load i32, ptr %nd.i.i, align 8
-  %17 = load ptr, ptr %dimensions.i.i, align 8
-  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i) #9
-  %cmp227.i.i = icmp slt i32 %16, 1
-  br i1 %cmp227.i.i, label %cond.end31.if.end79.thread.i_crit_edge.i, label %for.body.lr.ph.i.i
-
-cond.end31.if.end79.thread.i_crit_edge.i:         ; preds = %cond.end31.i
-  %.pre99.i = zext nneg i32 %add41.i to i64
-  br label %if.end79.thread.i.i
-
-for.body.lr.ph.i.i:                               ; preds = %cond.end31.i
-  %cmp10222.i.i = icmp sgt i32 %conv.i, -1
-  %18 = sext i32 %add41.i to i64
-  %19 = zext nneg i32 %16 to i64
-  %wide.trip.count.i.i = zext nneg i32 %add41.i to i64
+for.body.lr.ph.i.i:                               ; preds = %if.then.i
+  %arrayidx1.i.i = getelementptr i8, ptr %arrayidx.i.i, i64 8
+  %steps.i.i = getelementptr inbounds i8, ptr %all.i.i, i64 24
+  %sub14.i.i = add nsw i64 %8, -1
+  %data.i.i.i = getelementptr inbounds i8, ptr %call5.i, i64 16
+  %full.i.i = getelementptr inbounds i8, ptr %values, i64 136
+  %ndim.i.i = getelementptr inbounds i8, ptr %values, i64 80
+  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 88
+  %invariant.gep.i.i.i = getelementptr i8, ptr %axes.i.i.i, i64 -40
+  %9 = getelementptr inbounds i8, ptr %axes.i.i.i, i64 8
   br label %for.body.i.i
 
-for.body.i.i:                                     ; preds = %for.inc69.i.i, %for.body.lr.ph.i.i
-  %indvars.iv245.i.i = phi i64 [ %19, %for.body.lr.ph.i.i ], [ %indvars.iv.next246.i.i, %for.inc69.i.i ]
-  %found.0228.i.i = phi i32 [ 0, %for.body.lr.ph.i.i ], [ %found.2.i.i, %for.inc69.i.i ]
-  %indvars.iv.next246.i.i = add nsw i64 %indvars.iv245.i.i, -1
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %17, i64 %indvars.iv.next246.i.i
-  %20 = load i64, ptr %arrayidx.i.i, align 8
-  switch i64 %20, label %if.end7.i.i [
-    i64 0, label %go_through.exit.i
-    i64 1, label %for.inc69.i.i
+for.body.i.i:                                     ; preds = %go_through.exit.i.i, %for.body.lr.ph.i.i
+  %step.073.i.i = phi ptr [ %arrayidx1.i.i, %for.body.lr.ph.i.i ], [ %incdec.ptr.i.i, %go_through.exit.i.i ]
+  %k.072.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %inc36.i.i, %go_through.exit.i.i ]
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i.i) #10
+  %count3.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 16
+  %10 = load i64, ptr %count3.i.i, align 8
+  %cmp469.i.i = icmp sgt i64 %10, 0
+  br i1 %cmp469.i.i, label %for.body6.lr.ph.i.i, label %for.cond.cleanup5.i.i
+
+for.body6.lr.ph.i.i:                              ; preds = %for.body.i.i
+  %operands.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 24
+  br label %for.body6.i.i
+
+for.cond.cleanup5.i.i:                            ; preds = %cond.end.i.i, %for.body.i.i
+  %cmp15.i.i = icmp eq i64 %k.072.i.i, %sub14.i.i
+  br i1 %cmp15.i.i, label %cond.end21.i.i, label %cond.false18.i.i
+
+for.body6.i.i:                                    ; preds = %cond.end.i.i, %for.body6.lr.ph.i.i
+  %i.070.i.i = phi i64 [ 0, %for.body6.lr.ph.i.i ], [ %inc.i.i, %cond.end.i.i ]
+  %arrayidx7.i.i = getelementptr inbounds [2 x i64], ptr %operands.i.i, i64 0, i64 %i.070.i.i
+  %11 = load i64, ptr %arrayidx7.i.i, align 8
+  %cmp8.i.i = icmp slt i64 %11, 0
+  br i1 %cmp8.i.i, label %cond.true.i.i, label %cond.false.i.i
+
+cond.true.i.i:                                    ; preds = %for.body6.i.i
+  %sub.i.i = xor i64 %11, -1
+  %arrayidx9.i.i = getelementptr inbounds i64, ptr %rest.i, i64 %sub.i.i
+  br label %cond.end.i.i
+
+cond.false.i.i:                                   ; preds = %for.body6.i.i
+  %arrayidx10.i.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %11
+  %12 = load ptr, ptr %arrayidx10.i.i, align 8
+  br label %cond.end.i.i
+
+cond.end.i.i:                                     ; preds = %cond.false.i.i, %cond.true.i.i
+  %cond.v.i.i.i = phi i64 [ 184, %cond.true.i.i ], [ 136, %cond.false.i.i ]
+  %cond.i.i = phi ptr [ %arrayidx9.i.i, %cond.true.i.i ], [ %12, %cond.false.i.i ]
+  %arrayidx11.i.i = getelementptr inbounds [3 x ptr], ptr %all.i.i, i64 0, i64 %i.070.i.i
+  store ptr %cond.i.i, ptr %arrayidx11.i.i, align 8
+  %13 = icmp ult i64 %11, 3
+  %switch.idx.mult = mul nsw i64 %11, 48
+  %switch.offset = add nsw i64 %switch.idx.mult, 232
+  %cond.v.sink.i.i.i = select i1 %13, i64 %switch.offset, i64 %cond.v.i.i.i
+  %cond.i.i.i = getelementptr inbounds i8, ptr %values, i64 %cond.v.sink.i.i.i
+  %arrayidx13.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %i.070.i.i
+  store ptr %cond.i.i.i, ptr %arrayidx13.i.i, align 8
+  %inc.i.i = add nuw nsw i64 %i.070.i.i, 1
+  %exitcond.not.i.i = icmp eq i64 %inc.i.i, %10
+  br i1 %exitcond.not.i.i, label %for.cond.cleanup5.i.i, label %for.body6.i.i
+
+cond.false18.i.i:                                 ; preds = %for.cond.cleanup5.i.i
+  %result.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 40
+  %14 = load i64, ptr %result.i.i, align 8
+  %arrayidx20.i.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %14
+  br label %cond.end21.i.i
+
+cond.end21.i.i:                                   ; preds = %cond.false18.i.i, %for.cond.cleanup5.i.i
+  %cond22.in.i.i = phi ptr [ %arrayidx20.i.i, %cond.false18.i.i ], [ %data.i.i.i, %for.cond.cleanup5.i.i ]
+  %cond22.i.i = load ptr, ptr %cond22.in.i.i, align 8
+  %arrayidx25.i.i = getelementptr inbounds [3 x ptr], ptr %all.i.i, i64 0, i64 %10
+  store ptr %cond22.i.i, ptr %arrayidx25.i.i, align 8
+  %arrayidx29.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %10
+  store ptr %full.i.i, ptr %arrayidx29.i.i, align 8
+  %15 = load ptr, ptr %step.073.i.i, align 8
+  %its.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 8
+  %16 = load ptr, ptr %its.i.i, align 8
+  %conv.i.i = trunc i64 %10 to i32
+  %add31.i.i = add nsw i32 %conv.i.i, 1
+  %17 = load i32, ptr %ndim.i.i, align 8
+  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i.i) #10
+  %cmp227.i.i.i = icmp slt i32 %17, 1
+  br i1 %cmp227.i.i.i, label %cond.end21.if.end79.thread.i_crit_edge.i.i, label %for.body.lr.ph.i.i.i
+
+cond.end21.if.end79.thread.i_crit_edge.i.i:       ; preds = %cond.end21.i.i
+  %.pre78.i.i = zext nneg i32 %add31.i.i to i64
+  br label %if.end79.thread.i.i.i
+
+for.body.lr.ph.i.i.i:                             ; preds = %cond.end21.i.i
+  %cmp10222.i.i.i = icmp sgt i32 %conv.i.i, -1
+  %18 = sext i32 %add31.i.i to i64
+  %19 = zext nneg i32 %17 to i64
+  %wide.trip.count.i.i.i = zext nneg i32 %add31.i.i to i64
+  br label %for.body.i.i.i
+
+for.body.i.i.i:                                   ; preds = %for.inc69.i.i.i, %for.body.lr.ph.i.i.i
+  %indvars.iv245.i.i.i = phi i64 [ %19, %for.body.lr.ph.i.i.i ], [ %indvars.iv.next246.i.i.i, %for.inc69.i.i.i ]
+  %found.0228.i.i.i = phi i32 [ 0, %for.body.lr.ph.i.i.i ], [ %found.2.i.i.i, %for.inc69.i.i.i ]
+  %indvars.iv.next246.i.i.i = add nsw i64 %indvars.iv245.i.i.i, -1
+  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %lengths.i.i, i64 %indvars.iv.next246.i.i.i
+  %20 = load i64, ptr %arrayidx.i.i.i, align 8
+  switch i64 %20, label %if.end7.i.i.i [
+    i64 0, label %go_through.exit.i.i
+    i64 1, label %for.inc69.i.i.i
   ]
 
-if.end7.i.i:                                      ; preds = %for.body.i.i
-  %cmp8.i.i = icmp sgt i32 %found.0228.i.i, 0
-  %21 = select i1 %cmp10222.i.i, i1 %cmp8.i.i, i1 false
-  br i1 %21, label %for.body13.lr.ph.i.i, label %for.cond.cleanup12.i.i
+if.end7.i.i.i:                                    ; preds = %for.body.i.i.i
+  %cmp8.i.i.i = icmp sgt i32 %found.0228.i.i.i, 0
+  %21 = select i1 %cmp10222.i.i.i, i1 %cmp8.i.i.i, i1 false
+  br i1 %21, label %for.body13.lr.ph.i.i.i, label %for.cond.cleanup12.i.i.i
 
-for.body13.lr.ph.i.i:                             ; preds = %if.end7.i.i
-  %22 = zext nneg i32 %found.0228.i.i to i64
-  %23 = getelementptr %struct.axis, ptr %axes.i.i, i64 %22
-  %arrayidx22.i.i = getelementptr i8, ptr %23, i64 -40
-  %steps23.i.i = getelementptr i8, ptr %23, i64 -32
-  %24 = load i64, ptr %arrayidx22.i.i, align 8
-  br label %for.body13.i.i
+for.body13.lr.ph.i.i.i:                           ; preds = %if.end7.i.i.i
+  %22 = zext nneg i32 %found.0228.i.i.i to i64
+  %23 = getelementptr %struct.axis, ptr %axes.i.i.i, i64 %22
+  %arrayidx22.i.i.i = getelementptr i8, ptr %23, i64 -40
+  %steps23.i.i.i = getelementptr i8, ptr %23, i64 -32
+  %24 = load i64, ptr %arrayidx22.i.i.i, align 8
+  br label %for.body13.i.i.i
 
-for.cond.cleanup12.i.i:                           ; preds = %for.body13.i.i, %if.end7.i.i
-  %joins.0.in.lcssa.i.i = phi i1 [ %cmp8.i.i, %if.end7.i.i ], [ %cmp29.i.i, %for.body13.i.i ]
-  %25 = sext i32 %found.0228.i.i to i64
-  br i1 %joins.0.in.lcssa.i.i, label %if.then32.i.i, label %if.end40.i.i
+for.cond.cleanup12.i.i.i:                         ; preds = %for.body13.i.i.i, %if.end7.i.i.i
+  %joins.0.in.lcssa.i.i.i = phi i1 [ %cmp8.i.i.i, %if.end7.i.i.i ], [ %cmp29.i.i.i, %for.body13.i.i.i ]
+  %25 = sext i32 %found.0228.i.i.i to i64
+  br i1 %joins.0.in.lcssa.i.i.i, label %if.then32.i.i.i, label %if.end40.i.i.i
 
-for.body13.i.i:                                   ; preds = %for.body13.i.i, %for.body13.lr.ph.i.i
-  %indvars.iv.i.i = phi i64 [ 0, %for.body13.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body13.i.i ]
-  %arrayidx16.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %indvars.iv.i.i
-  %26 = load ptr, ptr %arrayidx16.i.i, align 8
-  %arrayidx19.i.i = getelementptr inbounds [6 x i64], ptr %26, i64 0, i64 %indvars.iv.next246.i.i
-  %27 = load i64, ptr %arrayidx19.i.i, align 8
-  %arrayidx25.i.i = getelementptr inbounds [3 x i64], ptr %steps23.i.i, i64 0, i64 %indvars.iv.i.i
-  %28 = load i64, ptr %arrayidx25.i.i, align 8
-  %mul.i.i = mul nsw i64 %28, %24
-  %cmp29.i.i = icmp eq i64 %27, %mul.i.i
-  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
-  %cmp10.i.i = icmp slt i64 %indvars.iv.next.i.i, %18
-  %29 = select i1 %cmp10.i.i, i1 %cmp29.i.i, i1 false
-  br i1 %29, label %for.body13.i.i, label %for.cond.cleanup12.i.i
+for.body13.i.i.i:                                 ; preds = %for.body13.i.i.i, %for.body13.lr.ph.i.i.i
+  %indvars.iv.i.i.i = phi i64 [ 0, %for.body13.lr.ph.i.i.i ], [ %indvars.iv.next.i.i.i, %for.body13.i.i.i ]
+  %arrayidx16.i.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %indvars.iv.i.i.i
+  %26 = load ptr, ptr %arrayidx16.i.i.i, align 8
+  %arrayidx19.i.i.i = getelementptr inbounds [6 x i64], ptr %26, i64 0, i64 %indvars.iv.next246.i.i.i
+  %27 = load i64, ptr %arrayidx19.i.i.i, align 8
+  %arrayidx25.i.i.i = getelementptr inbounds [3 x i64], ptr %steps23.i.i.i, i64 0, i64 %indvars.iv.i.i.i
+  %28 = load i64, ptr %arrayidx25.i.i.i, align 8
+  %mul.i.i.i = mul nsw i64 %28, %24
+  %cmp29.i.i.i = icmp eq i64 %27, %mul.i.i.i
+  %indvars.iv.next.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i, 1
+  %cmp10.i.i.i = icmp slt i64 %indvars.iv.next.i.i.i, %18
+  %29 = select i1 %cmp10.i.i.i, i1 %cmp29.i.i.i, i1 false
+  br i1 %29, label %for.body13.i.i.i, label %for.cond.cleanup12.i.i.i
 
-if.then32.i.i:                                    ; preds = %for.cond.cleanup12.i.i
-  %gep.i.i = getelementptr %struct.axis, ptr %invariant.gep.i.i, i64 %25
-  %30 = load i64, ptr %gep.i.i, align 8
-  %mul39.i.i = mul nsw i64 %30, %20
-  store i64 %mul39.i.i, ptr %gep.i.i, align 8
-  br label %for.inc69.i.i
+if.then32.i.i.i:                                  ; preds = %for.cond.cleanup12.i.i.i
+  %gep.i.i.i = getelementptr %struct.axis, ptr %invariant.gep.i.i.i, i64 %25
+  %30 = load i64, ptr %gep.i.i.i, align 8
+  %mul39.i.i.i = mul nsw i64 %30, %20
+  store i64 %mul39.i.i.i, ptr %gep.i.i.i, align 8
+  br label %for.inc69.i.i.i
 
-if.end40.i.i:                                     ; preds = %for.cond.cleanup12.i.i
-  %arrayidx44.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %25
-  store i64 %20, ptr %arrayidx44.i.i, align 8
-  %at.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i, i64 32
-  store i64 0, ptr %at.i.i, align 8
-  br i1 %cmp10222.i.i, label %for.body53.lr.ph.i.i, label %for.cond.cleanup52.i.i
+if.end40.i.i.i:                                   ; preds = %for.cond.cleanup12.i.i.i
+  %arrayidx44.i.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i.i, i64 %25
+  store i64 %20, ptr %arrayidx44.i.i.i, align 8
+  %at.i.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i.i, i64 32
+  store i64 0, ptr %at.i.i.i, align 8
+  br i1 %cmp10222.i.i.i, label %for.body53.lr.ph.i.i.i, label %for.cond.cleanup52.i.i.i
 
-for.body53.lr.ph.i.i:                             ; preds = %if.end40.i.i
-  %steps62.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i, i64 8
-  br label %for.body53.i.i
+for.body53.lr.ph.i.i.i:                           ; preds = %if.end40.i.i.i
+  %steps62.i.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i.i, i64 8
+  br label %for.body53.i.i.i
 
-for.cond.cleanup52.i.i:                           ; preds = %for.body53.i.i, %if.end40.i.i
-  %inc68.i.i = add nsw i32 %found.0228.i.i, 1
-  br label %for.inc69.i.i
+for.cond.cleanup52.i.i.i:                         ; preds = %for.body53.i.i.i, %if.end40.i.i.i
+  %inc68.i.i.i = add nsw i32 %found.0228.i.i.i, 1
+  br label %for.inc69.i.i.i
 
-for.body53.i.i:                                   ; preds = %for.body53.i.i, %for.body53.lr.ph.i.i
-  %indvars.iv242.i.i = phi i64 [ 0, %for.body53.lr.ph.i.i ], [ %indvars.iv.next243.i.i, %for.body53.i.i ]
-  %arrayidx56.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %indvars.iv242.i.i
-  %31 = load ptr, ptr %arrayidx56.i.i, align 8
-  %arrayidx59.i.i = getelementptr inbounds [6 x i64], ptr %31, i64 0, i64 %indvars.iv.next246.i.i
-  %32 = load i64, ptr %arrayidx59.i.i, align 8
-  %arrayidx64.i.i = getelementptr inbounds [3 x i64], ptr %steps62.i.i, i64 0, i64 %indvars.iv242.i.i
-  store i64 %32, ptr %arrayidx64.i.i, align 8
-  %indvars.iv.next243.i.i = add nuw nsw i64 %indvars.iv242.i.i, 1
-  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next243.i.i, %wide.trip.count.i.i
-  br i1 %exitcond.not.i.i, label %for.cond.cleanup52.i.i, label %for.body53.i.i
+for.body53.i.i.i:                                 ; preds = %for.body53.i.i.i, %for.body53.lr.ph.i.i.i
+  %indvars.iv242.i.i.i = phi i64 [ 0, %for.body53.lr.ph.i.i.i ], [ %indvars.iv.next243.i.i.i, %for.body53.i.i.i ]
+  %arrayidx56.i.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %indvars.iv242.i.i.i
+  %31 = load ptr, ptr %arrayidx56.i.i.i, align 8
+  %arrayidx59.i.i.i = getelementptr inbounds [6 x i64], ptr %31, i64 0, i64 %indvars.iv.next246.i.i.i
+  %32 = load i64, ptr %arrayidx59.i.i.i, align 8
+  %arrayidx64.i.i.i = getelementptr inbounds [3 x i64], ptr %steps62.i.i.i, i64 0, i64 %indvars.iv242.i.i.i
+  store i64 %32, ptr %arrayidx64.i.i.i, align 8
+  %indvars.iv.next243.i.i.i = add nuw nsw i64 %indvars.iv242.i.i.i, 1
+  %exitcond.not.i.i.i = icmp eq i64 %indvars.iv.next243.i.i.i, %wide.trip.count.i.i.i
+  br i1 %exitcond.not.i.i.i, label %for.cond.cleanup52.i.i.i, label %for.body53.i.i.i
 
-for.inc69.i.i:                                    ; preds = %for.cond.cleanup52.i.i, %if.then32.i.i, %for.body.i.i
-  %found.2.i.i = phi i32 [ %found.0228.i.i, %for.body.i.i ], [ %found.0228.i.i, %if.then32.i.i ], [ %inc68.i.i, %for.cond.cleanup52.i.i ]
-  %cmp.i84.i = icmp slt i64 %indvars.iv245.i.i, 2
-  br i1 %cmp.i84.i, label %for.end72.i.i, label %for.body.i.i
+for.inc69.i.i.i:                                  ; preds = %for.cond.cleanup52.i.i.i, %if.then32.i.i.i, %for.body.i.i.i
+  %found.2.i.i.i = phi i32 [ %found.0228.i.i.i, %for.body.i.i.i ], [ %found.0228.i.i.i, %if.then32.i.i.i ], [ %inc68.i.i.i, %for.cond.cleanup52.i.i.i ]
+  %cmp.i65.i.i = icmp slt i64 %indvars.iv245.i.i.i, 2
+  br i1 %cmp.i65.i.i, label %for.end72.i.i.i, label %for.body.i.i.i
 
-for.end72.i.i:                                    ; preds = %for.inc69.i.i
-  %cmp73.i.i = icmp eq i32 %found.2.i.i, 0
-  br i1 %cmp73.i.i, label %if.end79.thread.i.i, label %if.end79.i.i
+for.end72.i.i.i:                                  ; preds = %for.inc69.i.i.i
+  %cmp73.i.i.i = icmp eq i32 %found.2.i.i.i, 0
+  br i1 %cmp73.i.i.i, label %if.end79.thread.i.i.i, label %if.end79.i.i.i
 
-if.end79.thread.i.i:                              ; preds = %for.end72.i.i, %cond.end31.if.end79.thread.i_crit_edge.i
-  %.pre.pre-phi.i = phi i64 [ %.pre99.i, %cond.end31.if.end79.thread.i_crit_edge.i ], [ %wide.trip.count.i.i, %for.end72.i.i ]
+if.end79.thread.i.i.i:                            ; preds = %for.end72.i.i.i, %cond.end21.if.end79.thread.i_crit_edge.i.i
+  %.pre.pre-phi.i.i = phi i64 [ %.pre78.i.i, %cond.end21.if.end79.thread.i_crit_edge.i.i ], [ %wide.trip.count.i.i.i, %for.end72.i.i.i ]
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(40) %9, i8 0, i64 32, i1 false)
-  store i64 1, ptr %axes.i.i, align 8
-  br label %for.body85.lr.ph.i.i
+  store i64 1, ptr %axes.i.i.i, align 8
+  br label %for.body85.lr.ph.i.i.i
 
-if.end79.i.i:                                     ; preds = %for.end72.i.i
-  %cmp82239.i.i = icmp sgt i32 %found.2.i.i, 0
-  br i1 %cmp82239.i.i, label %for.body85.lr.ph.i.i, label %go_through.exit.i
+if.end79.i.i.i:                                   ; preds = %for.end72.i.i.i
+  %cmp82239.i.i.i = icmp sgt i32 %found.2.i.i.i, 0
+  br i1 %cmp82239.i.i.i, label %for.body85.lr.ph.i.i.i, label %go_through.exit.i.i
 
-for.body85.lr.ph.i.i:                             ; preds = %if.end79.i.i, %if.end79.thread.i.i
-  %wide.trip.count251.i.pre-phi.i = phi i64 [ %wide.trip.count.i.i, %if.end79.i.i ], [ %.pre.pre-phi.i, %if.end79.thread.i.i ]
-  %found.3267.i.i = phi i32 [ %found.2.i.i, %if.end79.i.i ], [ 1, %if.end79.thread.i.i ]
-  %cmp92235.not.i.i = icmp eq i32 %found.3267.i.i, 1
-  %cmp97231.i.i = icmp sgt i32 %conv.i, -1
-  %wide.trip.count261.i.i = zext nneg i32 %found.3267.i.i to i64
-  br label %for.body85.i.i
+for.body85.lr.ph.i.i.i:                           ; preds = %if.end79.i.i.i, %if.end79.thread.i.i.i
+  %wide.trip.count251.i.pre-phi.i.i = phi i64 [ %wide.trip.count.i.i.i, %if.end79.i.i.i ], [ %.pre.pre-phi.i.i, %if.end79.thread.i.i.i ]
+  %found.3267.i.i.i = phi i32 [ %found.2.i.i.i, %if.end79.i.i.i ], [ 1, %if.end79.thread.i.i.i ]
+  %cmp92235.not.i.i.i = icmp eq i32 %found.3267.i.i.i, 1
+  %cmp97231.i.i.i = icmp sgt i32 %conv.i.i, -1
+  %wide.trip.count261.i.i.i = zext nneg i32 %found.3267.i.i.i to i64
+  br label %for.body85.i.i.i
 
-for.body85.i.i:                                   ; preds = %for.end150.i.i, %for.body85.lr.ph.i.i
-  call void %14(ptr noundef nonnull %all.i, ptr noundef nonnull %axes.i.i, ptr noundef nonnull %9, ptr noundef %15) #9
-  br i1 %cmp92235.not.i.i, label %for.end150.i.i, label %for.cond96.preheader.i.i
+for.body85.i.i.i:                                 ; preds = %for.end150.i.i.i, %for.body85.lr.ph.i.i.i
+  call void %15(ptr noundef nonnull %all.i.i, ptr noundef nonnull %axes.i.i.i, ptr noundef nonnull %9, ptr noundef %16) #10
+  br i1 %cmp92235.not.i.i.i, label %for.end150.i.i.i, label %for.cond96.preheader.i.i.i
 
-for.cond96.preheader.i.i:                         ; preds = %for.body85.i.i, %for.cond.cleanup130.i.i
-  %indvars.iv258.i.i = phi i64 [ %indvars.iv.next259.i.i, %for.cond.cleanup130.i.i ], [ 1, %for.body85.i.i ]
-  br i1 %cmp97231.i.i, label %for.body100.i.i, label %for.cond.cleanup99.i.i
+for.cond96.preheader.i.i.i:                       ; preds = %for.body85.i.i.i, %for.cond.cleanup130.i.i.i
+  %indvars.iv258.i.i.i = phi i64 [ %indvars.iv.next259.i.i.i, %for.cond.cleanup130.i.i.i ], [ 1, %for.body85.i.i.i ]
+  br i1 %cmp97231.i.i.i, label %for.body100.i.i.i, label %for.cond.cleanup99.i.i.i
 
-for.cond.cleanup99.i.i:                           ; preds = %for.body100.i.i, %for.cond96.preheader.i.i
-  %arrayidx113.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv258.i.i
-  %at114.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i, i64 32
-  %33 = load i64, ptr %at114.i.i, align 8
-  %inc115.i.i = add nsw i64 %33, 1
-  store i64 %inc115.i.i, ptr %at114.i.i, align 8
-  %34 = load i64, ptr %arrayidx113.i.i, align 8
-  %cmp119.i.i = icmp slt i64 %inc115.i.i, %34
-  br i1 %cmp119.i.i, label %for.end150.loopexit.i.i, label %if.end122.i.i
+for.cond.cleanup99.i.i.i:                         ; preds = %for.body100.i.i.i, %for.cond96.preheader.i.i.i
+  %arrayidx113.i.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i.i, i64 %indvars.iv258.i.i.i
+  %at114.i.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i.i, i64 32
+  %33 = load i64, ptr %at114.i.i.i, align 8
+  %inc115.i.i.i = add nsw i64 %33, 1
+  store i64 %inc115.i.i.i, ptr %at114.i.i.i, align 8
+  %34 = load i64, ptr %arrayidx113.i.i.i, align 8
+  %cmp119.i.i.i = icmp slt i64 %inc115.i.i.i, %34
+  br i1 %cmp119.i.i.i, label %for.end150.loopexit.i.i.i, label %if.end122.i.i.i
 
-for.body100.i.i:                                  ; preds = %for.cond96.preheader.i.i, %for.body100.i.i
-  %indvars.iv248.i.i = phi i64 [ %indvars.iv.next249.i.i, %for.body100.i.i ], [ 0, %for.cond96.preheader.i.i ]
-  %arrayidx105.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv258.i.i, i32 1, i64 %indvars.iv248.i.i
-  %35 = load i64, ptr %arrayidx105.i.i, align 8
-  %arrayidx107.i.i = getelementptr inbounds ptr, ptr %all.i, i64 %indvars.iv248.i.i
-  %36 = load ptr, ptr %arrayidx107.i.i, align 8
-  %add.ptr.i.i = getelementptr inbounds i8, ptr %36, i64 %35
-  store ptr %add.ptr.i.i, ptr %arrayidx107.i.i, align 8
-  %indvars.iv.next249.i.i = add nuw nsw i64 %indvars.iv248.i.i, 1
-  %exitcond252.not.i.i = icmp eq i64 %indvars.iv.next249.i.i, %wide.trip.count251.i.pre-phi.i
-  br i1 %exitcond252.not.i.i, label %for.cond.cleanup99.i.i, label %for.body100.i.i
+for.body100.i.i.i:                                ; preds = %for.cond96.preheader.i.i.i, %for.body100.i.i.i
+  %indvars.iv248.i.i.i = phi i64 [ %indvars.iv.next249.i.i.i, %for.body100.i.i.i ], [ 0, %for.cond96.preheader.i.i.i ]
+  %arrayidx105.i.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i.i, i64 %indvars.iv258.i.i.i, i32 1, i64 %indvars.iv248.i.i.i
+  %35 = load i64, ptr %arrayidx105.i.i.i, align 8
+  %arrayidx107.i.i.i = getelementptr inbounds ptr, ptr %all.i.i, i64 %indvars.iv248.i.i.i
+  %36 = load ptr, ptr %arrayidx107.i.i.i, align 8
+  %add.ptr.i.i.i = getelementptr inbounds i8, ptr %36, i64 %35
+  store ptr %add.ptr.i.i.i, ptr %arrayidx107.i.i.i, align 8
+  %indvars.iv.next249.i.i.i = add nuw nsw i64 %indvars.iv248.i.i.i, 1
+  %exitcond252.not.i.i.i = icmp eq i64 %indvars.iv.next249.i.i.i, %wide.trip.count251.i.pre-phi.i.i
+  br i1 %exitcond252.not.i.i.i, label %for.cond.cleanup99.i.i.i, label %for.body100.i.i.i
 
-if.end122.i.i:                                    ; preds = %for.cond.cleanup99.i.i
-  store i64 0, ptr %at114.i.i, align 8
-  br i1 %cmp97231.i.i, label %for.body131.lr.ph.i.i, label %for.cond.cleanup130.i.i
+if.end122.i.i.i:                                  ; preds = %for.cond.cleanup99.i.i.i
+  store i64 0, ptr %at114.i.i.i, align 8
+  br i1 %cmp97231.i.i.i, label %for.body131.lr.ph.i.i.i, label %for.cond.cleanup130.i.i.i
 
-for.body131.lr.ph.i.i:                            ; preds = %if.end122.i.i
-  %steps134.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i, i64 8
-  br label %for.body131.i.i
+for.body131.lr.ph.i.i.i:                          ; preds = %if.end122.i.i.i
+  %steps134.i.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i.i, i64 8
+  br label %for.body131.i.i.i
 
-for.cond.cleanup130.i.i:                          ; preds = %for.body131.i.i, %if.end122.i.i
-  %indvars.iv.next259.i.i = add nuw nsw i64 %indvars.iv258.i.i, 1
-  %exitcond262.not.i.i = icmp eq i64 %indvars.iv.next259.i.i, %wide.trip.count261.i.i
-  br i1 %exitcond262.not.i.i, label %go_through.exit.i, label %for.cond96.preheader.i.i
+for.cond.cleanup130.i.i.i:                        ; preds = %for.body131.i.i.i, %if.end122.i.i.i
+  %indvars.iv.next259.i.i.i = add nuw nsw i64 %indvars.iv258.i.i.i, 1
+  %exitcond262.not.i.i.i = icmp eq i64 %indvars.iv.next259.i.i.i, %wide.trip.count261.i.i.i
+  br i1 %exitcond262.not.i.i.i, label %go_through.exit.i.i, label %for.cond96.preheader.i.i.i
 
-for.body131.i.i:                                  ; preds = %for.body131.i.i, %for.body131.lr.ph.i.i
-  %indvars.iv253.i.i = phi i64 [ 0, %for.body131.lr.ph.i.i ], [ %indvars.iv.next254.i.i, %for.body131.i.i ]
-  %arrayidx136.i.i = getelementptr inbounds [3 x i64], ptr %steps134.i.i, i64 0, i64 %indvars.iv253.i.i
-  %37 = load i64, ptr %arrayidx136.i.i, align 8
-  %arrayidx142.i.i = getelementptr inbounds ptr, ptr %all.i, i64 %indvars.iv253.i.i
-  %38 = load ptr, ptr %arrayidx142.i.i, align 8
+for.body131.i.i.i:                                ; preds = %for.body131.i.i.i, %for.body131.lr.ph.i.i.i
+  %indvars.iv253.i.i.i = phi i64 [ 0, %for.body131.lr.ph.i.i.i ], [ %indvars.iv.next254.i.i.i, %for.body131.i.i.i ]
+  %arrayidx136.i.i.i = getelementptr inbounds [3 x i64], ptr %steps134.i.i.i, i64 0, i64 %indvars.iv253.i.i.i
+  %37 = load i64, ptr %arrayidx136.i.i.i, align 8
+  %arrayidx142.i.i.i = getelementptr inbounds ptr, ptr %all.i.i, i64 %indvars.iv253.i.i.i
+  %38 = load ptr, ptr %arrayidx142.i.i.i, align 8
   %39 = mul i64 %34, %37
-  %mul140.reass.i.i = sub i64 0, %39
-  %add.ptr143.i.i = getelementptr inbounds i8, ptr %38, i64 %mul140.reass.i.i
-  store ptr %add.ptr143.i.i, ptr %arrayidx142.i.i, align 8
-  %indvars.iv.next254.i.i = add nuw nsw i64 %indvars.iv253.i.i, 1
-  %exitcond257.not.i.i = icmp eq i64 %indvars.iv.next254.i.i, %wide.trip.count251.i.pre-phi.i
-  br i1 %exitcond257.not.i.i, label %for.cond.cleanup130.i.i, label %for.body131.i.i
+  %mul140.reass.i.i.i = sub i64 0, %39
+  %add.ptr143.i.i.i = getelementptr inbounds i8, ptr %38, i64 %mul140.reass.i.i.i
+  store ptr %add.ptr143.i.i.i, ptr %arrayidx142.i.i.i, align 8
+  %indvars.iv.next254.i.i.i = add nuw nsw i64 %indvars.iv253.i.i.i, 1
+  %exitcond257.not.i.i.i = icmp eq i64 %indvars.iv.next254.i.i.i, %wide.trip.count251.i.pre-phi.i.i
+  br i1 %exitcond257.not.i.i.i, label %for.cond.cleanup130.i.i.i, label %for.body131.i.i.i
 
-for.end150.loopexit.i.i:                          ; preds = %for.cond.cleanup99.i.i
-  %40 = trunc nuw nsw i64 %indvars.iv258.i.i to i32
-  br label %for.end150.i.i
+for.end150.loopexit.i.i.i:                        ; preds = %for.cond.cleanup99.i.i.i
+  %40 = trunc nuw nsw i64 %indvars.iv258.i.i.i to i32
+  br label %for.end150.i.i.i
 
-for.end150.i.i:                                   ; preds = %for.end150.loopexit.i.i, %for.body85.i.i
-  %k80.1.lcssa.i.i = phi i32 [ 1, %for.body85.i.i ], [ %40, %for.end150.loopexit.i.i ]
-  %cmp82.i.i = icmp slt i32 %k80.1.lcssa.i.i, %found.3267.i.i
-  br i1 %cmp82.i.i, label %for.body85.i.i, label %go_through.exit.i
+for.end150.i.i.i:                                 ; preds = %for.end150.loopexit.i.i.i, %for.body85.i.i.i
+  %k80.1.lcssa.i.i.i = phi i32 [ 1, %for.body85.i.i.i ], [ %40, %for.end150.loopexit.i.i.i ]
+  %cmp82.i.i.i = icmp slt i32 %k80.1.lcssa.i.i.i, %found.3267.i.i.i
+  br i1 %cmp82.i.i.i, label %for.body85.i.i.i, label %go_through.exit.i.i
 
-go_through.exit.i:                                ; preds = %for.body.i.i, %for.end150.i.i, %for.cond.cleanup130.i.i, %if.end79.i.i
-  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i) #9
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i) #9
-  %inc47.i = add nuw nsw i64 %k.094.i, 1
-  %incdec.ptr.i = getelementptr inbounds i8, ptr %step.093.i, i64 48
-  %exitcond98.not.i = icmp eq i64 %inc47.i, %8
-  br i1 %exitcond98.not.i, label %cond.end, label %for.body.i
+go_through.exit.i.i:                              ; preds = %for.body.i.i.i, %for.end150.i.i.i, %for.cond.cleanup130.i.i.i, %if.end79.i.i.i
+  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i.i) #10
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i.i) #10
+  %inc36.i.i = add nuw nsw i64 %k.072.i.i, 1
+  %incdec.ptr.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 48
+  %exitcond77.not.i.i = icmp eq i64 %inc36.i.i, %8
+  br i1 %exitcond77.not.i.i, label %cond.end, label %for.body.i.i
 
-cond.end:                                         ; preds = %go_through.exit.i, %cond.true
-  %cond = phi ptr [ %gradient, %cond.true ], [ %call5.i, %go_through.exit.i ]
+cond.end:                                         ; preds = %go_through.exit.i.i, %cond.true
+  %cond = phi ptr [ %gradient, %cond.true ], [ %call5.i, %go_through.exit.i.i ]
   %cmp4 = icmp eq ptr %cond, null
   br i1 %cmp4, label %return, label %lor.lhs.false
 
-lor.lhs.false:                                    ; preds = %if.end.i, %cond.end
-  %cond32 = phi ptr [ %cond, %cond.end ], [ %call5.i, %if.end.i ]
+lor.lhs.false:                                    ; preds = %if.then.i, %cond.end
+  %cond32 = phi ptr [ %cond, %cond.end ], [ %call5.i, %if.then.i ]
   %is_loose = getelementptr inbounds i8, ptr %formula, i64 8
   %41 = load i64, ptr %is_loose, align 8
   %tobool.not = icmp eq i64 %41, 0
@@ -2733,7 +2805,7 @@ lor.lhs.false5:                                   ; preds = %lor.lhs.false
   br i1 %cmp8, label %return, label %if.end10
 
 if.end10:                                         ; preds = %lor.lhs.false5
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given) #9
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given) #10
   store ptr %cond32, ptr %given, align 8
   %arrayinit.element = getelementptr inbounds i8, ptr %given, i64 8
   store ptr %behind, ptr %arrayinit.element, align 8
@@ -2741,9 +2813,9 @@ if.end10:                                         ; preds = %lor.lhs.false5
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(24) %scevgep, i8 0, i64 24, i1 false)
   %fitted12 = getelementptr inbounds i8, ptr %known, i64 128
   %45 = load ptr, ptr %fitted12, align 8
-  %call14 = call ptr @PyObject_Vectorcall(ptr noundef %45, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #9
-  call void @Py_DecRef(ptr noundef nonnull %cond32) #9
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given) #9
+  %call14 = call ptr @PyObject_Vectorcall(ptr noundef %45, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #10
+  call void @Py_DecRef(ptr noundef nonnull %cond32) #10
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given) #10
   br label %return
 
 return:                                           ; preds = %cond.false, %if.end10, %lor.lhs.false5, %lor.lhs.false, %cond.end, %if.then
@@ -2780,10 +2852,10 @@ if.then:                                          ; preds = %cond.false, %cond.t
   %add.ptr5 = getelementptr inbounds i8, ptr %node, i64 %data
   %none = getelementptr inbounds i8, ptr %known, i64 8
   %4 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %4) #9
+  tail call void @Py_IncRef(ptr noundef %4) #10
   %5 = load ptr, ptr %add.ptr5, align 8
   store ptr %4, ptr %add.ptr5, align 8
-  tail call void @Py_DecRef(ptr noundef %5) #9
+  tail call void @Py_DecRef(ptr noundef %5) #10
   br label %if.end
 
 if.end:                                           ; preds = %if.then, %cond.false, %cond.true, %entry
@@ -2794,6 +2866,8 @@ declare double @PyFloat_AsDouble(ptr noundef) local_unnamed_addr #2
 
 declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #8
 
+declare i32 @llvm.smax.i32(i32, i32) #9
+
 attributes #0 = { nounwind }
 attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
 attributes #2 = { nounwind }
@@ -2801,7 +2875,8 @@ attributes #3 = { mustprogress nocallback nofree nounwind willreturn memory(argm
 attributes #4 = { mustprogress nounwind willreturn allockind("free") memory(argmem: readwrite, inaccessiblemem: readwrite) }
 attributes #5 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
 attributes #6 = { mustprogress nounwind willreturn allockind("realloc") allocsize(1) memory(argmem: readwrite, inaccessiblemem: readwrite) }
-attributes #7 = { nofree norecurse nosync nounwind memory(read, argmem: readwrite, inaccessiblemem: none) }
+attributes #7 = { nofree nounwind memory(read, argmem: readwrite, inaccessiblemem: none) }
 attributes #8 = { nofree nounwind willreturn memory(argmem: read) }
-attributes #9 = { nounwind }
-attributes #10 = { nounwind allocsize(1) }
+attributes #9 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #10 = { nounwind }
+attributes #11 = { nounwind allocsize(1) }

@@ -4,12 +4,12 @@
 %struct.nodes = type { [2 x ptr] }
 %struct.axes = type { [6 x %struct.axis] }
 %struct.axis = type { i64, [3 x i64], i64 }
-%struct.lengths = type { [6 x i64] }
-%struct.steps = type { [6 x i64] }
-%struct.loop = type { [3 x ptr], [3 x i64] }
+%struct.loop = type { [3 x ptr], %struct.operand_steps }
 %struct.operand_steps = type { [3 x ptr] }
 %struct.operands = type { [2 x %struct.operand] }
-%struct.operand = type { ptr, ptr, ptr, i64, double, float }
+%struct.operand = type { ptr, ptr }
+%struct.values = type { [10 x ptr], i32, [6 x i64], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
+%struct.steps = type { [6 x i64] }
 %struct.slots = type { i64, i64, i64 }
 
 @pullback_numpy = external local_unnamed_addr global ptr, align 8
@@ -20,43 +20,39 @@ define ptr @NAME_call(ptr nocapture noundef readonly %self, ptr nocapture nounde
 entry:
   %given.i.i = alloca %struct.nodes, align 8
   %axes.i.i = alloca %struct.axes, align 8
-  %all.i = alloca %struct.lengths, align 8
-  %of_x.i = alloca %struct.steps, align 8
-  %of_y.i = alloca %struct.steps, align 8
-  %of_out.i = alloca %struct.steps, align 8
-  %loop.i = alloca %struct.loop, align 8
-  %steps76.i = alloca %struct.operand_steps, align 8
+  %all.i = alloca %struct.loop, align 8
   %modes.i = alloca ptr, align 8
   %given = alloca %struct.operands, align 8
-  %size = alloca i64, align 8
-  %all = alloca %struct.loop, align 8
+  %values = alloca %struct.values, align 8
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
   %1 = load ptr, ptr %0, align 8
-  call void @llvm.lifetime.start.p0(i64 96, ptr nonnull %given) #7
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(96) %given, i8 0, i64 96, i1 false)
+  call void @llvm.lifetime.start.p0(i64 32, ptr nonnull %given) #8
+  call void @llvm.lifetime.start.p0(i64 400, ptr nonnull %values) #8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %given, i8 0, i64 32, i1 false)
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(400) %values, i8 0, i64 400, i1 false)
   %operands = getelementptr inbounds i8, ptr %0, i64 24
   %2 = load i64, ptr %operands, align 8
   %cmp = icmp eq i64 %2, %count
-  %indvars.iv.i263.i.sroa.gep204 = getelementptr inbounds i8, ptr %given, i64 48
-  br i1 %cmp, label %cond.true, label %if.then10
+  %indvars.iv.i.i182.sroa.gep203 = getelementptr inbounds i8, ptr %given, i64 16
+  br i1 %cmp, label %cond.true, label %if.then12
 
 cond.true:                                        ; preds = %entry
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %modes.i) #7
+  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %modes.i) #8
   store ptr null, ptr %modes.i, align 8
   %modes1.i = getelementptr inbounds i8, ptr %1, i64 64
   %3 = load ptr, ptr %modes1.i, align 8
-  %call.i = call i32 @PyContextVar_Get(ptr noundef %3, ptr noundef null, ptr noundef nonnull %modes.i) #7
+  %call.i = call i32 @PyContextVar_Get(ptr noundef %3, ptr noundef null, ptr noundef nonnull %modes.i) #8
   %cmp.i = icmp slt i32 %call.i, 0
-  br i1 %cmp.i, label %cond.end.thread208, label %cond.end
+  br i1 %cmp.i, label %cond.end.thread207, label %cond.end
 
-cond.end.thread208:                               ; preds = %cond.true
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #7
-  br label %cleanup115
+cond.end.thread207:                               ; preds = %cond.true
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #8
+  br label %cleanup78
 
 cond.end:                                         ; preds = %cond.true
   %4 = load ptr, ptr %modes.i, align 8
-  call void @Py_DecRef(ptr noundef %4) #7
+  call void @Py_DecRef(ptr noundef %4) #8
   %5 = load ptr, ptr %modes.i, align 8
   %switch_.i = getelementptr inbounds i8, ptr %1, i64 72
   %6 = load ptr, ptr %switch_.i, align 8
@@ -65,37 +61,37 @@ cond.end:                                         ; preds = %cond.true
   %add.ptr.i = getelementptr inbounds i8, ptr %6, i64 %7
   %8 = load ptr, ptr %add.ptr.i, align 8
   %cmp2.i.not = icmp eq ptr %5, %8
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #7
-  br i1 %cmp2.i.not, label %cond.true4, label %if.then10
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #8
+  br i1 %cmp2.i.not, label %cond.true4, label %if.then12
 
 cond.true4:                                       ; preds = %cond.end
   %9 = load ptr, ptr %0, align 8
   %10 = load ptr, ptr %args, align 8
-  %call.i159 = call fastcc i32 @is_plain(ptr noundef %9, ptr noundef %10)
-  %tobool.not.i = icmp eq i32 %call.i159, 0
-  %cond.i = xor i32 %call.i159, 1
-  br i1 %tobool.not.i, label %land.lhs.true.i, label %if.end.i160
+  %call.i113 = call fastcc i32 @is_plain(ptr noundef %9, ptr noundef %10)
+  %tobool.not.i = icmp eq i32 %call.i113, 0
+  %cond.i = xor i32 %call.i113, 1
+  br i1 %tobool.not.i, label %land.lhs.true.i, label %if.end.i114
 
 land.lhs.true.i:                                  ; preds = %cond.true4
   %11 = load i64, ptr %operands, align 8
-  %cmp2.i162 = icmp eq i64 %11, 1
-  br i1 %cmp2.i162, label %if.then10, label %lor.lhs.false.i
+  %cmp2.i116 = icmp eq i64 %11, 1
+  br i1 %cmp2.i116, label %if.then12, label %lor.lhs.false.i
 
 lor.lhs.false.i:                                  ; preds = %land.lhs.true.i
   %arrayidx3.i = getelementptr inbounds i8, ptr %args, i64 8
   %12 = load ptr, ptr %arrayidx3.i, align 8
   %call4.i = call fastcc i32 @is_plain(ptr noundef %9, ptr noundef %12)
   %tobool5.not.i = icmp eq i32 %call4.i, 0
-  br i1 %tobool5.not.i, label %if.then10, label %if.end.i160
+  br i1 %tobool5.not.i, label %if.then12, label %if.end.i114
 
-if.end.i160:                                      ; preds = %lor.lhs.false.i, %cond.true4
+if.end.i114:                                      ; preds = %lor.lhs.false.i, %cond.true4
   %idxprom.i = zext nneg i32 %cond.i to i64
   %arrayidx6.i = getelementptr inbounds ptr, ptr %args, i64 %idxprom.i
   %13 = load ptr, ptr %arrayidx6.i, align 8
   %spec_of_tensor.i = getelementptr inbounds i8, ptr %9, i64 192
   %14 = load i64, ptr %spec_of_tensor.i, align 8
-  %add.ptr.i161 = getelementptr inbounds i8, ptr %13, i64 %14
-  %15 = load ptr, ptr %add.ptr.i161, align 8
+  %add.ptr.i115 = getelementptr inbounds i8, ptr %13, i64 %14
+  %15 = load ptr, ptr %add.ptr.i115, align 8
   %data_of_tensor.i = getelementptr inbounds i8, ptr %9, i64 184
   %16 = load i64, ptr %data_of_tensor.i, align 8
   %add.ptr7.i = getelementptr inbounds i8, ptr %13, i64 %16
@@ -114,19 +110,19 @@ if.end.i160:                                      ; preds = %lor.lhs.false.i, %c
   %23 = add i32 %19, -11
   %or.cond.i.i = icmp ult i32 %23, 2
   %or.cond.i = select i1 %cmp.i.i, i1 %or.cond.i.i, i1 false
-  br i1 %or.cond.i, label %land.lhs.true3.i.i, label %if.then10
+  br i1 %or.cond.i, label %land.lhs.true3.i.i, label %if.then12
 
-land.lhs.true3.i.i:                               ; preds = %if.end.i160
+land.lhs.true3.i.i:                               ; preds = %if.end.i114
   %byteorder.i.i = getelementptr inbounds i8, ptr %18, i64 26
   %24 = load i8, ptr %byteorder.i.i, align 2
   %cmp5.not.i.i = icmp eq i8 %24, 62
-  br i1 %cmp5.not.i.i, label %if.then10, label %land.rhs.i.i
+  br i1 %cmp5.not.i.i, label %if.then12, label %land.rhs.i.i
 
 land.rhs.i.i:                                     ; preds = %land.lhs.true3.i.i
   %nd.i.i.i.i = getelementptr inbounds i8, ptr %17, i64 24
   %25 = load i32, ptr %nd.i.i.i.i, align 8
   %cmp6.i.i.i = icmp sgt i32 %25, 0
-  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i.i.i, label %is_for_loops.exit.thread.i
+  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i.i.i, label %is_for_loops.exit.i
 
 for.body.lr.ph.i.i.i:                             ; preds = %land.rhs.i.i
   %dimensions.i.i.i.i = getelementptr inbounds i8, ptr %17, i64 32
@@ -144,995 +140,1019 @@ for.body.i.i.i:                                   ; preds = %for.body.i.i.i, %fo
   %exitcond.not.i.i.i = icmp eq i64 %indvars.iv.next.i.i.i, %wide.trip.count.i.i.i
   br i1 %exitcond.not.i.i.i, label %is_for_loops.exit.i, label %for.body.i.i.i
 
-is_for_loops.exit.i:                              ; preds = %for.body.i.i.i
+is_for_loops.exit.i:                              ; preds = %for.body.i.i.i, %land.rhs.i.i
+  %size.0.lcssa.i.i.i = phi i64 [ 1, %land.rhs.i.i ], [ %mul.i.i.i, %for.body.i.i.i ]
   %most.i.i = getelementptr inbounds i8, ptr %9, i64 120
   %28 = load i64, ptr %most.i.i, align 8
-  %cmp8.i.not.i = icmp sgt i64 %mul.i.i.i, %28
-  br i1 %cmp8.i.not.i, label %if.then10, label %for.body.i.i
+  %cmp8.i.not.i = icmp sgt i64 %size.0.lcssa.i.i.i, %28
+  br i1 %cmp8.i.not.i, label %if.then12, label %if.end12.i
 
-is_for_loops.exit.thread.i:                       ; preds = %land.rhs.i.i
-  %most.i172.i = getelementptr inbounds i8, ptr %9, i64 120
-  %29 = load i64, ptr %most.i172.i, align 8
-  %cmp8.i.not173.i = icmp slt i64 %29, 1
-  br i1 %cmp8.i.not173.i, label %if.then10, label %size_of.exit.thread.i
+if.end12.i:                                       ; preds = %is_for_loops.exit.i
+  %arrayidx14.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom.i
+  store ptr %13, ptr %arrayidx14.i, align 8
+  %saved.i.i = getelementptr inbounds i8, ptr %arrayidx14.i, i64 8
+  store ptr %17, ptr %saved.i.i, align 8
+  %data.i.i.i = getelementptr inbounds i8, ptr %17, i64 16
+  %29 = load ptr, ptr %data.i.i.i, align 8
+  %add.i.i = sub nuw nsw i32 2, %call.i113
+  %idxprom.i.i = zext nneg i32 %add.i.i to i64
+  %arrayidx.i.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom.i.i
+  store ptr %29, ptr %arrayidx.i.i, align 8
+  %30 = load i64, ptr %operands, align 8
+  %cmp16.i = icmp eq i64 %30, 2
+  br i1 %cmp16.i, label %if.then17.i, label %lor.lhs.false
 
-size_of.exit.thread.i:                            ; preds = %is_for_loops.exit.thread.i
-  %cmp15162.i = icmp eq i32 %19, 12
-  br label %31
+if.then17.i:                                      ; preds = %if.end12.i
+  %idxprom18.i = zext nneg i32 %call.i113 to i64
+  %arrayidx19.i = getelementptr inbounds ptr, ptr %args, i64 %idxprom18.i
+  %31 = load ptr, ptr %arrayidx19.i, align 8
+  br i1 %tobool.not.i, label %if.else.i, label %land.lhs.true21.i
 
-for.body.i.i:                                     ; preds = %is_for_loops.exit.i, %for.body.i.i
-  %indvars.iv.i.i = phi i64 [ %indvars.iv.next.i.i, %for.body.i.i ], [ 0, %is_for_loops.exit.i ]
-  %size.07.i.i = phi i64 [ %mul.i.i, %for.body.i.i ], [ 1, %is_for_loops.exit.i ]
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %26, i64 %indvars.iv.i.i
-  %30 = load i64, ptr %arrayidx.i.i, align 8
-  %.fr.i = freeze i64 %30
-  %mul.i.i = mul i64 %.fr.i, %size.07.i.i
-  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
-  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i.i
-  br i1 %exitcond.not.i.i, label %size_of.exit.i, label %for.body.i.i
+land.lhs.true21.i:                                ; preds = %if.then17.i
+  %call22.i = call fastcc i32 @is_plain(ptr noundef nonnull %9, ptr noundef %31)
+  %tobool23.not.i = icmp eq i32 %call22.i, 0
+  br i1 %tobool23.not.i, label %if.else.i, label %if.then24.i
 
-size_of.exit.i:                                   ; preds = %for.body.i.i
-  %cmp14.i = icmp eq i64 %mul.i.i, 1
-  %cmp15.i = icmp eq i32 %19, 12
-  %cond16.i = select i1 %cmp15.i, i64 8, i64 4
-  %spec.select.i = select i1 %cmp14.i, i64 0, i64 %cond16.i
-  br label %31
+if.then24.i:                                      ; preds = %land.lhs.true21.i
+  %32 = load i64, ptr %spec_of_tensor.i, align 8
+  %add.ptr26.i = getelementptr inbounds i8, ptr %31, i64 %32
+  %33 = load ptr, ptr %add.ptr26.i, align 8
+  %34 = load i64, ptr %data_of_tensor.i, align 8
+  %add.ptr28.i = getelementptr inbounds i8, ptr %31, i64 %34
+  %35 = load ptr, ptr %add.ptr28.i, align 8
+  %cmp29.not.i = icmp eq ptr %33, %15
+  br i1 %cmp29.not.i, label %cond.end7.thread221, label %land.lhs.true30.i
 
-31:                                               ; preds = %size_of.exit.i, %size_of.exit.thread.i
-  %most.i174176.i = phi ptr [ %most.i172.i, %size_of.exit.thread.i ], [ %most.i.i, %size_of.exit.i ]
-  %cmp15165.i = phi i1 [ %cmp15162.i, %size_of.exit.thread.i ], [ %cmp15.i, %size_of.exit.i ]
-  %32 = phi i64 [ 0, %size_of.exit.thread.i ], [ %spec.select.i, %size_of.exit.i ]
-  %arrayidx19.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom.i
-  store ptr %13, ptr %arrayidx19.i, align 8
-  %33 = load i64, ptr %data_of_tensor.i, align 8
-  %add.ptr.i114.i = getelementptr inbounds i8, ptr %13, i64 %33
-  %34 = load ptr, ptr %add.ptr.i114.i, align 8
-  %saved.i.i = getelementptr inbounds i8, ptr %arrayidx19.i, i64 8
-  store ptr %34, ptr %saved.i.i, align 8
-  %data.i.i.i = getelementptr inbounds i8, ptr %34, i64 16
-  %35 = load ptr, ptr %data.i.i.i, align 8
-  %data.i.i = getelementptr inbounds i8, ptr %arrayidx19.i, i64 16
-  store ptr %35, ptr %data.i.i, align 8
-  %step3.i.i = getelementptr inbounds i8, ptr %arrayidx19.i, i64 24
-  store i64 %32, ptr %step3.i.i, align 8
-  %36 = load i64, ptr %operands, align 8
-  %cmp21.i = icmp eq i64 %36, 2
-  br i1 %cmp21.i, label %if.then23.i, label %cond.end7
+cond.end7.thread221:                              ; preds = %if.then24.i
+  store ptr %31, ptr %indvars.iv.i.i182.sroa.gep203, align 8
+  %saved.i137.i222 = getelementptr inbounds i8, ptr %given, i64 24
+  store ptr %35, ptr %saved.i137.i222, align 8
+  %data.i.i138.i223 = getelementptr inbounds i8, ptr %35, i64 16
+  %36 = load ptr, ptr %data.i.i138.i223, align 8
+  %arrayidx.i139.i224 = getelementptr inbounds i8, ptr %values, i64 16
+  store ptr %36, ptr %arrayidx.i139.i224, align 8
+  br label %lor.lhs.false
 
-if.then23.i:                                      ; preds = %31
-  %idxprom24.i = zext nneg i32 %call.i159 to i64
-  %arrayidx25.i = getelementptr inbounds ptr, ptr %args, i64 %idxprom24.i
-  %37 = load ptr, ptr %arrayidx25.i, align 8
-  br i1 %tobool.not.i, label %if.else.i, label %land.lhs.true28.i
+land.lhs.true30.i:                                ; preds = %if.then24.i
+  %descr.i.i104.i = getelementptr inbounds i8, ptr %35, i64 56
+  %37 = load ptr, ptr %descr.i.i104.i, align 8
+  %38 = load i64, ptr %is_plain_of_spec.i.i, align 8
+  %add.ptr.i106.i = getelementptr inbounds i8, ptr %33, i64 %38
+  %39 = load ptr, ptr %add.ptr.i106.i, align 8
+  %40 = load ptr, ptr %true_.i.i, align 8
+  %cmp.i108.i = icmp eq ptr %39, %40
+  br i1 %cmp.i108.i, label %land.lhs.true.i110.i, label %if.then12
 
-land.lhs.true28.i:                                ; preds = %if.then23.i
-  %call29.i = call fastcc i32 @is_plain(ptr noundef nonnull %9, ptr noundef %37)
-  %tobool30.not.i = icmp eq i32 %call29.i, 0
-  br i1 %tobool30.not.i, label %if.else.i, label %if.then31.i
+land.lhs.true.i110.i:                             ; preds = %land.lhs.true30.i
+  %type_num.i111.i = getelementptr inbounds i8, ptr %37, i64 28
+  %41 = load i32, ptr %type_num.i111.i, align 4
+  %42 = add i32 %41, -11
+  %or.cond.i112.i = icmp ult i32 %42, 2
+  br i1 %or.cond.i112.i, label %land.lhs.true3.i113.i, label %if.then12
 
-if.then31.i:                                      ; preds = %land.lhs.true28.i
-  %38 = load i64, ptr %spec_of_tensor.i, align 8
-  %add.ptr33.i = getelementptr inbounds i8, ptr %37, i64 %38
-  %39 = load ptr, ptr %add.ptr33.i, align 8
-  %40 = load i64, ptr %data_of_tensor.i, align 8
-  %add.ptr35.i = getelementptr inbounds i8, ptr %37, i64 %40
-  %41 = load ptr, ptr %add.ptr35.i, align 8
-  %cmp36.i = icmp ne ptr %39, %15
-  %conv37.i = zext i1 %cmp36.i to i32
-  br i1 %cmp36.i, label %land.lhs.true39.i, label %if.end48.i
+land.lhs.true3.i113.i:                            ; preds = %land.lhs.true.i110.i
+  %byteorder.i114.i = getelementptr inbounds i8, ptr %37, i64 26
+  %43 = load i8, ptr %byteorder.i114.i, align 2
+  %cmp5.not.i115.i = icmp eq i8 %43, 62
+  br i1 %cmp5.not.i115.i, label %if.then12, label %land.rhs.i116.i
 
-land.lhs.true39.i:                                ; preds = %if.then31.i
-  %descr.i.i115.i = getelementptr inbounds i8, ptr %41, i64 56
-  %42 = load ptr, ptr %descr.i.i115.i, align 8
-  %43 = load i64, ptr %is_plain_of_spec.i.i, align 8
-  %add.ptr.i117.i = getelementptr inbounds i8, ptr %39, i64 %43
-  %44 = load ptr, ptr %add.ptr.i117.i, align 8
-  %45 = load ptr, ptr %true_.i.i, align 8
-  %cmp.i119.i = icmp eq ptr %44, %45
-  br i1 %cmp.i119.i, label %land.lhs.true.i121.i, label %if.then10
+land.rhs.i116.i:                                  ; preds = %land.lhs.true3.i113.i
+  %nd.i.i.i117.i = getelementptr inbounds i8, ptr %35, i64 24
+  %44 = load i32, ptr %nd.i.i.i117.i, align 8
+  %cmp6.i.i118.i = icmp sgt i32 %44, 0
+  br i1 %cmp6.i.i118.i, label %for.body.lr.ph.i.i123.i, label %is_for_loops.exit133.i
 
-land.lhs.true.i121.i:                             ; preds = %land.lhs.true39.i
-  %type_num.i122.i = getelementptr inbounds i8, ptr %42, i64 28
-  %46 = load i32, ptr %type_num.i122.i, align 4
-  %47 = add i32 %46, -11
-  %or.cond.i123.i = icmp ult i32 %47, 2
-  br i1 %or.cond.i123.i, label %land.lhs.true3.i124.i, label %if.then10
+for.body.lr.ph.i.i123.i:                          ; preds = %land.rhs.i116.i
+  %dimensions.i.i.i124.i = getelementptr inbounds i8, ptr %35, i64 32
+  %45 = load ptr, ptr %dimensions.i.i.i124.i, align 8
+  %wide.trip.count.i.i125.i = zext nneg i32 %44 to i64
+  br label %for.body.i.i126.i
 
-land.lhs.true3.i124.i:                            ; preds = %land.lhs.true.i121.i
-  %byteorder.i125.i = getelementptr inbounds i8, ptr %42, i64 26
-  %48 = load i8, ptr %byteorder.i125.i, align 2
-  %cmp5.not.i126.i = icmp eq i8 %48, 62
-  br i1 %cmp5.not.i126.i, label %if.then10, label %land.rhs.i127.i
+for.body.i.i126.i:                                ; preds = %for.body.i.i126.i, %for.body.lr.ph.i.i123.i
+  %indvars.iv.i.i127.i = phi i64 [ 0, %for.body.lr.ph.i.i123.i ], [ %indvars.iv.next.i.i131.i, %for.body.i.i126.i ]
+  %size.07.i.i128.i = phi i64 [ 1, %for.body.lr.ph.i.i123.i ], [ %mul.i.i130.i, %for.body.i.i126.i ]
+  %arrayidx.i.i129.i = getelementptr inbounds i64, ptr %45, i64 %indvars.iv.i.i127.i
+  %46 = load i64, ptr %arrayidx.i.i129.i, align 8
+  %mul.i.i130.i = mul nsw i64 %46, %size.07.i.i128.i
+  %indvars.iv.next.i.i131.i = add nuw nsw i64 %indvars.iv.i.i127.i, 1
+  %exitcond.not.i.i132.i = icmp eq i64 %indvars.iv.next.i.i131.i, %wide.trip.count.i.i125.i
+  br i1 %exitcond.not.i.i132.i, label %is_for_loops.exit133.i, label %for.body.i.i126.i
 
-land.rhs.i127.i:                                  ; preds = %land.lhs.true3.i124.i
-  %nd.i.i.i128.i = getelementptr inbounds i8, ptr %41, i64 24
-  %49 = load i32, ptr %nd.i.i.i128.i, align 8
-  %cmp6.i.i129.i = icmp sgt i32 %49, 0
-  br i1 %cmp6.i.i129.i, label %for.body.lr.ph.i.i134.i, label %is_for_loops.exit144.i
+is_for_loops.exit133.i:                           ; preds = %for.body.i.i126.i, %land.rhs.i116.i
+  %size.0.lcssa.i.i120.i = phi i64 [ 1, %land.rhs.i116.i ], [ %mul.i.i130.i, %for.body.i.i126.i ]
+  %47 = load i64, ptr %most.i.i, align 8
+  %cmp8.i122.not.i = icmp sle i64 %size.0.lcssa.i.i120.i, %47
+  %cmp36.not.i = icmp eq i32 %41, %19
+  %or.cond153.i = select i1 %cmp8.i122.not.i, i1 %cmp36.not.i, i1 false
+  br i1 %or.cond153.i, label %cond.end7, label %if.then12
 
-for.body.lr.ph.i.i134.i:                          ; preds = %land.rhs.i127.i
-  %dimensions.i.i.i135.i = getelementptr inbounds i8, ptr %41, i64 32
-  %50 = load ptr, ptr %dimensions.i.i.i135.i, align 8
-  %wide.trip.count.i.i136.i = zext nneg i32 %49 to i64
-  br label %for.body.i.i137.i
-
-for.body.i.i137.i:                                ; preds = %for.body.i.i137.i, %for.body.lr.ph.i.i134.i
-  %indvars.iv.i.i138.i = phi i64 [ 0, %for.body.lr.ph.i.i134.i ], [ %indvars.iv.next.i.i142.i, %for.body.i.i137.i ]
-  %size.07.i.i139.i = phi i64 [ 1, %for.body.lr.ph.i.i134.i ], [ %mul.i.i141.i, %for.body.i.i137.i ]
-  %arrayidx.i.i140.i = getelementptr inbounds i64, ptr %50, i64 %indvars.iv.i.i138.i
-  %51 = load i64, ptr %arrayidx.i.i140.i, align 8
-  %mul.i.i141.i = mul nsw i64 %51, %size.07.i.i139.i
-  %indvars.iv.next.i.i142.i = add nuw nsw i64 %indvars.iv.i.i138.i, 1
-  %exitcond.not.i.i143.i = icmp eq i64 %indvars.iv.next.i.i142.i, %wide.trip.count.i.i136.i
-  br i1 %exitcond.not.i.i143.i, label %is_for_loops.exit144.i, label %for.body.i.i137.i
-
-is_for_loops.exit144.i:                           ; preds = %for.body.i.i137.i, %land.rhs.i127.i
-  %size.0.lcssa.i.i131.i = phi i64 [ 1, %land.rhs.i127.i ], [ %mul.i.i141.i, %for.body.i.i137.i ]
-  %52 = load i64, ptr %most.i174176.i, align 8
-  %cmp8.i133.not.i = icmp sle i64 %size.0.lcssa.i.i131.i, %52
-  %cmp45.not.i = icmp eq i32 %46, %19
-  %or.cond178.i = select i1 %cmp8.i133.not.i, i1 %cmp45.not.i, i1 false
-  br i1 %or.cond178.i, label %if.end48.i, label %if.then10
-
-if.end48.i:                                       ; preds = %is_for_loops.exit144.i, %if.then31.i
-  store ptr %37, ptr %indvars.iv.i263.i.sroa.gep204, align 8
-  %53 = load ptr, ptr %add.ptr35.i, align 8
-  %saved.i148.i = getelementptr inbounds i8, ptr %given, i64 56
-  store ptr %53, ptr %saved.i148.i, align 8
-  %data.i.i149.i = getelementptr inbounds i8, ptr %53, i64 16
-  %54 = load ptr, ptr %data.i.i149.i, align 8
-  %data.i150.i = getelementptr inbounds i8, ptr %given, i64 64
-  store ptr %54, ptr %data.i150.i, align 8
-  %step3.i151.i = getelementptr inbounds i8, ptr %given, i64 72
-  store i64 %32, ptr %step3.i151.i, align 8
-  br label %cond.end7
-
-if.else.i:                                        ; preds = %land.lhs.true28.i, %if.then23.i
-  %arrayidx53.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom24.i
-  %ob_type.i.i.i.i = getelementptr inbounds i8, ptr %37, i64 8
-  %55 = load ptr, ptr %ob_type.i.i.i.i, align 8
-  %cmp.i.not.i.i = icmp eq ptr %55, @PyFloat_Type
-  %cmp.i62.not.i.i = icmp eq ptr %55, @PyLong_Type
-  %or.cond.i152.i = or i1 %cmp.i.not.i.i, %cmp.i62.not.i.i
-  br i1 %or.cond.i152.i, label %if.end.i.i, label %if.then10
+if.else.i:                                        ; preds = %land.lhs.true21.i, %if.then17.i
+  %ob_type.i.i.i.i = getelementptr inbounds i8, ptr %31, i64 8
+  %48 = load ptr, ptr %ob_type.i.i.i.i, align 8
+  %cmp.i.not.i.i = icmp eq ptr %48, @PyFloat_Type
+  %cmp.i73.not.i.i = icmp eq ptr %48, @PyLong_Type
+  %or.cond.i140.i = or i1 %cmp.i.not.i.i, %cmp.i73.not.i.i
+  br i1 %or.cond.i140.i, label %if.end.i.i, label %if.then12
 
 if.end.i.i:                                       ; preds = %if.else.i
   %numbers_of_spec.i.i = getelementptr inbounds i8, ptr %9, i64 176
-  %56 = load i64, ptr %numbers_of_spec.i.i, align 8
-  %add.ptr.i153.i = getelementptr inbounds i8, ptr %15, i64 %56
-  %57 = load ptr, ptr %add.ptr.i153.i, align 8
-  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %57, ptr noundef nonnull %37) #7
+  %49 = load i64, ptr %numbers_of_spec.i.i, align 8
+  %add.ptr.i141.i = getelementptr inbounds i8, ptr %15, i64 %49
+  %50 = load ptr, ptr %add.ptr.i141.i, align 8
+  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %50, ptr noundef nonnull %31) #8
   %cmp.not.i.i = icmp eq ptr %call3.i.i, null
-  br i1 %cmp.not.i.i, label %if.end10.i.i, label %if.then4.i.i
+  br i1 %cmp.not.i.i, label %if.end11.i.i, label %if.then4.i.i
 
 if.then4.i.i:                                     ; preds = %if.end.i.i
   %ob_type.i.i.i = getelementptr inbounds i8, ptr %call3.i.i, i64 8
-  %58 = load ptr, ptr %ob_type.i.i.i, align 8
-  %59 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx.i154.i = getelementptr inbounds i8, ptr %59, i64 16
-  %60 = load ptr, ptr %arrayidx.i154.i, align 8
-  %cmp6.not.i.i = icmp eq ptr %58, %60
-  br i1 %cmp6.not.i.i, label %if.end8.i.i, label %if.then10
+  %51 = load ptr, ptr %ob_type.i.i.i, align 8
+  %52 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i142.i = getelementptr inbounds i8, ptr %52, i64 16
+  %53 = load ptr, ptr %arrayidx.i142.i, align 8
+  %cmp6.not.i.i = icmp eq ptr %51, %53
+  br i1 %cmp6.not.i.i, label %if.end8.i.i, label %if.then12
 
 if.end8.i.i:                                      ; preds = %if.then4.i.i
-  %data.i.i155.i = getelementptr inbounds i8, ptr %call3.i.i, i64 16
-  %61 = load ptr, ptr %data.i.i155.i, align 8
+  %data.i.i143.i = getelementptr inbounds i8, ptr %call3.i.i, i64 16
+  %54 = load ptr, ptr %data.i.i143.i, align 8
   br label %read_number.exit.i
 
-if.end10.i.i:                                     ; preds = %if.end.i.i
-  %call11.i.i = call ptr @PyErr_Occurred() #7
-  %tobool12.not.i.i = icmp eq ptr %call11.i.i, null
-  br i1 %tobool12.not.i.i, label %if.end14.i.i, label %if.then10
+if.end11.i.i:                                     ; preds = %if.end.i.i
+  %call12.i.i = call ptr @PyErr_Occurred() #8
+  %tobool13.not.i.i = icmp eq ptr %call12.i.i, null
+  br i1 %tobool13.not.i.i, label %if.end15.i.i, label %if.then12
 
-if.end14.i.i:                                     ; preds = %if.end10.i.i
-  %62 = load ptr, ptr %ob_type.i.i.i.i, align 8
-  %cmp.i65.not.i.i = icmp eq ptr %62, @PyFloat_Type
-  br i1 %cmp.i65.not.i.i, label %cond.true.i.i, label %cond.end.i.i
+if.end15.i.i:                                     ; preds = %if.end11.i.i
+  %wide16.i.i = getelementptr inbounds i8, ptr %values, i64 376
+  %arrayidx18.i.i = getelementptr inbounds [2 x double], ptr %wide16.i.i, i64 0, i64 %idxprom18.i
+  %55 = load ptr, ptr %ob_type.i.i.i.i, align 8
+  %cmp.i76.not.i.i = icmp eq ptr %55, @PyFloat_Type
+  br i1 %cmp.i76.not.i.i, label %cond.true.i.i, label %cond.end.i.i
 
-cond.true.i.i:                                    ; preds = %if.end14.i.i
-  %call17.i.i = call double @PyFloat_AsDouble(ptr noundef nonnull %37) #7
+cond.true.i.i:                                    ; preds = %if.end15.i.i
+  %call21.i.i = call double @PyFloat_AsDouble(ptr noundef nonnull %31) #8
   br label %cond.end.i.i
 
-cond.end.i.i:                                     ; preds = %cond.true.i.i, %if.end14.i.i
-  %cond.i.i = phi double [ %call17.i.i, %cond.true.i.i ], [ 1.000000e+00, %if.end14.i.i ]
-  %wide.i.i = getelementptr inbounds i8, ptr %arrayidx53.i, i64 32
-  store double %cond.i.i, ptr %wide.i.i, align 8
-  %63 = load ptr, ptr %ob_type.i.i.i.i, align 8
-  %cmp.i68.not.i.i = icmp eq ptr %63, @PyLong_Type
-  br i1 %cmp.i68.not.i.i, label %land.lhs.true20.i.i, label %if.end25.i.i
+cond.end.i.i:                                     ; preds = %cond.true.i.i, %if.end15.i.i
+  %cond.i.i = phi double [ %call21.i.i, %cond.true.i.i ], [ 1.000000e+00, %if.end15.i.i ]
+  store double %cond.i.i, ptr %arrayidx18.i.i, align 8
+  %56 = load ptr, ptr %ob_type.i.i.i.i, align 8
+  %cmp.i79.not.i.i = icmp eq ptr %56, @PyLong_Type
+  br i1 %cmp.i79.not.i.i, label %land.lhs.true24.i.i, label %if.end28.i.i
 
-land.lhs.true20.i.i:                              ; preds = %cond.end.i.i
-  %call21.i.i = call i32 @PyObject_Not(ptr noundef nonnull %37) #7
-  %tobool22.not.i.i = icmp eq i32 %call21.i.i, 0
-  br i1 %tobool22.not.i.i, label %if.end25thread-pre-split.i.i, label %if.end25.thread.i.i
+land.lhs.true24.i.i:                              ; preds = %cond.end.i.i
+  %call25.i.i = call i32 @PyObject_Not(ptr noundef nonnull %31) #8
+  %tobool26.not.i.i = icmp eq i32 %call25.i.i, 0
+  br i1 %tobool26.not.i.i, label %if.end28thread-pre-split.i.i, label %if.end28.thread.i.i
 
-if.end25.thread.i.i:                              ; preds = %land.lhs.true20.i.i
-  store double 0.000000e+00, ptr %wide.i.i, align 8
-  br label %if.end29.i.i
+if.end28.thread.i.i:                              ; preds = %land.lhs.true24.i.i
+  store double 0.000000e+00, ptr %arrayidx18.i.i, align 8
+  br label %if.end31.i.i
 
-if.end25thread-pre-split.i.i:                     ; preds = %land.lhs.true20.i.i
-  %.pr.i.i = load double, ptr %wide.i.i, align 8
-  br label %if.end25.i.i
+if.end28thread-pre-split.i.i:                     ; preds = %land.lhs.true24.i.i
+  %.pr.i.i = load double, ptr %arrayidx18.i.i, align 8
+  br label %if.end28.i.i
 
-if.end25.i.i:                                     ; preds = %if.end25thread-pre-split.i.i, %cond.end.i.i
-  %64 = phi double [ %.pr.i.i, %if.end25thread-pre-split.i.i ], [ %cond.i.i, %cond.end.i.i ]
-  %cmp27.i.i = fcmp une double %64, 0.000000e+00
-  br i1 %cmp27.i.i, label %if.then10, label %if.end29.i.i
+if.end28.i.i:                                     ; preds = %if.end28thread-pre-split.i.i, %cond.end.i.i
+  %57 = phi double [ %.pr.i.i, %if.end28thread-pre-split.i.i ], [ %cond.i.i, %cond.end.i.i ]
+  %cmp29.i.i = fcmp une double %57, 0.000000e+00
+  br i1 %cmp29.i.i, label %if.then12, label %if.end31.i.i
 
-if.end29.i.i:                                     ; preds = %if.end25.i.i, %if.end25.thread.i.i
-  %65 = phi double [ 0.000000e+00, %if.end25.thread.i.i ], [ %64, %if.end25.i.i ]
-  %conv.i.i = fptrunc double %65 to float
-  %narrow.i.i = getelementptr inbounds i8, ptr %arrayidx53.i, i64 40
-  store float %conv.i.i, ptr %narrow.i.i, align 8
-  %cond38.i.i = select i1 %cmp15165.i, ptr %wide.i.i, ptr %narrow.i.i
+if.end31.i.i:                                     ; preds = %if.end28.i.i, %if.end28.thread.i.i
+  %58 = phi double [ 0.000000e+00, %if.end28.thread.i.i ], [ %57, %if.end28.i.i ]
+  %conv.i.i = fptrunc double %58 to float
+  %narrow.i.i = getelementptr inbounds i8, ptr %values, i64 392
+  %arrayidx33.i.i = getelementptr inbounds [2 x float], ptr %narrow.i.i, i64 0, i64 %idxprom18.i
+  store float %conv.i.i, ptr %arrayidx33.i.i, align 4
+  %cmp34.i.i = icmp eq i32 %19, 12
+  %cond42.i.i = select i1 %cmp34.i.i, ptr %arrayidx18.i.i, ptr %arrayidx33.i.i
   br label %read_number.exit.i
 
-read_number.exit.i:                               ; preds = %if.end29.i.i, %if.end8.i.i
-  %.sink.i.i = phi ptr [ %61, %if.end8.i.i ], [ %cond38.i.i, %if.end29.i.i ]
-  %call3.sink.i.i = phi ptr [ %call3.i.i, %if.end8.i.i ], [ %37, %if.end29.i.i ]
-  %data.i156.i = getelementptr inbounds i8, ptr %arrayidx53.i, i64 16
-  store ptr %.sink.i.i, ptr %data.i156.i, align 8
-  %saved.i157.i = getelementptr inbounds i8, ptr %arrayidx53.i, i64 8
-  store ptr %call3.sink.i.i, ptr %saved.i157.i, align 8
-  br label %cond.end7
+read_number.exit.i:                               ; preds = %if.end31.i.i, %if.end8.i.i
+  %.sink.i.i = phi ptr [ %54, %if.end8.i.i ], [ %cond42.i.i, %if.end31.i.i ]
+  %call3.sink.i.i = phi ptr [ %call3.i.i, %if.end8.i.i ], [ %31, %if.end31.i.i ]
+  %add.i144.i = add nuw nsw i32 %call.i113, 1
+  %idxprom.i145.i = zext nneg i32 %add.i144.i to i64
+  %arrayidx10.i.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom.i145.i
+  store ptr %.sink.i.i, ptr %arrayidx10.i.i, align 8
+  %saved.i146.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom18.i, i32 1
+  store ptr %call3.sink.i.i, ptr %saved.i146.i, align 8
+  br label %lor.lhs.false
 
-cond.end7:                                        ; preds = %read_number.exit.i, %if.end48.i, %31
-  %is_loose.1 = phi i32 [ 0, %read_number.exit.i ], [ %conv37.i, %if.end48.i ], [ 0, %31 ]
+cond.end7:                                        ; preds = %is_for_loops.exit133.i
+  store ptr %31, ptr %indvars.iv.i.i182.sroa.gep203, align 8
+  %saved.i137.i = getelementptr inbounds i8, ptr %given, i64 24
+  store ptr %35, ptr %saved.i137.i, align 8
+  %data.i.i138.i = getelementptr inbounds i8, ptr %35, i64 16
+  %59 = load ptr, ptr %data.i.i138.i, align 8
+  %arrayidx.i139.i = getelementptr inbounds i8, ptr %values, i64 16
+  store ptr %59, ptr %arrayidx.i139.i, align 8
   %cmp9 = icmp eq ptr %17, null
-  br i1 %cmp9, label %if.then10, label %if.end18
+  br i1 %cmp9, label %if.then12, label %lor.lhs.false
 
-if.then10:                                        ; preds = %entry, %is_for_loops.exit.thread.i, %if.else.i, %if.end25.i.i, %if.end10.i.i, %if.then4.i.i, %land.lhs.true.i121.i, %land.lhs.true39.i, %land.lhs.true3.i124.i, %if.end.i160, %land.lhs.true3.i.i, %is_for_loops.exit144.i, %is_for_loops.exit.i, %land.lhs.true.i, %lor.lhs.false.i, %cond.end, %cond.end7
-  %call11 = call ptr @PyErr_Occurred() #7
-  %tobool12.not = icmp eq ptr %call11, null
-  br i1 %tobool12.not, label %cond.false14, label %cleanup115
-
-cond.false14:                                     ; preds = %if.then10
-  %none = getelementptr inbounds i8, ptr %1, i64 24
-  %66 = load ptr, ptr %none, align 8
-  call void @Py_IncRef(ptr noundef %66) #7
-  br label %cleanup115
-
-if.end18:                                         ; preds = %cond.end7
-  %67 = load ptr, ptr %descr.i.i, align 8
-  %type_num = getelementptr inbounds i8, ptr %67, i64 28
-  %68 = load i32, ptr %type_num, align 4
-  %cmp20 = icmp eq i32 %68, 12
-  %cond24.in.v = select i1 %cmp20, i64 104, i64 96
-  %cond24.in = getelementptr inbounds i8, ptr %0, i64 %cond24.in.v
-  %cond24 = load ptr, ptr %cond24.in, align 8
-  %cmp25 = icmp eq ptr %cond24, null
-  br i1 %cmp25, label %if.then26, label %if.end29
-
-if.then26:                                        ; preds = %if.end18
-  %none27 = getelementptr inbounds i8, ptr %1, i64 24
-  %69 = load ptr, ptr %none27, align 8
-  call void @Py_IncRef(ptr noundef %69) #7
-  br label %cleanup115
-
-if.end29:                                         ; preds = %if.end18
-  %tobool30.not = icmp eq i32 %is_loose.1, 0
-  br i1 %tobool30.not, label %if.end33, label %if.then31
-
-if.then31:                                        ; preds = %if.end29
-  %70 = load ptr, ptr %0, align 8
+lor.lhs.false:                                    ; preds = %read_number.exit.i, %if.end12.i, %cond.end7.thread221, %cond.end7
   %saved.i = getelementptr inbounds i8, ptr %given, i64 8
-  %71 = load ptr, ptr %saved.i, align 8
-  %saved3.i = getelementptr inbounds i8, ptr %given, i64 56
-  %72 = load ptr, ptr %saved3.i, align 8
-  %descr.i.i163 = getelementptr inbounds i8, ptr %71, i64 56
-  %73 = load ptr, ptr %descr.i.i163, align 8
-  %type_num.i164 = getelementptr inbounds i8, ptr %73, i64 28
-  %74 = load i32, ptr %type_num.i164, align 4
-  %nd.i.i = getelementptr inbounds i8, ptr %71, i64 24
-  %75 = load i32, ptr %nd.i.i, align 8
-  %nd.i190.i = getelementptr inbounds i8, ptr %72, i64 24
-  %76 = load i32, ptr %nd.i190.i, align 8
-  %spec.select.i165 = call i32 @llvm.smax.i32(i32 %75, i32 %76)
-  %cmp8.i = icmp eq i32 %74, 12
-  %cond9.i = select i1 %cmp8.i, i64 8, i64 4
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i) #7
-  %cmp10.i = icmp sgt i32 %spec.select.i165, 6
-  br i1 %cmp10.i, label %if.then.i, label %for.cond.preheader.i
+  %60 = load ptr, ptr %saved.i, align 8
+  %saved2.i = getelementptr inbounds i8, ptr %given, i64 24
+  %61 = load ptr, ptr %saved2.i, align 8
+  %62 = load ptr, ptr %descr.i.i, align 8
+  %type_num.i118 = getelementptr inbounds i8, ptr %62, i64 28
+  %63 = load i32, ptr %type_num.i118, align 4
+  %cmp.i119 = icmp eq i32 %63, 12
+  %cond.i120 = select i1 %cmp.i119, i64 8, i64 4
+  %64 = load ptr, ptr %given, align 8
+  %cmp4.not.i = icmp eq ptr %64, null
+  br i1 %cmp4.not.i, label %if.then.i, label %land.lhs.true.i121
 
-for.cond.preheader.i:                             ; preds = %if.then31
-  %cmp13278.i = icmp sgt i32 %spec.select.i165, 0
-  br i1 %cmp13278.i, label %for.body.lr.ph.i, label %for.cond.cleanup.i
+land.lhs.true.i121:                               ; preds = %lor.lhs.false
+  %65 = load ptr, ptr %indvars.iv.i.i182.sroa.gep203, align 8
+  %cmp8.not.i = icmp eq ptr %65, null
+  br i1 %cmp8.not.i, label %if.then.i, label %land.rhs.i
+
+land.rhs.i:                                       ; preds = %land.lhs.true.i121
+  %spec_of_tensor.i122 = getelementptr inbounds i8, ptr %1, i64 192
+  %66 = load i64, ptr %spec_of_tensor.i122, align 8
+  %add.ptr.i123 = getelementptr inbounds i8, ptr %64, i64 %66
+  %67 = load ptr, ptr %add.ptr.i123, align 8
+  %add.ptr15.i = getelementptr inbounds i8, ptr %65, i64 %66
+  %68 = load ptr, ptr %add.ptr15.i, align 8
+  %cmp16.i124.not = icmp eq ptr %67, %68
+  br i1 %cmp16.i124.not, label %if.then.i, label %if.end.i127
+
+if.then.i:                                        ; preds = %lor.lhs.false, %land.lhs.true.i121, %land.rhs.i
+  %69 = load i32, ptr %nd.i.i.i.i, align 8
+  %cmp6.i.i = icmp sgt i32 %69, 0
+  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %size_of.exit.thread.i
+
+size_of.exit.thread.i:                            ; preds = %if.then.i
+  %ndim.i211.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 1, ptr %ndim.i211.i, align 8
+  %lengths.i212.i = getelementptr inbounds i8, ptr %values, i64 88
+  store i64 1, ptr %lengths.i212.i, align 8
+  br label %72
+
+for.body.lr.ph.i.i:                               ; preds = %if.then.i
+  %dimensions.i.i.i = getelementptr inbounds i8, ptr %17, i64 32
+  %70 = load ptr, ptr %dimensions.i.i.i, align 8
+  %wide.trip.count.i.i = zext nneg i32 %69 to i64
+  br label %for.body.i.i
+
+for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
+  %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
+  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
+  %arrayidx.i.i125 = getelementptr inbounds i64, ptr %70, i64 %indvars.iv.i.i
+  %71 = load i64, ptr %arrayidx.i.i125, align 8
+  %.fr.i = freeze i64 %71
+  %mul.i.i = mul i64 %.fr.i, %size.07.i.i
+  %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
+  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
+  br i1 %exitcond.not.i.i, label %size_of.exit.i, label %for.body.i.i
+
+size_of.exit.i:                                   ; preds = %for.body.i.i
+  %ndim.i.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 1, ptr %ndim.i.i, align 8
+  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 88
+  store i64 %mul.i.i, ptr %lengths.i.i, align 8
+  %cmp.i.i126 = icmp eq i64 %mul.i.i, 1
+  br i1 %cmp.i.i126, label %72, label %cond.end.i
+
+72:                                               ; preds = %size_of.exit.i, %size_of.exit.thread.i
+  br label %cond.end.i
+
+cond.end.i:                                       ; preds = %72, %size_of.exit.i
+  %73 = phi i64 [ 0, %72 ], [ %cond.i120, %size_of.exit.i ]
+  %full.i.i = getelementptr inbounds i8, ptr %values, i64 136
+  store i64 %73, ptr %full.i.i, align 8
+  %of_x.i = getelementptr inbounds i8, ptr %values, i64 280
+  %none.i = getelementptr inbounds i8, ptr %values, i64 184
+  %full.i.sink.i = select i1 %cmp4.not.i, ptr %none.i, ptr %full.i.i
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_x.i, ptr noundef nonnull align 8 dereferenceable(48) %full.i.sink.i, i64 48, i1 false)
+  %of_y.i = getelementptr inbounds i8, ptr %values, i64 328
+  %74 = load ptr, ptr %indvars.iv.i.i182.sroa.gep203, align 8
+  %cmp25.i = icmp eq ptr %74, null
+  %none28.sink.i = select i1 %cmp25.i, ptr %none.i, ptr %full.i.i
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_y.i, ptr noundef nonnull align 8 dereferenceable(48) %none28.sink.i, i64 48, i1 false)
+  br label %if.end20
+
+if.end.i127:                                      ; preds = %land.rhs.i
+  %nd.i.i = getelementptr inbounds i8, ptr %60, i64 24
+  %75 = load i32, ptr %nd.i.i, align 8
+  %nd.i167.i = getelementptr inbounds i8, ptr %61, i64 24
+  %76 = load i32, ptr %nd.i167.i, align 8
+  %spec.select.i = call i32 @llvm.smax.i32(i32 %75, i32 %76)
+  %ndim42.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 %spec.select.i, ptr %ndim42.i, align 8
+  %cmp43.i = icmp sgt i32 %spec.select.i, 6
+  br i1 %cmp43.i, label %if.then12, label %for.cond.preheader.i
+
+for.cond.preheader.i:                             ; preds = %if.end.i127
+  %cmp47219.i = icmp sgt i32 %spec.select.i, 0
+  br i1 %cmp47219.i, label %for.body.lr.ph.i, label %for.cond.cleanup.i
 
 for.body.lr.ph.i:                                 ; preds = %for.cond.preheader.i
-  %dimensions.i.i = getelementptr inbounds i8, ptr %71, i64 32
-  %dimensions.i195.i = getelementptr inbounds i8, ptr %72, i64 32
-  %wide.trip.count.i = zext nneg i32 %spec.select.i165 to i64
-  %sub.neg.i = sub i32 %75, %spec.select.i165
-  %sub18.neg.i = sub i32 %76, %spec.select.i165
+  %dimensions.i.i = getelementptr inbounds i8, ptr %60, i64 32
+  %dimensions.i172.i = getelementptr inbounds i8, ptr %61, i64 32
+  %lengths.i = getelementptr inbounds i8, ptr %values, i64 88
+  %77 = select i1 %cmp.i119, i64 3, i64 2
+  %full86.i = getelementptr inbounds i8, ptr %values, i64 136
+  %78 = zext nneg i32 %spec.select.i to i64
   br label %for.body.i
 
-if.then.i:                                        ; preds = %if.then31
-  %none.i = getelementptr inbounds i8, ptr %70, i64 24
-  %77 = load ptr, ptr %none.i, align 8
-  call void @Py_IncRef(ptr noundef %77) #7
-  br label %broadcast.exit
+for.cond.cleanup.i:                               ; preds = %cond.end73.i, %for.cond.preheader.i
+  %size.0.lcssa.i = phi i64 [ 1, %for.cond.preheader.i ], [ %mul92.i, %cond.end73.i ]
+  %most.i = getelementptr inbounds i8, ptr %1, i64 120
+  %79 = load i64, ptr %most.i, align 8
+  %cmp93.not.i = icmp sgt i64 %size.0.lcssa.i, %79
+  br i1 %cmp93.not.i, label %if.then12, label %land.lhs.true95.i
 
-for.cond.cleanup.i:                               ; preds = %cond.end37.i, %for.cond.preheader.i
-  %size.0.lcssa.i = phi i64 [ 1, %for.cond.preheader.i ], [ %mul.i, %cond.end37.i ]
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %of_x.i) #7
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %of_y.i) #7
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %of_out.i) #7
-  %most.i = getelementptr inbounds i8, ptr %70, i64 120
-  %78 = load i64, ptr %most.i, align 8
-  %cmp44.i = icmp sgt i64 %size.0.lcssa.i, %78
-  br i1 %cmp44.i, label %if.then53.i, label %lor.lhs.false.i166
+for.body.i:                                       ; preds = %cond.end73.i, %for.body.lr.ph.i
+  %indvars.iv.i = phi i64 [ %78, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cond.end73.i ]
+  %size.0220.i = phi i64 [ 1, %for.body.lr.ph.i ], [ %mul92.i, %cond.end73.i ]
+  %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
+  %80 = load i32, ptr %nd.i.i, align 8
+  %sub50.neg.i = sub i32 %80, %spec.select.i
+  %81 = trunc nuw nsw i64 %indvars.iv.next.i to i32
+  %sub51.i = add i32 %sub50.neg.i, %81
+  %82 = load i32, ptr %nd.i167.i, align 8
+  %sub53.neg.i = sub i32 %82, %spec.select.i
+  %sub54.i = add i32 %sub53.neg.i, %81
+  %cmp55.i = icmp slt i32 %sub51.i, 0
+  br i1 %cmp55.i, label %cond.end61.i, label %cond.false58.i
 
-for.body.i:                                       ; preds = %cond.end37.i, %for.body.lr.ph.i
-  %indvars.iv.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cond.end37.i ]
-  %size.0280.i = phi i64 [ 1, %for.body.lr.ph.i ], [ %mul.i, %cond.end37.i ]
-  %79 = trunc nuw nsw i64 %indvars.iv.i to i32
-  %sub16.i = add i32 %sub.neg.i, %79
-  %sub19.i = add i32 %sub18.neg.i, %79
-  %cmp20.i = icmp slt i32 %sub16.i, 0
-  br i1 %cmp20.i, label %cond.end26.i, label %cond.false23.i
+cond.false58.i:                                   ; preds = %for.body.i
+  %83 = load ptr, ptr %dimensions.i.i, align 8
+  %idxprom.i131 = zext nneg i32 %sub51.i to i64
+  %arrayidx60.i = getelementptr inbounds i64, ptr %83, i64 %idxprom.i131
+  %84 = load i64, ptr %arrayidx60.i, align 8
+  br label %cond.end61.i
 
-cond.false23.i:                                   ; preds = %for.body.i
-  %80 = load ptr, ptr %dimensions.i.i, align 8
-  %idxprom.i187 = zext nneg i32 %sub16.i to i64
-  %arrayidx25.i188 = getelementptr inbounds i64, ptr %80, i64 %idxprom.i187
-  %81 = load i64, ptr %arrayidx25.i188, align 8
-  br label %cond.end26.i
+cond.end61.i:                                     ; preds = %cond.false58.i, %for.body.i
+  %cond62.i = phi i64 [ %84, %cond.false58.i ], [ 1, %for.body.i ]
+  %cmp63.i = icmp eq i64 %cond62.i, 1
+  %cmp66.i = icmp sgt i32 %sub54.i, -1
+  %or.cond.i132 = select i1 %cmp63.i, i1 %cmp66.i, i1 false
+  br i1 %or.cond.i132, label %cond.true68.i, label %cond.end73.i
 
-cond.end26.i:                                     ; preds = %cond.false23.i, %for.body.i
-  %cond27.i = phi i64 [ %81, %cond.false23.i ], [ 1, %for.body.i ]
-  %cmp28.i = icmp eq i64 %cond27.i, 1
-  %cmp30.i = icmp sgt i32 %sub19.i, -1
-  %or.cond.i189 = and i1 %cmp30.i, %cmp28.i
-  br i1 %or.cond.i189, label %cond.true32.i, label %cond.end37.i
+cond.true68.i:                                    ; preds = %cond.end61.i
+  %85 = load ptr, ptr %dimensions.i172.i, align 8
+  %idxprom70.i = zext nneg i32 %sub54.i to i64
+  %arrayidx71.i = getelementptr inbounds i64, ptr %85, i64 %idxprom70.i
+  %86 = load i64, ptr %arrayidx71.i, align 8
+  br label %cond.end73.i
 
-cond.true32.i:                                    ; preds = %cond.end26.i
-  %82 = load ptr, ptr %dimensions.i195.i, align 8
-  %idxprom34.i = zext nneg i32 %sub19.i to i64
-  %arrayidx35.i = getelementptr inbounds i64, ptr %82, i64 %idxprom34.i
-  %83 = load i64, ptr %arrayidx35.i, align 8
-  br label %cond.end37.i
+cond.end73.i:                                     ; preds = %cond.true68.i, %cond.end61.i
+  %cond74.i = phi i64 [ %86, %cond.true68.i ], [ %cond62.i, %cond.end61.i ]
+  %arrayidx76.i = getelementptr inbounds [6 x i64], ptr %lengths.i, i64 0, i64 %indvars.iv.next.i
+  store i64 %cond74.i, ptr %arrayidx76.i, align 8
+  %cmp80.i = icmp eq i64 %cond74.i, 1
+  %mul.i = shl i64 %size.0220.i, %77
+  %cond85.i = select i1 %cmp80.i, i64 0, i64 %mul.i
+  %arrayidx88.i = getelementptr inbounds [6 x i64], ptr %full86.i, i64 0, i64 %indvars.iv.next.i
+  store i64 %cond85.i, ptr %arrayidx88.i, align 8
+  %mul92.i = mul nsw i64 %cond74.i, %size.0220.i
+  %cmp47.i = icmp ugt i64 %indvars.iv.i, 1
+  br i1 %cmp47.i, label %for.body.i, label %for.cond.cleanup.i
 
-cond.end37.i:                                     ; preds = %cond.true32.i, %cond.end26.i
-  %cond38.i = phi i64 [ %83, %cond.true32.i ], [ %cond27.i, %cond.end26.i ]
-  %arrayidx40.i = getelementptr inbounds [6 x i64], ptr %all.i, i64 0, i64 %indvars.iv.i
-  store i64 %cond38.i, ptr %arrayidx40.i, align 8
-  %mul.i = mul nsw i64 %cond38.i, %size.0280.i
-  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
-  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
-  br i1 %exitcond.not.i, label %for.cond.cleanup.i, label %for.body.i
+land.lhs.true95.i:                                ; preds = %for.cond.cleanup.i
+  %of_x96.i = getelementptr inbounds i8, ptr %values, i64 280
+  %lengths97.i = getelementptr inbounds i8, ptr %values, i64 88
+  %87 = load i32, ptr %nd.i.i, align 8
+  %sub.i.i = sub nsw i32 %spec.select.i, %87
+  %cmp.i174.i = icmp slt i32 %sub.i.i, 0
+  br i1 %cmp.i174.i, label %if.then12, label %for.cond.preheader.i.i
 
-lor.lhs.false.i166:                               ; preds = %for.cond.cleanup.i
-  %sub.i.i = sub nsw i32 %spec.select.i165, %75
-  %cmp.i.i167 = icmp slt i32 %sub.i.i, 0
-  br i1 %cmp.i.i167, label %if.then53.i, label %for.cond.preheader.i.i
+for.cond.preheader.i.i:                           ; preds = %land.lhs.true95.i
+  %cmp264.i.i = icmp slt i32 %spec.select.i, 1
+  br i1 %cmp264.i.i, label %find_ways.exit, label %for.body.lr.ph.i175.i
 
-for.cond.preheader.i.i:                           ; preds = %lor.lhs.false.i166
-  %cmp264.i.i = icmp slt i32 %spec.select.i165, 1
-  br i1 %cmp264.i.i, label %if.end56.i, label %for.body.lr.ph.i.i168
+for.body.lr.ph.i175.i:                            ; preds = %for.cond.preheader.i.i
+  %dimensions.i.i176.i = getelementptr inbounds i8, ptr %60, i64 32
+  %88 = zext nneg i32 %spec.select.i to i64
+  %89 = zext nneg i32 %sub.i.i to i64
+  br label %for.body.i177.i
 
-for.body.lr.ph.i.i168:                            ; preds = %for.cond.preheader.i.i
-  %dimensions.i.i.i169 = getelementptr inbounds i8, ptr %71, i64 32
-  %84 = zext nneg i32 %spec.select.i165 to i64
-  %85 = zext nneg i32 %sub.i.i to i64
-  br label %for.body.i.i170
+for.body.i177.i:                                  ; preds = %cleanup.i.i, %for.body.lr.ph.i175.i
+  %indvars.iv.i178.i = phi i64 [ %88, %for.body.lr.ph.i175.i ], [ %indvars.iv.next.i179.i, %cleanup.i.i ]
+  %width.addr.065.i.i = phi i64 [ %cond.i120, %for.body.lr.ph.i175.i ], [ %mul.i180.i, %cleanup.i.i ]
+  %indvars.iv.next.i179.i = add nsw i64 %indvars.iv.i178.i, -1
+  %cmp3.not.i.i = icmp sgt i64 %indvars.iv.i178.i, %89
+  br i1 %cmp3.not.i.i, label %cond.end.i.i129, label %cleanup.i.i
 
-for.body.i.i170:                                  ; preds = %cleanup.i.i, %for.body.lr.ph.i.i168
-  %indvars.iv.i.i171 = phi i64 [ %84, %for.body.lr.ph.i.i168 ], [ %indvars.iv.next.i.i172, %cleanup.i.i ]
-  %width.addr.065.i.i = phi i64 [ %cond9.i, %for.body.lr.ph.i.i168 ], [ %mul.i.i173, %cleanup.i.i ]
-  %indvars.iv.next.i.i172 = add nsw i64 %indvars.iv.i.i171, -1
-  %cmp3.not.i.i = icmp sgt i64 %indvars.iv.i.i171, %85
-  br i1 %cmp3.not.i.i, label %cond.end.i.i185, label %cleanup.i.i
-
-cond.end.i.i185:                                  ; preds = %for.body.i.i170
-  %86 = load ptr, ptr %dimensions.i.i.i169, align 8
-  %87 = sub nsw i64 %indvars.iv.next.i.i172, %85
-  %arrayidx.i.i186 = getelementptr inbounds i64, ptr %86, i64 %87
-  %88 = load i64, ptr %arrayidx.i.i186, align 8
-  %.fr.i.i = freeze i64 %88
-  %arrayidx7.i.i = getelementptr inbounds i64, ptr %all.i, i64 %indvars.iv.next.i.i172
-  %89 = load i64, ptr %arrayidx7.i.i, align 8
-  %cmp8.i.i = icmp eq i64 %.fr.i.i, %89
+cond.end.i.i129:                                  ; preds = %for.body.i177.i
+  %90 = load ptr, ptr %dimensions.i.i176.i, align 8
+  %91 = sub nsw i64 %indvars.iv.next.i179.i, %89
+  %arrayidx.i181.i = getelementptr inbounds i64, ptr %90, i64 %91
+  %92 = load i64, ptr %arrayidx.i181.i, align 8
+  %.fr.i.i = freeze i64 %92
+  %arrayidx7.i.i = getelementptr inbounds i64, ptr %lengths97.i, i64 %indvars.iv.next.i179.i
+  %93 = load i64, ptr %arrayidx7.i.i, align 8
+  %cmp8.i.i = icmp eq i64 %.fr.i.i, %93
   %cmp9.i.i = icmp eq i64 %.fr.i.i, 1
   %or.cond.not.i.i = or i1 %cmp8.i.i, %cmp9.i.i
-  br i1 %or.cond.not.i.i, label %if.end11.i.i, label %if.then53.i
+  br i1 %or.cond.not.i.i, label %if.end11.i.i130, label %if.then12
 
-if.end11.i.i:                                     ; preds = %cond.end.i.i185
+if.end11.i.i130:                                  ; preds = %cond.end.i.i129
   %spec.select62.i.i = select i1 %cmp9.i.i, i64 0, i64 %width.addr.065.i.i
   br label %cleanup.i.i
 
-cleanup.i.i:                                      ; preds = %if.end11.i.i, %for.body.i.i170
-  %cond4458.i.i = phi i64 [ %.fr.i.i, %if.end11.i.i ], [ 1, %for.body.i.i170 ]
-  %90 = phi i64 [ %spec.select62.i.i, %if.end11.i.i ], [ 0, %for.body.i.i170 ]
-  %arrayidx18.i.i = getelementptr inbounds [6 x i64], ptr %of_x.i, i64 0, i64 %indvars.iv.next.i.i172
-  store i64 %90, ptr %arrayidx18.i.i, align 8
-  %mul.i.i173 = mul nsw i64 %cond4458.i.i, %width.addr.065.i.i
-  %cmp2.i.i = icmp ult i64 %indvars.iv.i.i171, 2
-  br i1 %cmp2.i.i, label %lor.lhs.false48.i, label %for.body.i.i170
+cleanup.i.i:                                      ; preds = %if.end11.i.i130, %for.body.i177.i
+  %cond4458.i.i = phi i64 [ %.fr.i.i, %if.end11.i.i130 ], [ 1, %for.body.i177.i ]
+  %94 = phi i64 [ %spec.select62.i.i, %if.end11.i.i130 ], [ 0, %for.body.i177.i ]
+  %arrayidx18.i.i128 = getelementptr inbounds [6 x i64], ptr %of_x96.i, i64 0, i64 %indvars.iv.next.i179.i
+  store i64 %94, ptr %arrayidx18.i.i128, align 8
+  %mul.i180.i = mul nsw i64 %cond4458.i.i, %width.addr.065.i.i
+  %cmp2.i.i = icmp ult i64 %indvars.iv.i178.i, 2
+  br i1 %cmp2.i.i, label %land.rhs100.i, label %for.body.i177.i
 
-lor.lhs.false48.i:                                ; preds = %cleanup.i.i
-  %sub.i197.i = sub nsw i32 %spec.select.i165, %76
-  %cmp.i198.i = icmp slt i32 %sub.i197.i, 0
-  br i1 %cmp.i198.i, label %if.then53.i, label %for.body.lr.ph.i201.i
+land.rhs100.i:                                    ; preds = %cleanup.i.i
+  %of_y101.i = getelementptr inbounds i8, ptr %values, i64 328
+  %95 = load i32, ptr %nd.i167.i, align 8
+  %sub.i183.i = sub nsw i32 %spec.select.i, %95
+  %cmp.i184.i = icmp slt i32 %sub.i183.i, 0
+  br i1 %cmp.i184.i, label %if.then12, label %for.body.lr.ph.i187.i
 
-for.body.lr.ph.i201.i:                            ; preds = %lor.lhs.false48.i
-  %dimensions.i.i202.i = getelementptr inbounds i8, ptr %72, i64 32
-  %91 = zext nneg i32 %sub.i197.i to i64
-  br label %for.body.i203.i
+for.body.lr.ph.i187.i:                            ; preds = %land.rhs100.i
+  %dimensions.i.i188.i = getelementptr inbounds i8, ptr %61, i64 32
+  %96 = zext nneg i32 %sub.i183.i to i64
+  br label %for.body.i189.i
 
-for.body.i203.i:                                  ; preds = %cleanup.i208.i, %for.body.lr.ph.i201.i
-  %indvars.iv.i204.i = phi i64 [ %84, %for.body.lr.ph.i201.i ], [ %indvars.iv.next.i206.i, %cleanup.i208.i ]
-  %width.addr.065.i205.i = phi i64 [ %cond9.i, %for.body.lr.ph.i201.i ], [ %mul.i211.i, %cleanup.i208.i ]
-  %indvars.iv.next.i206.i = add nsw i64 %indvars.iv.i204.i, -1
-  %cmp3.not.i207.i = icmp sgt i64 %indvars.iv.i204.i, %91
-  br i1 %cmp3.not.i207.i, label %cond.end.i214.i, label %cleanup.i208.i
+for.body.i189.i:                                  ; preds = %cleanup.i194.i, %for.body.lr.ph.i187.i
+  %indvars.iv.i190.i = phi i64 [ %88, %for.body.lr.ph.i187.i ], [ %indvars.iv.next.i192.i, %cleanup.i194.i ]
+  %width.addr.065.i191.i = phi i64 [ %cond.i120, %for.body.lr.ph.i187.i ], [ %mul.i197.i, %cleanup.i194.i ]
+  %indvars.iv.next.i192.i = add nsw i64 %indvars.iv.i190.i, -1
+  %cmp3.not.i193.i = icmp sgt i64 %indvars.iv.i190.i, %96
+  br i1 %cmp3.not.i193.i, label %cond.end.i200.i, label %cleanup.i194.i
 
-cond.end.i214.i:                                  ; preds = %for.body.i203.i
-  %92 = load ptr, ptr %dimensions.i.i202.i, align 8
-  %93 = sub nsw i64 %indvars.iv.next.i206.i, %91
-  %arrayidx.i215.i = getelementptr inbounds i64, ptr %92, i64 %93
-  %94 = load i64, ptr %arrayidx.i215.i, align 8
-  %.fr.i216.i = freeze i64 %94
-  %arrayidx7.i217.i = getelementptr inbounds i64, ptr %all.i, i64 %indvars.iv.next.i206.i
-  %95 = load i64, ptr %arrayidx7.i217.i, align 8
-  %cmp8.i218.i = icmp eq i64 %.fr.i216.i, %95
-  %cmp9.i219.i = icmp eq i64 %.fr.i216.i, 1
-  %or.cond.not.i220.i = or i1 %cmp8.i218.i, %cmp9.i219.i
-  br i1 %or.cond.not.i220.i, label %if.end11.i221.i, label %if.then53.i
+cond.end.i200.i:                                  ; preds = %for.body.i189.i
+  %97 = load ptr, ptr %dimensions.i.i188.i, align 8
+  %98 = sub nsw i64 %indvars.iv.next.i192.i, %96
+  %arrayidx.i201.i = getelementptr inbounds i64, ptr %97, i64 %98
+  %99 = load i64, ptr %arrayidx.i201.i, align 8
+  %.fr.i202.i = freeze i64 %99
+  %arrayidx7.i203.i = getelementptr inbounds i64, ptr %lengths97.i, i64 %indvars.iv.next.i192.i
+  %100 = load i64, ptr %arrayidx7.i203.i, align 8
+  %cmp8.i204.i = icmp eq i64 %.fr.i202.i, %100
+  %cmp9.i205.i = icmp eq i64 %.fr.i202.i, 1
+  %or.cond.not.i206.i = or i1 %cmp8.i204.i, %cmp9.i205.i
+  br i1 %or.cond.not.i206.i, label %if.end11.i207.i, label %if.then12
 
-if.end11.i221.i:                                  ; preds = %cond.end.i214.i
-  %spec.select62.i222.i = select i1 %cmp9.i219.i, i64 0, i64 %width.addr.065.i205.i
-  br label %cleanup.i208.i
+if.end11.i207.i:                                  ; preds = %cond.end.i200.i
+  %spec.select62.i208.i = select i1 %cmp9.i205.i, i64 0, i64 %width.addr.065.i191.i
+  br label %cleanup.i194.i
 
-cleanup.i208.i:                                   ; preds = %if.end11.i221.i, %for.body.i203.i
-  %cond4458.i209.i = phi i64 [ %.fr.i216.i, %if.end11.i221.i ], [ 1, %for.body.i203.i ]
-  %96 = phi i64 [ %spec.select62.i222.i, %if.end11.i221.i ], [ 0, %for.body.i203.i ]
-  %arrayidx18.i210.i = getelementptr inbounds [6 x i64], ptr %of_y.i, i64 0, i64 %indvars.iv.next.i206.i
-  store i64 %96, ptr %arrayidx18.i210.i, align 8
-  %mul.i211.i = mul nsw i64 %cond4458.i209.i, %width.addr.065.i205.i
-  %cmp2.i212.i = icmp ult i64 %indvars.iv.i204.i, 2
-  br i1 %cmp2.i212.i, label %if.end56.i, label %for.body.i203.i
+cleanup.i194.i:                                   ; preds = %if.end11.i207.i, %for.body.i189.i
+  %cond4458.i195.i = phi i64 [ %.fr.i202.i, %if.end11.i207.i ], [ 1, %for.body.i189.i ]
+  %101 = phi i64 [ %spec.select62.i208.i, %if.end11.i207.i ], [ 0, %for.body.i189.i ]
+  %arrayidx18.i196.i = getelementptr inbounds [6 x i64], ptr %of_y101.i, i64 0, i64 %indvars.iv.next.i192.i
+  store i64 %101, ptr %arrayidx18.i196.i, align 8
+  %mul.i197.i = mul nsw i64 %cond4458.i195.i, %width.addr.065.i191.i
+  %cmp2.i198.i = icmp ult i64 %indvars.iv.i190.i, 2
+  br i1 %cmp2.i198.i, label %if.end20, label %for.body.i189.i
 
-if.then53.i:                                      ; preds = %cond.end.i.i185, %cond.end.i214.i, %lor.lhs.false48.i, %lor.lhs.false.i166, %for.cond.cleanup.i
-  %none54.i = getelementptr inbounds i8, ptr %70, i64 24
-  %97 = load ptr, ptr %none54.i, align 8
-  call void @Py_IncRef(ptr noundef %97) #7
-  br label %cleanup122.i
+find_ways.exit:                                   ; preds = %for.cond.preheader.i.i
+  %102 = load i32, ptr %nd.i167.i, align 8
+  %cmp.i184226.i.not = icmp slt i32 %spec.select.i, %102
+  br i1 %cmp.i184226.i.not, label %if.then12, label %if.end20
 
-if.end56.i:                                       ; preds = %cleanup.i208.i, %for.cond.preheader.i.i
-  call void @Py_IncRef(ptr noundef %73) #7
-  %98 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx58.i = getelementptr inbounds i8, ptr %98, i64 752
-  %99 = load ptr, ptr %arrayidx58.i, align 8
-  %arrayidx59.i = getelementptr inbounds i8, ptr %98, i64 16
-  %100 = load ptr, ptr %arrayidx59.i, align 8
-  %101 = load ptr, ptr %descr.i.i163, align 8
-  %call63.i = call ptr %99(ptr noundef %100, ptr noundef %101, i32 noundef %spec.select.i165, ptr noundef nonnull %all.i, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #7
-  %cmp64.i = icmp eq ptr %call63.i, null
-  br i1 %cmp64.i, label %cleanup122.i, label %if.end67.i
+if.then12:                                        ; preds = %cond.end.i.i129, %cond.end.i200.i, %land.rhs100.i, %land.lhs.true95.i, %for.cond.cleanup.i, %if.end.i127, %entry, %if.else.i, %if.end28.i.i, %if.end11.i.i, %if.then4.i.i, %land.lhs.true.i110.i, %land.lhs.true30.i, %land.lhs.true3.i113.i, %if.end.i114, %land.lhs.true3.i.i, %is_for_loops.exit133.i, %is_for_loops.exit.i, %land.lhs.true.i, %lor.lhs.false.i, %cond.end, %find_ways.exit, %cond.end7
+  %call13 = call ptr @PyErr_Occurred() #8
+  %tobool14.not = icmp eq ptr %call13, null
+  br i1 %tobool14.not, label %cond.false16, label %cleanup78
 
-if.end67.i:                                       ; preds = %if.end56.i
-  %nd.i.i226.i = getelementptr inbounds i8, ptr %call63.i, i64 24
-  %102 = load i32, ptr %nd.i.i226.i, align 8
-  %sub.i227.i = sub nsw i32 %spec.select.i165, %102
-  %cmp.i228.i = icmp slt i32 %sub.i227.i, 0
-  %or.cond272.i = or i1 %cmp264.i.i, %cmp.i228.i
-  br i1 %or.cond272.i, label %find_steps.exit253.i, label %for.body.lr.ph.i231.i
+cond.false16:                                     ; preds = %if.then12
+  %none = getelementptr inbounds i8, ptr %1, i64 24
+  %103 = load ptr, ptr %none, align 8
+  call void @Py_IncRef(ptr noundef %103) #8
+  br label %cleanup78
 
-for.body.lr.ph.i231.i:                            ; preds = %if.end67.i
-  %dimensions.i.i232.i = getelementptr inbounds i8, ptr %call63.i, i64 32
-  %103 = zext nneg i32 %spec.select.i165 to i64
-  %104 = zext nneg i32 %sub.i227.i to i64
-  br label %for.body.i233.i
+if.end20:                                         ; preds = %cleanup.i194.i, %cond.end.i, %find_ways.exit
+  %is_loose.1239.shrunk = phi i1 [ true, %find_ways.exit ], [ false, %cond.end.i ], [ true, %cleanup.i194.i ]
+  %104 = load ptr, ptr %descr.i.i, align 8
+  %type_num = getelementptr inbounds i8, ptr %104, i64 28
+  %105 = load i32, ptr %type_num, align 4
+  %cmp22 = icmp eq i32 %105, 12
+  call void @Py_IncRef(ptr noundef %104) #8
+  %106 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx = getelementptr inbounds i8, ptr %106, i64 752
+  %107 = load ptr, ptr %arrayidx, align 8
+  %arrayidx24 = getelementptr inbounds i8, ptr %106, i64 16
+  %108 = load ptr, ptr %arrayidx24, align 8
+  %109 = load ptr, ptr %descr.i.i, align 8
+  br i1 %is_loose.1239.shrunk, label %cond.true33, label %cond.false35
 
-for.body.i233.i:                                  ; preds = %cleanup.i238.i, %for.body.lr.ph.i231.i
-  %indvars.iv.i234.i = phi i64 [ %103, %for.body.lr.ph.i231.i ], [ %indvars.iv.next.i236.i, %cleanup.i238.i ]
-  %width.addr.065.i235.i = phi i64 [ %cond9.i, %for.body.lr.ph.i231.i ], [ %mul.i241.i, %cleanup.i238.i ]
-  %indvars.iv.next.i236.i = add nsw i64 %indvars.iv.i234.i, -1
-  %cmp3.not.i237.i = icmp sgt i64 %indvars.iv.i234.i, %104
-  br i1 %cmp3.not.i237.i, label %cond.end.i244.i, label %cleanup.i238.i
+cond.true33:                                      ; preds = %if.end20
+  %ndim = getelementptr inbounds i8, ptr %values, i64 80
+  %110 = load i32, ptr %ndim, align 8
+  %lengths = getelementptr inbounds i8, ptr %values, i64 88
+  br label %cond.end37
 
-cond.end.i244.i:                                  ; preds = %for.body.i233.i
-  %105 = load ptr, ptr %dimensions.i.i232.i, align 8
-  %106 = sub nsw i64 %indvars.iv.next.i236.i, %104
-  %arrayidx.i245.i = getelementptr inbounds i64, ptr %105, i64 %106
-  %107 = load i64, ptr %arrayidx.i245.i, align 8
-  %.fr.i246.i = freeze i64 %107
-  %arrayidx7.i247.i = getelementptr inbounds i64, ptr %all.i, i64 %indvars.iv.next.i236.i
-  %108 = load i64, ptr %arrayidx7.i247.i, align 8
-  %cmp8.i248.i = icmp eq i64 %.fr.i246.i, %108
-  %cmp9.i249.i = icmp eq i64 %.fr.i246.i, 1
-  %or.cond.not.i250.i = or i1 %cmp8.i248.i, %cmp9.i249.i
-  br i1 %or.cond.not.i250.i, label %if.end11.i251.i, label %find_steps.exit253.i
+cond.false35:                                     ; preds = %if.end20
+  %111 = load i32, ptr %nd.i.i.i.i, align 8
+  %dimensions.i = getelementptr inbounds i8, ptr %17, i64 32
+  %112 = load ptr, ptr %dimensions.i, align 8
+  br label %cond.end37
 
-if.end11.i251.i:                                  ; preds = %cond.end.i244.i
-  %spec.select62.i252.i = select i1 %cmp9.i249.i, i64 0, i64 %width.addr.065.i235.i
-  br label %cleanup.i238.i
+cond.end37:                                       ; preds = %cond.false35, %cond.true33
+  %cond31241 = phi i32 [ %110, %cond.true33 ], [ %111, %cond.false35 ]
+  %cond38 = phi ptr [ %lengths, %cond.true33 ], [ %112, %cond.false35 ]
+  %call39 = call ptr %107(ptr noundef %108, ptr noundef %109, i32 noundef %cond31241, ptr noundef %cond38, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #8
+  %cmp40 = icmp eq ptr %call39, null
+  br i1 %cmp40, label %cleanup78, label %if.end43
 
-cleanup.i238.i:                                   ; preds = %if.end11.i251.i, %for.body.i233.i
-  %cond4458.i239.i = phi i64 [ %.fr.i246.i, %if.end11.i251.i ], [ 1, %for.body.i233.i ]
-  %109 = phi i64 [ %spec.select62.i252.i, %if.end11.i251.i ], [ 0, %for.body.i233.i ]
-  %arrayidx18.i240.i = getelementptr inbounds [6 x i64], ptr %of_out.i, i64 0, i64 %indvars.iv.next.i236.i
-  store i64 %109, ptr %arrayidx18.i240.i, align 8
-  %mul.i241.i = mul nsw i64 %cond4458.i239.i, %width.addr.065.i235.i
-  %cmp2.i242.i = icmp ult i64 %indvars.iv.i234.i, 2
-  br i1 %cmp2.i242.i, label %find_steps.exit253.i, label %for.body.i233.i
+if.end43:                                         ; preds = %cond.end37
+  %temporaries = getelementptr inbounds i8, ptr %0, i64 112
+  %113 = load i64, ptr %temporaries, align 8
+  %cmp44.not = icmp eq i64 %113, 0
+  br i1 %cmp44.not, label %if.end50, label %if.then46
 
-find_steps.exit253.i:                             ; preds = %cleanup.i238.i, %cond.end.i244.i, %if.end67.i
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %loop.i) #7
-  %data.i174 = getelementptr inbounds i8, ptr %given, i64 16
-  %110 = load ptr, ptr %data.i174, align 8
-  store ptr %110, ptr %loop.i, align 8
-  %arrayinit.element.i = getelementptr inbounds i8, ptr %loop.i, i64 8
-  %data73.i = getelementptr inbounds i8, ptr %given, i64 64
-  %111 = load ptr, ptr %data73.i, align 8
-  store ptr %111, ptr %arrayinit.element.i, align 8
-  %arrayinit.element74.i = getelementptr inbounds i8, ptr %loop.i, i64 16
-  %data.i.i175 = getelementptr inbounds i8, ptr %call63.i, i64 16
-  %112 = load ptr, ptr %data.i.i175, align 8
-  store ptr %112, ptr %arrayinit.element74.i, align 8
-  %steps.i = getelementptr inbounds i8, ptr %loop.i, i64 24
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(24) %steps.i, i8 0, i64 24, i1 false)
-  call void @llvm.lifetime.start.p0(i64 24, ptr nonnull %steps76.i) #7
-  store ptr %of_x.i, ptr %steps76.i, align 8
-  %arrayinit.element78.i = getelementptr inbounds i8, ptr %steps76.i, i64 8
-  store ptr %of_y.i, ptr %arrayinit.element78.i, align 8
-  %arrayinit.element79.i = getelementptr inbounds i8, ptr %steps76.i, i64 16
-  store ptr %of_out.i, ptr %arrayinit.element79.i, align 8
-  %flags.i = getelementptr inbounds i8, ptr %70, i64 112
-  %113 = load i64, ptr %flags.i, align 8
-  %conv80.i = trunc i64 %113 to i32
-  %call81.i = call i32 @fetestexcept(i32 noundef %conv80.i) #7
-  %tobool82.not.i = icmp eq i32 %call81.i, 0
-  br i1 %tobool82.not.i, label %if.end87.i, label %if.then83.i
+if.then46:                                        ; preds = %if.end43
+  %nd.i.i135 = getelementptr inbounds i8, ptr %call39, i64 24
+  %114 = load i32, ptr %nd.i.i135, align 8
+  %cmp6.i = icmp sgt i32 %114, 0
+  br i1 %cmp6.i, label %for.body.lr.ph.i138, label %size_of.exit
 
-if.then83.i:                                      ; preds = %find_steps.exit253.i
-  %114 = load i64, ptr %flags.i, align 8
-  %conv85.i = trunc i64 %114 to i32
-  %call86.i = call i32 @feclearexcept(i32 noundef %conv85.i) #7
-  br label %if.end87.i
+for.body.lr.ph.i138:                              ; preds = %if.then46
+  %dimensions.i.i139 = getelementptr inbounds i8, ptr %call39, i64 32
+  %115 = load ptr, ptr %dimensions.i.i139, align 8
+  %wide.trip.count.i = zext nneg i32 %114 to i64
+  br label %for.body.i140
 
-if.end87.i:                                       ; preds = %if.then83.i, %find_steps.exit253.i
-  %cond93.in.v.i = select i1 %cmp8.i, i64 104, i64 96
-  %cond93.in.i = getelementptr inbounds i8, ptr %0, i64 %cond93.in.v.i
-  %cond93.i = load ptr, ptr %cond93.in.i, align 8
-  %cond99.in.v.i = select i1 %cmp8.i, i64 120, i64 112
-  %cond99.in.i = getelementptr inbounds i8, ptr %0, i64 %cond99.in.v.i
-  %cond99.i = load ptr, ptr %cond99.in.i, align 8
-  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i) #7
+for.body.i140:                                    ; preds = %for.body.i140, %for.body.lr.ph.i138
+  %indvars.iv.i141 = phi i64 [ 0, %for.body.lr.ph.i138 ], [ %indvars.iv.next.i143, %for.body.i140 ]
+  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i138 ], [ %mul.i142, %for.body.i140 ]
+  %arrayidx.i = getelementptr inbounds i64, ptr %115, i64 %indvars.iv.i141
+  %116 = load i64, ptr %arrayidx.i, align 8
+  %mul.i142 = mul nsw i64 %116, %size.07.i
+  %indvars.iv.next.i143 = add nuw nsw i64 %indvars.iv.i141, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i143, %wide.trip.count.i
+  br i1 %exitcond.not.i, label %size_of.exit.loopexit, label %for.body.i140
+
+size_of.exit.loopexit:                            ; preds = %for.body.i140
+  %117 = shl i64 %mul.i142, 3
+  %118 = add i64 %117, 8
+  br label %size_of.exit
+
+size_of.exit:                                     ; preds = %size_of.exit.loopexit, %if.then46
+  %size.0.lcssa.i137 = phi i64 [ 16, %if.then46 ], [ %118, %size_of.exit.loopexit ]
+  %mul49 = mul nsw i64 %size.0.lcssa.i137, %113
+  %119 = alloca i8, i64 %mul49, align 64
+  br label %for.body.i144
+
+for.body.i144:                                    ; preds = %for.body.i144, %size_of.exit
+  %indvars.iv.i145 = phi i64 [ 0, %size_of.exit ], [ %indvars.iv.next.i149, %for.body.i144 ]
+  %mul.i146 = mul nsw i64 %indvars.iv.i145, %size.0.lcssa.i137
+  %add.ptr.i147 = getelementptr inbounds i8, ptr %119, i64 %mul.i146
+  %120 = add nuw nsw i64 %indvars.iv.i145, 4
+  %arrayidx.i148 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %120
+  store ptr %add.ptr.i147, ptr %arrayidx.i148, align 8
+  %indvars.iv.next.i149 = add nuw nsw i64 %indvars.iv.i145, 1
+  %exitcond.not.i150 = icmp eq i64 %indvars.iv.next.i149, 6
+  br i1 %exitcond.not.i150, label %if.end50, label %for.body.i144
+
+if.end50:                                         ; preds = %for.body.i144, %if.end43
+  %flags = getelementptr inbounds i8, ptr %1, i64 112
+  %121 = load i64, ptr %flags, align 8
+  %conv51 = trunc i64 %121 to i32
+  %call52 = call i32 @fetestexcept(i32 noundef %conv51) #8
+  %tobool53.not = icmp eq i32 %call52, 0
+  br i1 %tobool53.not, label %if.end58, label %if.then54
+
+if.then54:                                        ; preds = %if.end50
+  %122 = load i64, ptr %flags, align 8
+  %conv56 = trunc i64 %122 to i32
+  %call57 = call i32 @feclearexcept(i32 noundef %conv56) #8
+  br label %if.end58
+
+if.end58:                                         ; preds = %if.then54, %if.end50
+  %rest = getelementptr inbounds i8, ptr %0, i64 120
+  %cond64.in.v = select i1 %cmp22, i64 104, i64 96
+  %cond64.in = getelementptr inbounds i8, ptr %0, i64 %cond64.in.v
+  %cond64 = load i64, ptr %cond64.in, align 8
+  %arrayidx.i152 = getelementptr inbounds i64, ptr %rest, i64 %cond64
+  %123 = load i64, ptr %arrayidx.i152, align 8
+  %cmp71.i = icmp sgt i64 %123, 0
+  br i1 %cmp71.i, label %for.body.lr.ph.i154, label %take_steps.exit
+
+for.body.lr.ph.i154:                              ; preds = %if.end58
+  %arrayidx1.i155 = getelementptr i8, ptr %arrayidx.i152, i64 8
+  %steps.i = getelementptr inbounds i8, ptr %all.i, i64 24
+  %sub14.i = add nsw i64 %123, -1
+  %data.i.i = getelementptr inbounds i8, ptr %call39, i64 16
+  %full.i = getelementptr inbounds i8, ptr %values, i64 136
+  %ndim.i = getelementptr inbounds i8, ptr %values, i64 80
+  %lengths.i156 = getelementptr inbounds i8, ptr %values, i64 88
   %invariant.gep.i.i = getelementptr i8, ptr %axes.i.i, i64 -40
-  br i1 %cmp264.i.i, label %if.end79.thread.i.i, label %for.body.preheader.i.i
+  %124 = getelementptr inbounds i8, ptr %axes.i.i, i64 8
+  br label %for.body.i157
 
-for.body.preheader.i.i:                           ; preds = %if.end87.i
-  %115 = zext nneg i32 %spec.select.i165 to i64
-  br label %for.body.i254.i
+for.body.i157:                                    ; preds = %go_through.exit.i, %for.body.lr.ph.i154
+  %step.073.i = phi ptr [ %arrayidx1.i155, %for.body.lr.ph.i154 ], [ %incdec.ptr.i, %go_through.exit.i ]
+  %k.072.i = phi i64 [ 0, %for.body.lr.ph.i154 ], [ %inc36.i, %go_through.exit.i ]
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i) #8
+  %count3.i = getelementptr inbounds i8, ptr %step.073.i, i64 16
+  %125 = load i64, ptr %count3.i, align 8
+  %cmp469.i = icmp sgt i64 %125, 0
+  br i1 %cmp469.i, label %for.body6.lr.ph.i, label %for.cond.cleanup5.i
 
-for.body.i254.i:                                  ; preds = %for.inc69.i.i, %for.body.preheader.i.i
-  %indvars.iv241.i.i = phi i64 [ %115, %for.body.preheader.i.i ], [ %indvars.iv.next242.i.i, %for.inc69.i.i ]
-  %found.0226.i.i = phi i32 [ 0, %for.body.preheader.i.i ], [ %found.2.i.i, %for.inc69.i.i ]
-  %indvars.iv.next242.i.i = add nsw i64 %indvars.iv241.i.i, -1
-  %arrayidx.i255.i = getelementptr inbounds i64, ptr %all.i, i64 %indvars.iv.next242.i.i
-  %116 = load i64, ptr %arrayidx.i255.i, align 8
-  switch i64 %116, label %if.end7.i.i [
+for.body6.lr.ph.i:                                ; preds = %for.body.i157
+  %operands.i170 = getelementptr inbounds i8, ptr %step.073.i, i64 24
+  br label %for.body6.i
+
+for.cond.cleanup5.i:                              ; preds = %cond.end.i171, %for.body.i157
+  %cmp15.i = icmp eq i64 %k.072.i, %sub14.i
+  br i1 %cmp15.i, label %cond.end21.i, label %cond.false18.i
+
+for.body6.i:                                      ; preds = %cond.end.i171, %for.body6.lr.ph.i
+  %i.070.i = phi i64 [ 0, %for.body6.lr.ph.i ], [ %inc.i, %cond.end.i171 ]
+  %arrayidx7.i = getelementptr inbounds [2 x i64], ptr %operands.i170, i64 0, i64 %i.070.i
+  %126 = load i64, ptr %arrayidx7.i, align 8
+  %cmp8.i = icmp slt i64 %126, 0
+  br i1 %cmp8.i, label %cond.true.i, label %cond.false.i
+
+cond.true.i:                                      ; preds = %for.body6.i
+  %sub.i = xor i64 %126, -1
+  %arrayidx9.i = getelementptr inbounds i64, ptr %rest, i64 %sub.i
+  br label %cond.end.i171
+
+cond.false.i:                                     ; preds = %for.body6.i
+  %arrayidx10.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %126
+  %127 = load ptr, ptr %arrayidx10.i, align 8
+  br label %cond.end.i171
+
+cond.end.i171:                                    ; preds = %cond.false.i, %cond.true.i
+  %cond.v.i.i = phi i64 [ 184, %cond.true.i ], [ 136, %cond.false.i ]
+  %cond.i172 = phi ptr [ %arrayidx9.i, %cond.true.i ], [ %127, %cond.false.i ]
+  %arrayidx11.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %i.070.i
+  store ptr %cond.i172, ptr %arrayidx11.i, align 8
+  %128 = icmp ult i64 %126, 3
+  %switch.idx.mult = mul nsw i64 %126, 48
+  %switch.offset = add nsw i64 %switch.idx.mult, 232
+  %cond.v.sink.i.i = select i1 %128, i64 %switch.offset, i64 %cond.v.i.i
+  %cond.i.i173 = getelementptr inbounds i8, ptr %values, i64 %cond.v.sink.i.i
+  %arrayidx13.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %i.070.i
+  store ptr %cond.i.i173, ptr %arrayidx13.i, align 8
+  %inc.i = add nuw nsw i64 %i.070.i, 1
+  %exitcond.not.i174 = icmp eq i64 %inc.i, %125
+  br i1 %exitcond.not.i174, label %for.cond.cleanup5.i, label %for.body6.i
+
+cond.false18.i:                                   ; preds = %for.cond.cleanup5.i
+  %result.i = getelementptr inbounds i8, ptr %step.073.i, i64 40
+  %129 = load i64, ptr %result.i, align 8
+  %arrayidx20.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %129
+  br label %cond.end21.i
+
+cond.end21.i:                                     ; preds = %cond.false18.i, %for.cond.cleanup5.i
+  %cond22.in.i = phi ptr [ %arrayidx20.i, %cond.false18.i ], [ %data.i.i, %for.cond.cleanup5.i ]
+  %cond22.i = load ptr, ptr %cond22.in.i, align 8
+  %arrayidx25.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %125
+  store ptr %cond22.i, ptr %arrayidx25.i, align 8
+  %arrayidx29.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %125
+  store ptr %full.i, ptr %arrayidx29.i, align 8
+  %130 = load ptr, ptr %step.073.i, align 8
+  %its.i = getelementptr inbounds i8, ptr %step.073.i, i64 8
+  %131 = load ptr, ptr %its.i, align 8
+  %conv.i158 = trunc i64 %125 to i32
+  %add31.i = add nsw i32 %conv.i158, 1
+  %132 = load i32, ptr %ndim.i, align 8
+  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i) #8
+  %cmp227.i.i = icmp slt i32 %132, 1
+  br i1 %cmp227.i.i, label %cond.end21.if.end79.thread.i_crit_edge.i, label %for.body.lr.ph.i.i159
+
+cond.end21.if.end79.thread.i_crit_edge.i:         ; preds = %cond.end21.i
+  %.pre78.i = zext nneg i32 %add31.i to i64
+  br label %if.end79.thread.i.i
+
+for.body.lr.ph.i.i159:                            ; preds = %cond.end21.i
+  %cmp10222.i.i = icmp sgt i32 %conv.i158, -1
+  %133 = sext i32 %add31.i to i64
+  %134 = zext nneg i32 %132 to i64
+  %wide.trip.count.i.i160 = zext nneg i32 %add31.i to i64
+  br label %for.body.i.i161
+
+for.body.i.i161:                                  ; preds = %for.inc69.i.i, %for.body.lr.ph.i.i159
+  %indvars.iv245.i.i = phi i64 [ %134, %for.body.lr.ph.i.i159 ], [ %indvars.iv.next246.i.i, %for.inc69.i.i ]
+  %found.0228.i.i = phi i32 [ 0, %for.body.lr.ph.i.i159 ], [ %found.2.i.i, %for.inc69.i.i ]
+  %indvars.iv.next246.i.i = add nsw i64 %indvars.iv245.i.i, -1
+  %arrayidx.i.i162 = getelementptr inbounds i64, ptr %lengths.i156, i64 %indvars.iv.next246.i.i
+  %135 = load i64, ptr %arrayidx.i.i162, align 8
+  switch i64 %135, label %if.end7.i.i [
     i64 0, label %go_through.exit.i
     i64 1, label %for.inc69.i.i
   ]
 
-if.end7.i.i:                                      ; preds = %for.body.i254.i
-  %cmp8.i257.i = icmp sgt i32 %found.0226.i.i, 0
-  br i1 %cmp8.i257.i, label %for.body13.lr.ph.i.i, label %if.end40.i.i
+if.end7.i.i:                                      ; preds = %for.body.i.i161
+  %cmp8.i.i164 = icmp sgt i32 %found.0228.i.i, 0
+  %136 = select i1 %cmp10222.i.i, i1 %cmp8.i.i164, i1 false
+  br i1 %136, label %for.body13.lr.ph.i.i, label %for.cond.cleanup12.i.i
 
 for.body13.lr.ph.i.i:                             ; preds = %if.end7.i.i
-  %117 = zext nneg i32 %found.0226.i.i to i64
-  %118 = getelementptr %struct.axis, ptr %axes.i.i, i64 %117
-  %arrayidx22.i.i = getelementptr i8, ptr %118, i64 -40
-  %steps23.i.i = getelementptr i8, ptr %118, i64 -32
-  %119 = load i64, ptr %arrayidx22.i.i, align 8
+  %137 = zext nneg i32 %found.0228.i.i to i64
+  %138 = getelementptr %struct.axis, ptr %axes.i.i, i64 %137
+  %arrayidx22.i.i = getelementptr i8, ptr %138, i64 -40
+  %steps23.i.i = getelementptr i8, ptr %138, i64 -32
+  %139 = load i64, ptr %arrayidx22.i.i, align 8
   br label %for.body13.i.i
 
-for.cond.cleanup12.i.i:                           ; preds = %for.body13.i.i
-  br i1 %cmp29.i.i, label %if.then32.i.i, label %if.end40.i.i
+for.cond.cleanup12.i.i:                           ; preds = %for.body13.i.i, %if.end7.i.i
+  %joins.0.in.lcssa.i.i = phi i1 [ %cmp8.i.i164, %if.end7.i.i ], [ %cmp29.i.i168, %for.body13.i.i ]
+  %140 = sext i32 %found.0228.i.i to i64
+  br i1 %joins.0.in.lcssa.i.i, label %if.then32.i.i, label %if.end40.i.i
 
 for.body13.i.i:                                   ; preds = %for.body13.i.i, %for.body13.lr.ph.i.i
-  %indvars.iv.i258.i = phi i64 [ 0, %for.body13.lr.ph.i.i ], [ %indvars.iv.next.i260.i, %for.body13.i.i ]
-  %arrayidx16.i.i = getelementptr inbounds [3 x ptr], ptr %steps76.i, i64 0, i64 %indvars.iv.i258.i
-  %120 = load ptr, ptr %arrayidx16.i.i, align 8
-  %arrayidx19.i.i = getelementptr inbounds [6 x i64], ptr %120, i64 0, i64 %indvars.iv.next242.i.i
-  %121 = load i64, ptr %arrayidx19.i.i, align 8
-  %arrayidx25.i.i = getelementptr inbounds [3 x i64], ptr %steps23.i.i, i64 0, i64 %indvars.iv.i258.i
-  %122 = load i64, ptr %arrayidx25.i.i, align 8
-  %mul.i259.i = mul nsw i64 %122, %119
-  %cmp29.i.i = icmp eq i64 %121, %mul.i259.i
-  %indvars.iv.next.i260.i = add nuw nsw i64 %indvars.iv.i258.i, 1
-  %cmp10.i.i = icmp ult i64 %indvars.iv.i258.i, 2
-  %123 = select i1 %cmp10.i.i, i1 %cmp29.i.i, i1 false
-  br i1 %123, label %for.body13.i.i, label %for.cond.cleanup12.i.i
+  %indvars.iv.i.i166 = phi i64 [ 0, %for.body13.lr.ph.i.i ], [ %indvars.iv.next.i.i169, %for.body13.i.i ]
+  %arrayidx16.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %indvars.iv.i.i166
+  %141 = load ptr, ptr %arrayidx16.i.i, align 8
+  %arrayidx19.i.i = getelementptr inbounds [6 x i64], ptr %141, i64 0, i64 %indvars.iv.next246.i.i
+  %142 = load i64, ptr %arrayidx19.i.i, align 8
+  %arrayidx25.i.i = getelementptr inbounds [3 x i64], ptr %steps23.i.i, i64 0, i64 %indvars.iv.i.i166
+  %143 = load i64, ptr %arrayidx25.i.i, align 8
+  %mul.i.i167 = mul nsw i64 %143, %139
+  %cmp29.i.i168 = icmp eq i64 %142, %mul.i.i167
+  %indvars.iv.next.i.i169 = add nuw nsw i64 %indvars.iv.i.i166, 1
+  %cmp10.i.i = icmp slt i64 %indvars.iv.next.i.i169, %133
+  %144 = select i1 %cmp10.i.i, i1 %cmp29.i.i168, i1 false
+  br i1 %144, label %for.body13.i.i, label %for.cond.cleanup12.i.i
 
 if.then32.i.i:                                    ; preds = %for.cond.cleanup12.i.i
-  %gep.i.i = getelementptr %struct.axis, ptr %invariant.gep.i.i, i64 %117
-  %mul39.i.i = mul nsw i64 %119, %116
+  %gep.i.i = getelementptr %struct.axis, ptr %invariant.gep.i.i, i64 %140
+  %145 = load i64, ptr %gep.i.i, align 8
+  %mul39.i.i = mul nsw i64 %145, %135
   store i64 %mul39.i.i, ptr %gep.i.i, align 8
   br label %for.inc69.i.i
 
-if.end40.i.i:                                     ; preds = %for.cond.cleanup12.i.i, %if.end7.i.i
-  %idxprom43.i.i = sext i32 %found.0226.i.i to i64
-  %arrayidx44.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %idxprom43.i.i
-  store i64 %116, ptr %arrayidx44.i.i, align 8
+if.end40.i.i:                                     ; preds = %for.cond.cleanup12.i.i
+  %arrayidx44.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %140
+  store i64 %135, ptr %arrayidx44.i.i, align 8
   %at.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i, i64 32
   store i64 0, ptr %at.i.i, align 8
+  br i1 %cmp10222.i.i, label %for.body53.lr.ph.i.i, label %for.cond.cleanup52.i.i
+
+for.body53.lr.ph.i.i:                             ; preds = %if.end40.i.i
   %steps62.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i, i64 8
   br label %for.body53.i.i
 
-for.cond.cleanup52.i.i:                           ; preds = %for.body53.i.i
-  %inc68.i.i = add nsw i32 %found.0226.i.i, 1
+for.cond.cleanup52.i.i:                           ; preds = %for.body53.i.i, %if.end40.i.i
+  %inc68.i.i = add nsw i32 %found.0228.i.i, 1
   br label %for.inc69.i.i
 
-for.body53.i.i:                                   ; preds = %for.body53.i.i, %if.end40.i.i
-  %indvars.iv238.i.i = phi i64 [ 0, %if.end40.i.i ], [ %indvars.iv.next239.i.i, %for.body53.i.i ]
-  %arrayidx56.i.i = getelementptr inbounds [3 x ptr], ptr %steps76.i, i64 0, i64 %indvars.iv238.i.i
-  %124 = load ptr, ptr %arrayidx56.i.i, align 8
-  %arrayidx59.i.i = getelementptr inbounds [6 x i64], ptr %124, i64 0, i64 %indvars.iv.next242.i.i
-  %125 = load i64, ptr %arrayidx59.i.i, align 8
-  %arrayidx64.i.i = getelementptr inbounds [3 x i64], ptr %steps62.i.i, i64 0, i64 %indvars.iv238.i.i
-  store i64 %125, ptr %arrayidx64.i.i, align 8
-  %indvars.iv.next239.i.i = add nuw nsw i64 %indvars.iv238.i.i, 1
-  %exitcond.not.i.i184 = icmp eq i64 %indvars.iv.next239.i.i, 3
-  br i1 %exitcond.not.i.i184, label %for.cond.cleanup52.i.i, label %for.body53.i.i
+for.body53.i.i:                                   ; preds = %for.body53.i.i, %for.body53.lr.ph.i.i
+  %indvars.iv242.i.i = phi i64 [ 0, %for.body53.lr.ph.i.i ], [ %indvars.iv.next243.i.i, %for.body53.i.i ]
+  %arrayidx56.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %indvars.iv242.i.i
+  %146 = load ptr, ptr %arrayidx56.i.i, align 8
+  %arrayidx59.i.i = getelementptr inbounds [6 x i64], ptr %146, i64 0, i64 %indvars.iv.next246.i.i
+  %147 = load i64, ptr %arrayidx59.i.i, align 8
+  %arrayidx64.i.i = getelementptr inbounds [3 x i64], ptr %steps62.i.i, i64 0, i64 %indvars.iv242.i.i
+  store i64 %147, ptr %arrayidx64.i.i, align 8
+  %indvars.iv.next243.i.i = add nuw nsw i64 %indvars.iv242.i.i, 1
+  %exitcond.not.i.i165 = icmp eq i64 %indvars.iv.next243.i.i, %wide.trip.count.i.i160
+  br i1 %exitcond.not.i.i165, label %for.cond.cleanup52.i.i, label %for.body53.i.i
 
-for.inc69.i.i:                                    ; preds = %for.cond.cleanup52.i.i, %if.then32.i.i, %for.body.i254.i
-  %found.2.i.i = phi i32 [ %found.0226.i.i, %for.body.i254.i ], [ %found.0226.i.i, %if.then32.i.i ], [ %inc68.i.i, %for.cond.cleanup52.i.i ]
-  %cmp.i256.i = icmp slt i64 %indvars.iv241.i.i, 2
-  br i1 %cmp.i256.i, label %for.end72.i.i, label %for.body.i254.i
+for.inc69.i.i:                                    ; preds = %for.cond.cleanup52.i.i, %if.then32.i.i, %for.body.i.i161
+  %found.2.i.i = phi i32 [ %found.0228.i.i, %for.body.i.i161 ], [ %found.0228.i.i, %if.then32.i.i ], [ %inc68.i.i, %for.cond.cleanup52.i.i ]
+  %cmp.i65.i = icmp slt i64 %indvars.iv245.i.i, 2
+  br i1 %cmp.i65.i, label %for.end72.i.i, label %for.body.i.i161
 
 for.end72.i.i:                                    ; preds = %for.inc69.i.i
   %cmp73.i.i = icmp eq i32 %found.2.i.i, 0
   br i1 %cmp73.i.i, label %if.end79.thread.i.i, label %if.end79.i.i
 
-if.end79.thread.i.i:                              ; preds = %for.end72.i.i, %if.end87.i
-  %126 = getelementptr inbounds i8, ptr %axes.i.i, i64 8
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(40) %126, i8 0, i64 32, i1 false)
+if.end79.thread.i.i:                              ; preds = %for.end72.i.i, %cond.end21.if.end79.thread.i_crit_edge.i
+  %.pre.pre-phi.i = phi i64 [ %.pre78.i, %cond.end21.if.end79.thread.i_crit_edge.i ], [ %wide.trip.count.i.i160, %for.end72.i.i ]
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(40) %124, i8 0, i64 32, i1 false)
   store i64 1, ptr %axes.i.i, align 8
   br label %for.body85.lr.ph.i.i
 
 if.end79.i.i:                                     ; preds = %for.end72.i.i
-  %cmp82235.i.i = icmp sgt i32 %found.2.i.i, 0
-  br i1 %cmp82235.i.i, label %for.body85.lr.ph.i.i, label %go_through.exit.i
+  %cmp82239.i.i = icmp sgt i32 %found.2.i.i, 0
+  br i1 %cmp82239.i.i, label %for.body85.lr.ph.i.i, label %go_through.exit.i
 
 for.body85.lr.ph.i.i:                             ; preds = %if.end79.i.i, %if.end79.thread.i.i
-  %found.3261.i.i = phi i32 [ 1, %if.end79.thread.i.i ], [ %found.2.i.i, %if.end79.i.i ]
-  %steps89.i.i = getelementptr inbounds i8, ptr %axes.i.i, i64 8
-  %cmp92231.not.i.i = icmp eq i32 %found.3261.i.i, 1
-  %wide.trip.count.i.i182 = zext nneg i32 %found.3261.i.i to i64
+  %wide.trip.count251.i.pre-phi.i = phi i64 [ %wide.trip.count.i.i160, %if.end79.i.i ], [ %.pre.pre-phi.i, %if.end79.thread.i.i ]
+  %found.3267.i.i = phi i32 [ %found.2.i.i, %if.end79.i.i ], [ 1, %if.end79.thread.i.i ]
+  %cmp92235.not.i.i = icmp eq i32 %found.3267.i.i, 1
+  %cmp97231.i.i = icmp sgt i32 %conv.i158, -1
+  %wide.trip.count261.i.i = zext nneg i32 %found.3267.i.i to i64
   br label %for.body85.i.i
 
 for.body85.i.i:                                   ; preds = %for.end150.i.i, %for.body85.lr.ph.i.i
-  call void %cond93.i(ptr noundef nonnull %loop.i, ptr noundef nonnull %axes.i.i, ptr noundef nonnull %steps89.i.i, ptr noundef %cond99.i) #7
-  br i1 %cmp92231.not.i.i, label %for.end150.i.i, label %for.cond96.preheader.i.i
+  call void %130(ptr noundef nonnull %all.i, ptr noundef nonnull %axes.i.i, ptr noundef nonnull %124, ptr noundef %131) #8
+  br i1 %cmp92235.not.i.i, label %for.end150.i.i, label %for.cond96.preheader.i.i
 
 for.cond96.preheader.i.i:                         ; preds = %for.body85.i.i, %for.cond.cleanup130.i.i
-  %indvars.iv252.i.i = phi i64 [ %indvars.iv.next253.i.i, %for.cond.cleanup130.i.i ], [ 1, %for.body85.i.i ]
-  br label %for.body100.i.i
+  %indvars.iv258.i.i = phi i64 [ %indvars.iv.next259.i.i, %for.cond.cleanup130.i.i ], [ 1, %for.body85.i.i ]
+  br i1 %cmp97231.i.i, label %for.body100.i.i, label %for.cond.cleanup99.i.i
 
-for.cond.cleanup99.i.i:                           ; preds = %for.body100.i.i
-  %arrayidx113.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv252.i.i
+for.cond.cleanup99.i.i:                           ; preds = %for.body100.i.i, %for.cond96.preheader.i.i
+  %arrayidx113.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv258.i.i
   %at114.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i, i64 32
-  %127 = load i64, ptr %at114.i.i, align 8
-  %inc115.i.i = add nsw i64 %127, 1
+  %148 = load i64, ptr %at114.i.i, align 8
+  %inc115.i.i = add nsw i64 %148, 1
   store i64 %inc115.i.i, ptr %at114.i.i, align 8
-  %128 = load i64, ptr %arrayidx113.i.i, align 8
-  %cmp119.i.i = icmp slt i64 %inc115.i.i, %128
+  %149 = load i64, ptr %arrayidx113.i.i, align 8
+  %cmp119.i.i = icmp slt i64 %inc115.i.i, %149
   br i1 %cmp119.i.i, label %for.end150.loopexit.i.i, label %if.end122.i.i
 
-for.body100.i.i:                                  ; preds = %for.body100.i.i, %for.cond96.preheader.i.i
-  %indvars.iv244.i.i = phi i64 [ 0, %for.cond96.preheader.i.i ], [ %indvars.iv.next245.i.i, %for.body100.i.i ]
-  %arrayidx105.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv252.i.i, i32 1, i64 %indvars.iv244.i.i
-  %129 = load i64, ptr %arrayidx105.i.i, align 8
-  %arrayidx107.i.i = getelementptr inbounds ptr, ptr %loop.i, i64 %indvars.iv244.i.i
-  %130 = load ptr, ptr %arrayidx107.i.i, align 8
-  %add.ptr.i.i183 = getelementptr inbounds i8, ptr %130, i64 %129
-  store ptr %add.ptr.i.i183, ptr %arrayidx107.i.i, align 8
-  %indvars.iv.next245.i.i = add nuw nsw i64 %indvars.iv244.i.i, 1
-  %exitcond247.not.i.i = icmp eq i64 %indvars.iv.next245.i.i, 3
-  br i1 %exitcond247.not.i.i, label %for.cond.cleanup99.i.i, label %for.body100.i.i
+for.body100.i.i:                                  ; preds = %for.cond96.preheader.i.i, %for.body100.i.i
+  %indvars.iv248.i.i = phi i64 [ %indvars.iv.next249.i.i, %for.body100.i.i ], [ 0, %for.cond96.preheader.i.i ]
+  %arrayidx105.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv258.i.i, i32 1, i64 %indvars.iv248.i.i
+  %150 = load i64, ptr %arrayidx105.i.i, align 8
+  %arrayidx107.i.i = getelementptr inbounds ptr, ptr %all.i, i64 %indvars.iv248.i.i
+  %151 = load ptr, ptr %arrayidx107.i.i, align 8
+  %add.ptr.i.i163 = getelementptr inbounds i8, ptr %151, i64 %150
+  store ptr %add.ptr.i.i163, ptr %arrayidx107.i.i, align 8
+  %indvars.iv.next249.i.i = add nuw nsw i64 %indvars.iv248.i.i, 1
+  %exitcond252.not.i.i = icmp eq i64 %indvars.iv.next249.i.i, %wide.trip.count251.i.pre-phi.i
+  br i1 %exitcond252.not.i.i, label %for.cond.cleanup99.i.i, label %for.body100.i.i
 
 if.end122.i.i:                                    ; preds = %for.cond.cleanup99.i.i
   store i64 0, ptr %at114.i.i, align 8
+  br i1 %cmp97231.i.i, label %for.body131.lr.ph.i.i, label %for.cond.cleanup130.i.i
+
+for.body131.lr.ph.i.i:                            ; preds = %if.end122.i.i
   %steps134.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i, i64 8
   br label %for.body131.i.i
 
-for.cond.cleanup130.i.i:                          ; preds = %for.body131.i.i
-  %indvars.iv.next253.i.i = add nuw nsw i64 %indvars.iv252.i.i, 1
-  %exitcond255.not.i.i = icmp eq i64 %indvars.iv.next253.i.i, %wide.trip.count.i.i182
-  br i1 %exitcond255.not.i.i, label %go_through.exit.i, label %for.cond96.preheader.i.i
+for.cond.cleanup130.i.i:                          ; preds = %for.body131.i.i, %if.end122.i.i
+  %indvars.iv.next259.i.i = add nuw nsw i64 %indvars.iv258.i.i, 1
+  %exitcond262.not.i.i = icmp eq i64 %indvars.iv.next259.i.i, %wide.trip.count261.i.i
+  br i1 %exitcond262.not.i.i, label %go_through.exit.i, label %for.cond96.preheader.i.i
 
-for.body131.i.i:                                  ; preds = %for.body131.i.i, %if.end122.i.i
-  %indvars.iv248.i.i = phi i64 [ 0, %if.end122.i.i ], [ %indvars.iv.next249.i.i, %for.body131.i.i ]
-  %arrayidx136.i.i = getelementptr inbounds [3 x i64], ptr %steps134.i.i, i64 0, i64 %indvars.iv248.i.i
-  %131 = load i64, ptr %arrayidx136.i.i, align 8
-  %arrayidx142.i.i = getelementptr inbounds ptr, ptr %loop.i, i64 %indvars.iv248.i.i
-  %132 = load ptr, ptr %arrayidx142.i.i, align 8
-  %133 = mul i64 %128, %131
-  %mul140.reass.i.i = sub i64 0, %133
-  %add.ptr143.i.i = getelementptr inbounds i8, ptr %132, i64 %mul140.reass.i.i
+for.body131.i.i:                                  ; preds = %for.body131.i.i, %for.body131.lr.ph.i.i
+  %indvars.iv253.i.i = phi i64 [ 0, %for.body131.lr.ph.i.i ], [ %indvars.iv.next254.i.i, %for.body131.i.i ]
+  %arrayidx136.i.i = getelementptr inbounds [3 x i64], ptr %steps134.i.i, i64 0, i64 %indvars.iv253.i.i
+  %152 = load i64, ptr %arrayidx136.i.i, align 8
+  %arrayidx142.i.i = getelementptr inbounds ptr, ptr %all.i, i64 %indvars.iv253.i.i
+  %153 = load ptr, ptr %arrayidx142.i.i, align 8
+  %154 = mul i64 %149, %152
+  %mul140.reass.i.i = sub i64 0, %154
+  %add.ptr143.i.i = getelementptr inbounds i8, ptr %153, i64 %mul140.reass.i.i
   store ptr %add.ptr143.i.i, ptr %arrayidx142.i.i, align 8
-  %indvars.iv.next249.i.i = add nuw nsw i64 %indvars.iv248.i.i, 1
-  %exitcond251.not.i.i = icmp eq i64 %indvars.iv.next249.i.i, 3
-  br i1 %exitcond251.not.i.i, label %for.cond.cleanup130.i.i, label %for.body131.i.i
+  %indvars.iv.next254.i.i = add nuw nsw i64 %indvars.iv253.i.i, 1
+  %exitcond257.not.i.i = icmp eq i64 %indvars.iv.next254.i.i, %wide.trip.count251.i.pre-phi.i
+  br i1 %exitcond257.not.i.i, label %for.cond.cleanup130.i.i, label %for.body131.i.i
 
 for.end150.loopexit.i.i:                          ; preds = %for.cond.cleanup99.i.i
-  %134 = trunc nuw nsw i64 %indvars.iv252.i.i to i32
+  %155 = trunc nuw nsw i64 %indvars.iv258.i.i to i32
   br label %for.end150.i.i
 
 for.end150.i.i:                                   ; preds = %for.end150.loopexit.i.i, %for.body85.i.i
-  %k80.1.lcssa.i.i = phi i32 [ 1, %for.body85.i.i ], [ %134, %for.end150.loopexit.i.i ]
-  %cmp82.i.i = icmp slt i32 %k80.1.lcssa.i.i, %found.3261.i.i
+  %k80.1.lcssa.i.i = phi i32 [ 1, %for.body85.i.i ], [ %155, %for.end150.loopexit.i.i ]
+  %cmp82.i.i = icmp slt i32 %k80.1.lcssa.i.i, %found.3267.i.i
   br i1 %cmp82.i.i, label %for.body85.i.i, label %go_through.exit.i
 
-go_through.exit.i:                                ; preds = %for.body.i254.i, %for.end150.i.i, %for.cond.cleanup130.i.i, %if.end79.i.i
-  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i) #7
-  %135 = load i64, ptr %flags.i, align 8
-  %conv105.i = trunc i64 %135 to i32
-  %call106.i = call i32 @fetestexcept(i32 noundef %conv105.i) #7
-  %tobool107.not.i = icmp eq i32 %call106.i, 0
-  br i1 %tobool107.not.i, label %if.else.i176, label %if.then108.i
+go_through.exit.i:                                ; preds = %for.body.i.i161, %for.end150.i.i, %for.cond.cleanup130.i.i, %if.end79.i.i
+  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i) #8
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i) #8
+  %inc36.i = add nuw nsw i64 %k.072.i, 1
+  %incdec.ptr.i = getelementptr inbounds i8, ptr %step.073.i, i64 48
+  %exitcond77.not.i = icmp eq i64 %inc36.i, %123
+  br i1 %exitcond77.not.i, label %take_steps.exit, label %for.body.i157
 
-if.then108.i:                                     ; preds = %go_through.exit.i
-  %none109.i = getelementptr inbounds i8, ptr %70, i64 24
-  %136 = load ptr, ptr %none109.i, align 8
-  call void @Py_IncRef(ptr noundef %136) #7
-  br label %if.end121.i
+take_steps.exit:                                  ; preds = %go_through.exit.i, %if.end58
+  %156 = load i64, ptr %flags, align 8
+  %conv66 = trunc i64 %156 to i32
+  %call67 = call i32 @fetestexcept(i32 noundef %conv66) #8
+  %tobool68.not = icmp eq i32 %call67, 0
+  br i1 %tobool68.not, label %cond.false72, label %cond.true69
 
-if.else.i176:                                     ; preds = %go_through.exit.i
-  %conv.i.i.i = sext i32 %spec.select.i165 to i64
-  %mul.i.i.i177 = shl nsw i64 %conv.i.i.i, 3
-  br label %for.body.i261.i
+cond.true69:                                      ; preds = %take_steps.exit
+  %none70 = getelementptr inbounds i8, ptr %1, i64 24
+  %157 = load ptr, ptr %none70, align 8
+  call void @Py_IncRef(ptr noundef %157) #8
+  br label %cond.end74
 
-for.body.i261.i:                                  ; preds = %for.inc.i.i, %if.else.i176
-  %cmp.i262.i = phi i1 [ true, %if.else.i176 ], [ false, %for.inc.i.i ]
-  %indvars.iv.i263.i.sroa.phi = phi ptr [ %given, %if.else.i176 ], [ %indvars.iv.i263.i.sroa.gep204, %for.inc.i.i ]
-  %saved.i.i178 = getelementptr inbounds i8, ptr %indvars.iv.i263.i.sroa.phi, i64 8
-  %137 = load ptr, ptr %saved.i.i178, align 8
-  %nd.i.i.i.i179 = getelementptr inbounds i8, ptr %137, i64 24
-  %138 = load i32, ptr %nd.i.i.i.i179, align 8
-  %cmp.i.i.i = icmp eq i32 %138, %spec.select.i165
-  br i1 %cmp.i.i.i, label %has_lengths.exit.i.i, label %for.inc.i.i
+cond.false72:                                     ; preds = %take_steps.exit
+  %158 = load ptr, ptr %0, align 8
+  br i1 %is_loose.1239.shrunk, label %if.end.i176, label %if.then.i195
 
-has_lengths.exit.i.i:                             ; preds = %for.body.i261.i
-  %dimensions.i.i.i.i181 = getelementptr inbounds i8, ptr %137, i64 32
-  %139 = load ptr, ptr %dimensions.i.i.i.i181, align 8
-  %bcmp.i.i.i = call i32 @bcmp(ptr %139, ptr nonnull readonly %all.i, i64 %mul.i.i.i177)
-  %cmp3.i.not.i.i = icmp eq i32 %bcmp.i.i.i, 0
-  br i1 %cmp3.i.not.i.i, label %cleanup.i266.i, label %for.inc.i.i
+if.then.i195:                                     ; preds = %cond.false72
+  %node.i = getelementptr inbounds i8, ptr %0, i64 8
+  %159 = load ptr, ptr %node.i, align 8
+  %idxprom.i197 = zext i1 %cmp4.not.i to i64
+  %arrayidx2.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom.i197
+  %160 = load ptr, ptr %arrayidx2.i, align 8
+  %spec_of_tensor.i198 = getelementptr inbounds i8, ptr %158, i64 192
+  %161 = load i64, ptr %spec_of_tensor.i198, align 8
+  %add.ptr.i199 = getelementptr inbounds i8, ptr %160, i64 %161
+  %162 = load ptr, ptr %add.ptr.i199, align 8
+  %call.i200 = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %159, ptr noundef %162, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
+  br label %cond.end74
 
-for.inc.i.i:                                      ; preds = %has_lengths.exit.i.i, %for.body.i261.i
-  br i1 %cmp.i262.i, label %for.body.i261.i, label %for.end.i.i
+if.end.i176:                                      ; preds = %cond.false72
+  %nd.i.i.i177 = getelementptr inbounds i8, ptr %call39, i64 24
+  %163 = load i32, ptr %nd.i.i.i177, align 8
+  %dimensions.i79.i.i = getelementptr inbounds i8, ptr %call39, i64 32
+  %conv.i.i178 = sext i32 %163 to i64
+  %mul.i.i179 = shl nsw i64 %conv.i.i178, 3
+  br label %for.body.i.i180
 
-cleanup.i266.i:                                   ; preds = %has_lengths.exit.i.i
-  %140 = load ptr, ptr %indvars.iv.i263.i.sroa.phi, align 8
-  %spec_of_tensor.i.i = getelementptr inbounds i8, ptr %70, i64 192
-  %141 = load i64, ptr %spec_of_tensor.i.i, align 8
-  %add.ptr.i267.i = getelementptr inbounds i8, ptr %140, i64 %141
-  %142 = load ptr, ptr %add.ptr.i267.i, align 8
-  call void @Py_IncRef(ptr noundef %142) #7
+for.body.i.i180:                                  ; preds = %for.inc.i.i, %if.end.i176
+  %cmp.not.i.i181 = phi i1 [ true, %if.end.i176 ], [ false, %for.inc.i.i ]
+  %indvars.iv.i.i182.sroa.phi = phi ptr [ %given, %if.end.i176 ], [ %indvars.iv.i.i182.sroa.gep203, %for.inc.i.i ]
+  %saved.i.i184 = getelementptr inbounds i8, ptr %indvars.iv.i.i182.sroa.phi, i64 8
+  %164 = load ptr, ptr %saved.i.i184, align 8
+  %nd.i78.i.i = getelementptr inbounds i8, ptr %164, i64 24
+  %165 = load i32, ptr %nd.i78.i.i, align 8
+  %cmp2.i.i185 = icmp eq i32 %165, %163
+  br i1 %cmp2.i.i185, label %land.lhs.true.i.i, label %for.inc.i.i
+
+land.lhs.true.i.i:                                ; preds = %for.body.i.i180
+  %dimensions.i.i.i192 = getelementptr inbounds i8, ptr %164, i64 32
+  %166 = load ptr, ptr %dimensions.i.i.i192, align 8
+  %167 = load ptr, ptr %dimensions.i79.i.i, align 8
+  %bcmp.i.i = call i32 @bcmp(ptr %166, ptr %167, i64 %mul.i.i179)
+  %cmp6.i.i193 = icmp eq i32 %bcmp.i.i, 0
+  br i1 %cmp6.i.i193, label %cleanup11.i.i, label %for.inc.i.i
+
+for.inc.i.i:                                      ; preds = %land.lhs.true.i.i, %for.body.i.i180
+  br i1 %cmp.not.i.i181, label %for.body.i.i180, label %for.end.i.i
+
+cleanup11.i.i:                                    ; preds = %land.lhs.true.i.i
+  %168 = load ptr, ptr %indvars.iv.i.i182.sroa.phi, align 8
+  %spec_of_tensor.i.i = getelementptr inbounds i8, ptr %158, i64 192
+  %169 = load i64, ptr %spec_of_tensor.i.i, align 8
+  %add.ptr.i.i194 = getelementptr inbounds i8, ptr %168, i64 %169
+  %170 = load ptr, ptr %add.ptr.i.i194, align 8
+  call void @Py_IncRef(ptr noundef %170) #8
   br label %spec_of_both.exit.i
 
 for.end.i.i:                                      ; preds = %for.inc.i.i
-  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given.i.i) #7
-  %call4.i.i = call ptr @PyTuple_New(i64 noundef %conv.i.i.i) #7
-  store ptr %call4.i.i, ptr %given.i.i, align 8
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given.i.i) #8
+  %call14.i.i = call ptr @PyTuple_New(i64 noundef %conv.i.i178) #8
+  store ptr %call14.i.i, ptr %given.i.i, align 8
   %arrayinit.element.i.i = getelementptr inbounds i8, ptr %given.i.i, i64 8
-  %143 = load ptr, ptr %saved.i, align 8
-  %descr.i.i.i = getelementptr inbounds i8, ptr %143, i64 56
-  %144 = load ptr, ptr %descr.i.i.i, align 8
-  store ptr %144, ptr %arrayinit.element.i.i, align 8
-  %cmp12.i.i = icmp ne ptr %call4.i.i, null
-  %145 = and i1 %cmp13278.i, %cmp12.i.i
-  br i1 %145, label %for.body16.i.i, label %for.end30.i.i
+  %descr.i.i.i = getelementptr inbounds i8, ptr %call39, i64 56
+  %171 = load ptr, ptr %descr.i.i.i, align 8
+  store ptr %171, ptr %arrayinit.element.i.i, align 8
+  %cmp19.i.i = icmp ne ptr %call14.i.i, null
+  %cmp2188.i.i = icmp sgt i32 %163, 0
+  %172 = and i1 %cmp2188.i.i, %cmp19.i.i
+  br i1 %172, label %for.body23.i.i, label %for.end39.i.i
 
-for.body16.i.i:                                   ; preds = %for.end.i.i, %for.inc28.i.i
-  %indvars.iv79.i.i = phi i64 [ %indvars.iv.next80.i.i, %for.inc28.i.i ], [ 0, %for.end.i.i ]
-  %arrayidx18.i265.i = getelementptr inbounds i64, ptr %all.i, i64 %indvars.iv79.i.i
-  %146 = load i64, ptr %arrayidx18.i265.i, align 8
-  %call19.i.i = call ptr @PyLong_FromSsize_t(i64 noundef %146) #7
-  %cmp20.i.i = icmp eq ptr %call19.i.i, null
-  br i1 %cmp20.i.i, label %for.end30.loopexit.i.i, label %for.inc28.i.i
+for.body23.i.i:                                   ; preds = %for.end.i.i, %for.inc37.i.i
+  %indvars.iv95.i.i = phi i64 [ %indvars.iv.next96.i.i, %for.inc37.i.i ], [ 0, %for.end.i.i ]
+  %173 = load ptr, ptr %dimensions.i79.i.i, align 8
+  %arrayidx26.i.i = getelementptr inbounds i64, ptr %173, i64 %indvars.iv95.i.i
+  %174 = load i64, ptr %arrayidx26.i.i, align 8
+  %call27.i.i = call ptr @PyLong_FromSsize_t(i64 noundef %174) #8
+  %cmp28.i.i = icmp eq ptr %call27.i.i, null
+  br i1 %cmp28.i.i, label %for.end39.loopexit.i.i, label %for.inc37.i.i
 
-for.inc28.i.i:                                    ; preds = %for.body16.i.i
-  %call25.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call4.i.i, i64 noundef %indvars.iv79.i.i, ptr noundef nonnull %call19.i.i) #7
-  %indvars.iv.next80.i.i = add nuw nsw i64 %indvars.iv79.i.i, 1
-  %exitcond287.not.i = icmp eq i64 %indvars.iv.next80.i.i, %conv.i.i.i
-  br i1 %exitcond287.not.i, label %for.end30.loopexit.i.i, label %for.body16.i.i
+for.inc37.i.i:                                    ; preds = %for.body23.i.i
+  %call33.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call14.i.i, i64 noundef %indvars.iv95.i.i, ptr noundef nonnull %call27.i.i) #8
+  %indvars.iv.next96.i.i = add nuw nsw i64 %indvars.iv95.i.i, 1
+  %exitcond.not.i191 = icmp eq i64 %indvars.iv.next96.i.i, %conv.i.i178
+  br i1 %exitcond.not.i191, label %for.end39.loopexit.i.i, label %for.body23.i.i
 
-for.end30.loopexit.i.i:                           ; preds = %for.inc28.i.i, %for.body16.i.i
-  %k10.0.lcssa.ph.in.i.i = phi i64 [ %conv.i.i.i, %for.inc28.i.i ], [ %indvars.iv79.i.i, %for.body16.i.i ]
-  %k10.0.lcssa.ph.i.i = trunc i64 %k10.0.lcssa.ph.in.i.i to i32
-  br label %for.end30.i.i
+for.end39.loopexit.i.i:                           ; preds = %for.inc37.i.i, %for.body23.i.i
+  %k.0.lcssa.ph.in.i.i = phi i64 [ %conv.i.i178, %for.inc37.i.i ], [ %indvars.iv95.i.i, %for.body23.i.i ]
+  %k.0.lcssa.ph.i.i = trunc i64 %k.0.lcssa.ph.in.i.i to i32
+  br label %for.end39.i.i
 
-for.end30.i.i:                                    ; preds = %for.end30.loopexit.i.i, %for.end.i.i
-  %k10.0.lcssa.i.i = phi i32 [ 0, %for.end.i.i ], [ %k10.0.lcssa.ph.i.i, %for.end30.loopexit.i.i ]
-  %cmp33.i.i = icmp eq i32 %k10.0.lcssa.i.i, %spec.select.i165
-  %or.cond.i.i180 = and i1 %cmp12.i.i, %cmp33.i.i
-  br i1 %or.cond.i.i180, label %if.then35.i.i, label %if.end38.i.i
+for.end39.i.i:                                    ; preds = %for.end39.loopexit.i.i, %for.end.i.i
+  %k.0.lcssa.i.i = phi i32 [ 0, %for.end.i.i ], [ %k.0.lcssa.ph.i.i, %for.end39.loopexit.i.i ]
+  %cmp43.i.i = icmp eq i32 %k.0.lcssa.i.i, %163
+  %or.cond.i.i186 = and i1 %cmp19.i.i, %cmp43.i.i
+  br i1 %or.cond.i.i186, label %if.then45.i.i, label %if.end48.i.i
 
-if.then35.i.i:                                    ; preds = %for.end30.i.i
-  %spec_for.i.i = getelementptr inbounds i8, ptr %70, i64 104
-  %147 = load ptr, ptr %spec_for.i.i, align 8
-  %call37.i.i = call ptr @PyObject_Vectorcall(ptr noundef %147, ptr noundef nonnull %given.i.i, i64 noundef 2, ptr noundef null) #7
-  br label %if.end38.i.i
+if.then45.i.i:                                    ; preds = %for.end39.i.i
+  %spec_for.i.i = getelementptr inbounds i8, ptr %158, i64 104
+  %175 = load ptr, ptr %spec_for.i.i, align 8
+  %call47.i.i = call ptr @PyObject_Vectorcall(ptr noundef %175, ptr noundef nonnull %given.i.i, i64 noundef 2, ptr noundef null) #8
+  br label %if.end48.i.i
 
-if.end38.i.i:                                     ; preds = %if.then35.i.i, %for.end30.i.i
-  %spec.0.i.i = phi ptr [ %call37.i.i, %if.then35.i.i ], [ null, %for.end30.i.i ]
-  call void @Py_DecRef(ptr noundef %call4.i.i) #7
-  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given.i.i) #7
+if.end48.i.i:                                     ; preds = %if.then45.i.i, %for.end39.i.i
+  %spec.0.i.i = phi ptr [ %call47.i.i, %if.then45.i.i ], [ null, %for.end39.i.i ]
+  call void @Py_DecRef(ptr noundef %call14.i.i) #8
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given.i.i) #8
   br label %spec_of_both.exit.i
 
-spec_of_both.exit.i:                              ; preds = %if.end38.i.i, %cleanup.i266.i
-  %retval.1.i.i = phi ptr [ %142, %cleanup.i266.i ], [ %spec.0.i.i, %if.end38.i.i ]
-  %cmp114.i = icmp eq ptr %retval.1.i.i, null
-  br i1 %cmp114.i, label %cond.end119.i, label %cond.false117.i
+spec_of_both.exit.i:                              ; preds = %if.end48.i.i, %cleanup11.i.i
+  %retval.3.i.i = phi ptr [ %spec.0.i.i, %if.end48.i.i ], [ %170, %cleanup11.i.i ]
+  %cmp5.i = icmp eq ptr %retval.3.i.i, null
+  br i1 %cmp5.i, label %cond.end.i188, label %cond.false.i187
 
-cond.false117.i:                                  ; preds = %spec_of_both.exit.i
+cond.false.i187:                                  ; preds = %spec_of_both.exit.i
   %loose.i = getelementptr inbounds i8, ptr %0, i64 16
-  %148 = load ptr, ptr %loose.i, align 8
-  %call118.i = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %148, ptr noundef nonnull %retval.1.i.i, ptr noundef nonnull readonly %given, ptr noundef nonnull %call63.i)
-  br label %cond.end119.i
+  %176 = load ptr, ptr %loose.i, align 8
+  %call7.i = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %176, ptr noundef nonnull %retval.3.i.i, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
+  br label %cond.end.i188
 
-cond.end119.i:                                    ; preds = %cond.false117.i, %spec_of_both.exit.i
-  %cond120.i = phi ptr [ %call118.i, %cond.false117.i ], [ null, %spec_of_both.exit.i ]
-  call void @Py_DecRef(ptr noundef %retval.1.i.i) #7
-  br label %if.end121.i
+cond.end.i188:                                    ; preds = %cond.false.i187, %spec_of_both.exit.i
+  %cond.i189 = phi ptr [ %call7.i, %cond.false.i187 ], [ null, %spec_of_both.exit.i ]
+  call void @Py_DecRef(ptr noundef %retval.3.i.i) #8
+  br label %cond.end74
 
-if.end121.i:                                      ; preds = %cond.end119.i, %if.then108.i
-  %result.0.i = phi ptr [ %136, %if.then108.i ], [ %cond120.i, %cond.end119.i ]
-  call void @Py_DecRef(ptr noundef nonnull %call63.i) #7
-  call void @llvm.lifetime.end.p0(i64 24, ptr nonnull %steps76.i) #7
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %loop.i) #7
-  br label %cleanup122.i
+cond.end74:                                       ; preds = %cond.end.i188, %if.then.i195, %cond.true69
+  %cond75 = phi ptr [ %157, %cond.true69 ], [ %cond.i189, %cond.end.i188 ], [ %call.i200, %if.then.i195 ]
+  call void @Py_DecRef(ptr noundef nonnull %call39) #8
+  br label %cleanup78
 
-cleanup122.i:                                     ; preds = %if.end121.i, %if.end56.i, %if.then53.i
-  %retval.1.i = phi ptr [ %97, %if.then53.i ], [ %result.0.i, %if.end121.i ], [ null, %if.end56.i ]
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %of_out.i) #7
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %of_y.i) #7
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %of_x.i) #7
-  br label %broadcast.exit
-
-broadcast.exit:                                   ; preds = %if.then.i, %cleanup122.i
-  %retval.2.i = phi ptr [ %77, %if.then.i ], [ %retval.1.i, %cleanup122.i ]
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i) #7
-  br label %cleanup115
-
-if.end33:                                         ; preds = %if.end29
-  call void @Py_IncRef(ptr noundef nonnull %67) #7
-  %149 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx = getelementptr inbounds i8, ptr %149, i64 752
-  %150 = load ptr, ptr %arrayidx, align 8
-  %arrayidx35 = getelementptr inbounds i8, ptr %149, i64 16
-  %151 = load ptr, ptr %arrayidx35, align 8
-  %152 = load ptr, ptr %descr.i.i, align 8
-  %153 = load i32, ptr %nd.i.i.i.i, align 8
-  %dimensions.i = getelementptr inbounds i8, ptr %17, i64 32
-  %154 = load ptr, ptr %dimensions.i, align 8
-  %call39 = call ptr %150(ptr noundef %151, ptr noundef %152, i32 noundef %153, ptr noundef %154, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #7
-  %cmp40 = icmp eq ptr %call39, null
-  br i1 %cmp40, label %cleanup115, label %if.end42
-
-if.end42:                                         ; preds = %if.end33
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %size) #7
-  %155 = load i32, ptr %nd.i.i.i.i, align 8
-  %cmp6.i = icmp sgt i32 %155, 0
-  br i1 %cmp6.i, label %for.body.lr.ph.i195, label %size_of.exit
-
-for.body.lr.ph.i195:                              ; preds = %if.end42
-  %156 = load ptr, ptr %dimensions.i, align 8
-  %wide.trip.count.i197 = zext nneg i32 %155 to i64
-  br label %for.body.i198
-
-for.body.i198:                                    ; preds = %for.body.i198, %for.body.lr.ph.i195
-  %indvars.iv.i199 = phi i64 [ 0, %for.body.lr.ph.i195 ], [ %indvars.iv.next.i201, %for.body.i198 ]
-  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i195 ], [ %mul.i200, %for.body.i198 ]
-  %arrayidx.i = getelementptr inbounds i64, ptr %156, i64 %indvars.iv.i199
-  %157 = load i64, ptr %arrayidx.i, align 8
-  %.fr236 = freeze i64 %157
-  %mul.i200 = mul i64 %.fr236, %size.07.i
-  %indvars.iv.next.i201 = add nuw nsw i64 %indvars.iv.i199, 1
-  %exitcond.not.i202 = icmp eq i64 %indvars.iv.next.i201, %wide.trip.count.i197
-  br i1 %exitcond.not.i202, label %size_of.exit, label %for.body.i198
-
-size_of.exit:                                     ; preds = %for.body.i198, %if.end42
-  %.fr = phi i64 [ 1, %if.end42 ], [ %mul.i200, %for.body.i198 ]
-  store i64 %.fr, ptr %size, align 8
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all) #7
-  %data = getelementptr inbounds i8, ptr %given, i64 16
-  %158 = load ptr, ptr %data, align 8
-  store ptr %158, ptr %all, align 8
-  %arrayinit.element = getelementptr inbounds i8, ptr %all, i64 8
-  %data46 = getelementptr inbounds i8, ptr %given, i64 64
-  %159 = load ptr, ptr %data46, align 8
-  store ptr %159, ptr %arrayinit.element, align 8
-  %arrayinit.cur.ptr = getelementptr inbounds i8, ptr %all, i64 16
-  store ptr null, ptr %arrayinit.cur.ptr, align 8
-  %arrayinit.end = getelementptr inbounds i8, ptr %all, i64 24
-  %step = getelementptr inbounds i8, ptr %given, i64 24
-  %160 = load i64, ptr %step, align 8
-  store i64 %160, ptr %arrayinit.end, align 8
-  %arrayinit.element49 = getelementptr inbounds i8, ptr %all, i64 32
-  %step51 = getelementptr inbounds i8, ptr %given, i64 72
-  %161 = load i64, ptr %step51, align 8
-  store i64 %161, ptr %arrayinit.element49, align 8
-  %arrayinit.cur55.ptr = getelementptr inbounds i8, ptr %all, i64 40
-  store i64 0, ptr %arrayinit.cur55.ptr, align 8
-  %data.i203 = getelementptr inbounds i8, ptr %call39, i64 16
-  %162 = load ptr, ptr %data.i203, align 8
-  %163 = load i64, ptr %operands, align 8
-  %arrayidx62 = getelementptr inbounds [3 x ptr], ptr %all, i64 0, i64 %163
-  store ptr %162, ptr %arrayidx62, align 8
-  %cmp63 = icmp eq i64 %.fr, 1
-  %cond67 = select i1 %cmp20, i64 8, i64 4
-  %spec.select = select i1 %cmp63, i64 0, i64 %cond67
-  %arrayidx72 = getelementptr inbounds [3 x i64], ptr %arrayinit.end, i64 0, i64 %163
-  store i64 %spec.select, ptr %arrayidx72, align 8
-  %flags = getelementptr inbounds i8, ptr %1, i64 112
-  %164 = load i64, ptr %flags, align 8
-  %conv73 = trunc i64 %164 to i32
-  %call74 = call i32 @fetestexcept(i32 noundef %conv73) #7
-  %tobool75.not = icmp eq i32 %call74, 0
-  br i1 %tobool75.not, label %if.end80, label %if.then76
-
-if.then76:                                        ; preds = %size_of.exit
-  %165 = load i64, ptr %flags, align 8
-  %conv78 = trunc i64 %165 to i32
-  %call79 = call i32 @feclearexcept(i32 noundef %conv78) #7
-  br label %if.end80
-
-if.end80:                                         ; preds = %if.then76, %size_of.exit
-  %cmp81.not = icmp eq i64 %.fr, 0
-  br i1 %cmp81.not, label %if.end94, label %if.then83
-
-if.then83:                                        ; preds = %if.end80
-  %cond93.in.v = select i1 %cmp20, i64 120, i64 112
-  %cond93.in = getelementptr inbounds i8, ptr %0, i64 %cond93.in.v
-  %cond93 = load ptr, ptr %cond93.in, align 8
-  call void %cond24(ptr noundef nonnull %all, ptr noundef nonnull %size, ptr noundef nonnull %arrayinit.end, ptr noundef %cond93) #7
-  br label %if.end94
-
-if.end94:                                         ; preds = %if.then83, %if.end80
-  %166 = load ptr, ptr %given, align 8
-  %cmp96.not = icmp eq ptr %166, null
-  %idxprom = zext i1 %cmp96.not to i64
-  %arrayidx99 = getelementptr inbounds ptr, ptr %args, i64 %idxprom
-  %167 = load ptr, ptr %arrayidx99, align 8
-  %spec_of_tensor = getelementptr inbounds i8, ptr %1, i64 192
-  %168 = load i64, ptr %spec_of_tensor, align 8
-  %add.ptr = getelementptr inbounds i8, ptr %167, i64 %168
-  %169 = load ptr, ptr %add.ptr, align 8
-  %170 = load i64, ptr %flags, align 8
-  %conv101 = trunc i64 %170 to i32
-  %call102 = call i32 @fetestexcept(i32 noundef %conv101) #7
-  %tobool103.not = icmp eq i32 %call102, 0
-  br i1 %tobool103.not, label %cond.false107, label %cond.true104
-
-cond.true104:                                     ; preds = %if.end94
-  %none105 = getelementptr inbounds i8, ptr %1, i64 24
-  %171 = load ptr, ptr %none105, align 8
-  call void @Py_IncRef(ptr noundef %171) #7
-  br label %cond.end109
-
-cond.false107:                                    ; preds = %if.end94
-  %node = getelementptr inbounds i8, ptr %0, i64 8
-  %172 = load ptr, ptr %node, align 8
-  %call108 = call fastcc ptr @recorded(ptr noundef nonnull %0, ptr noundef %172, ptr noundef %169, ptr noundef nonnull %given, ptr noundef nonnull %call39)
-  br label %cond.end109
-
-cond.end109:                                      ; preds = %cond.false107, %cond.true104
-  %cond110 = phi ptr [ %171, %cond.true104 ], [ %call108, %cond.false107 ]
-  call void @Py_DecRef(ptr noundef nonnull %call39) #7
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all) #7
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %size) #7
-  br label %cleanup115
-
-cleanup115:                                       ; preds = %if.then10, %cond.false14, %cond.end109, %if.end33, %broadcast.exit, %if.then26, %cond.end.thread208
-  %retval.3 = phi ptr [ null, %cond.end.thread208 ], [ %66, %cond.false14 ], [ null, %if.then10 ], [ %69, %if.then26 ], [ %retval.2.i, %broadcast.exit ], [ %cond110, %cond.end109 ], [ null, %if.end33 ]
-  call void @llvm.lifetime.end.p0(i64 96, ptr nonnull %given) #7
-  ret ptr %retval.3
+cleanup78:                                        ; preds = %cond.end.thread207, %if.then12, %cond.false16, %cond.end37, %cond.end74
+  %retval.2 = phi ptr [ %103, %cond.false16 ], [ null, %if.then12 ], [ %cond75, %cond.end74 ], [ null, %cond.end37 ], [ null, %cond.end.thread207 ]
+  call void @llvm.lifetime.end.p0(i64 400, ptr nonnull %values) #8
+  call void @llvm.lifetime.end.p0(i64 32, ptr nonnull %given) #8
+  ret ptr %retval.2
 }
 
 declare void @llvm.lifetime.start.p0(i64 immarg, ptr nocapture) #1
@@ -1143,247 +1163,13 @@ declare ptr @PyErr_Occurred() local_unnamed_addr #3
 
 declare void @Py_IncRef(ptr noundef) local_unnamed_addr #3
 
+declare void @llvm.lifetime.end.p0(i64 immarg, ptr nocapture) #1
+
 declare i32 @fetestexcept(i32 noundef) local_unnamed_addr #4
 
 declare i32 @feclearexcept(i32 noundef) local_unnamed_addr #4
 
-define internal fastcc ptr @recorded(ptr nocapture noundef readonly %op, ptr noundef %kind, ptr noundef %spec, ptr nocapture noundef readonly %read, ptr noundef %out) unnamed_addr #0 {
-entry:
-  %found = alloca %struct.nodes, align 8
-  %0 = load ptr, ptr %op, align 8
-  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %found) #7
-  %operands = getelementptr inbounds i8, ptr %op, i64 24
-  %1 = load i64, ptr %operands, align 8
-  %cmp.not80 = icmp sgt i64 %1, 0
-  br i1 %cmp.not80, label %for.body, label %for.end
-
-for.body:                                         ; preds = %entry, %for.inc
-  %k.081 = phi i64 [ %inc, %for.inc ], [ 0, %entry ]
-  %arrayidx = getelementptr inbounds %struct.operand, ptr %read, i64 %k.081
-  %2 = load ptr, ptr %arrayidx, align 8
-  %call = tail call fastcc ptr @node_behind(ptr noundef %0, ptr noundef %2)
-  %arrayidx2 = getelementptr inbounds ptr, ptr %found, i64 %k.081
-  store ptr %call, ptr %arrayidx2, align 8
-  %cmp4 = icmp eq ptr %call, null
-  br i1 %cmp4, label %if.then, label %for.inc
-
-if.then:                                          ; preds = %for.body
-  %cmp5 = icmp eq i64 %k.081, 1
-  br i1 %cmp5, label %if.then6, label %cleanup42
-
-if.then6:                                         ; preds = %if.then
-  %3 = load ptr, ptr %found, align 8
-  tail call void @Py_DecRef(ptr noundef %3) #7
-  br label %cleanup42
-
-for.inc:                                          ; preds = %for.body
-  %inc = add nuw nsw i64 %k.081, 1
-  %4 = load i64, ptr %operands, align 8
-  %cmp.not = icmp slt i64 %inc, %4
-  br i1 %cmp.not, label %for.body, label %for.end
-
-for.end:                                          ; preds = %for.inc, %entry
-  %call9 = tail call fastcc ptr @new_tensor(ptr noundef %0, ptr noundef %out, ptr noundef %spec)
-  %cmp10 = icmp eq ptr %call9, null
-  %.pre86 = load i64, ptr %operands, align 8
-  br i1 %cmp10, label %if.then19, label %lor.lhs.false
-
-lor.lhs.false:                                    ; preds = %for.end
-  %5 = load ptr, ptr %found, align 8
-  %none = getelementptr inbounds i8, ptr %0, i64 24
-  %6 = load ptr, ptr %none, align 8
-  %cmp12 = icmp eq ptr %5, %6
-  br i1 %cmp12, label %land.lhs.true, label %lor.lhs.false.if.end31_crit_edge
-
-lor.lhs.false.if.end31_crit_edge:                 ; preds = %lor.lhs.false
-  %arrayidx3.i.phi.trans.insert = getelementptr inbounds i8, ptr %found, i64 8
-  %.pre85 = load ptr, ptr %arrayidx3.i.phi.trans.insert, align 8
-  br label %if.end31
-
-land.lhs.true:                                    ; preds = %lor.lhs.false
-  %cmp14 = icmp eq i64 %.pre86, 1
-  %arrayidx16 = getelementptr inbounds i8, ptr %found, i64 8
-  %7 = load ptr, ptr %arrayidx16, align 8
-  %cmp18 = icmp eq ptr %7, %5
-  %or.cond = select i1 %cmp14, i1 true, i1 %cmp18
-  br i1 %or.cond, label %if.then19, label %if.end31
-
-if.then19:                                        ; preds = %land.lhs.true, %for.end
-  %cmp2382 = icmp sgt i64 %.pre86, 0
-  br i1 %cmp2382, label %for.body25, label %cleanup42
-
-for.body25:                                       ; preds = %if.then19, %for.body25
-  %k20.083 = phi i64 [ %inc28, %for.body25 ], [ 0, %if.then19 ]
-  %arrayidx26 = getelementptr inbounds ptr, ptr %found, i64 %k20.083
-  %8 = load ptr, ptr %arrayidx26, align 8
-  tail call void @Py_DecRef(ptr noundef %8) #7
-  %inc28 = add nuw nsw i64 %k20.083, 1
-  %9 = load i64, ptr %operands, align 8
-  %cmp23 = icmp slt i64 %inc28, %9
-  br i1 %cmp23, label %for.body25, label %cleanup42
-
-if.end31:                                         ; preds = %lor.lhs.false.if.end31_crit_edge, %land.lhs.true
-  %10 = phi ptr [ %.pre85, %lor.lhs.false.if.end31_crit_edge ], [ %7, %land.lhs.true ]
-  %11 = load ptr, ptr %op, align 8
-  %none.i = getelementptr inbounds i8, ptr %11, i64 24
-  %12 = load ptr, ptr %none.i, align 8
-  %cmp.not.i = icmp ne ptr %5, %12
-  %cond.i = zext i1 %cmp.not.i to i64
-  %cmp2.i = icmp eq i64 %.pre86, 2
-  %cmp5.not.i = icmp eq ptr %10, %12
-  %13 = select i1 %cmp5.not.i, i64 0, i64 2
-  %cond6.i = select i1 %cmp2.i, i64 %13, i64 0
-  %or.i = or disjoint i64 %cond6.i, %cond.i
-  %call.i = tail call ptr @PyTuple_New(i64 noundef %.pre86) #7
-  %cmp8.i = icmp eq ptr %call.i, null
-  %14 = load i64, ptr %operands, align 8
-  %cmp11131.i = icmp sgt i64 %14, 0
-  br i1 %cmp8.i, label %for.cond.preheader.i, label %for.cond15.preheader.i
-
-for.cond15.preheader.i:                           ; preds = %if.end31
-  br i1 %cmp11131.i, label %for.body20.i, label %for.cond.cleanup19.i
-
-for.cond.preheader.i:                             ; preds = %if.end31
-  br i1 %cmp11131.i, label %for.body.i, label %if.then34
-
-for.body.i:                                       ; preds = %for.cond.preheader.i, %for.body.i
-  %k.0132.i = phi i64 [ %inc.i, %for.body.i ], [ 0, %for.cond.preheader.i ]
-  %arrayidx13.i = getelementptr inbounds ptr, ptr %found, i64 %k.0132.i
-  %15 = load ptr, ptr %arrayidx13.i, align 8
-  tail call void @Py_DecRef(ptr noundef %15) #7
-  %inc.i = add nuw nsw i64 %k.0132.i, 1
-  %16 = load i64, ptr %operands, align 8
-  %cmp11.i = icmp slt i64 %inc.i, %16
-  br i1 %cmp11.i, label %for.body.i, label %if.then34
-
-for.cond.cleanup19.i:                             ; preds = %for.body20.i, %for.cond15.preheader.i
-  %call26.i = tail call ptr @PyType_GenericAlloc(ptr noundef %kind, i64 noundef 0) #7
-  %cmp27.i = icmp eq ptr %call26.i, null
-  br i1 %cmp27.i, label %if.then34.sink.split, label %if.end30.i
-
-for.body20.i:                                     ; preds = %for.cond15.preheader.i, %for.body20.i
-  %k14.0130.i = phi i64 [ %inc24.i, %for.body20.i ], [ 0, %for.cond15.preheader.i ]
-  %arrayidx21.i = getelementptr inbounds ptr, ptr %found, i64 %k14.0130.i
-  %17 = load ptr, ptr %arrayidx21.i, align 8
-  %call22.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call.i, i64 noundef %k14.0130.i, ptr noundef %17) #7
-  %inc24.i = add nuw nsw i64 %k14.0130.i, 1
-  %18 = load i64, ptr %operands, align 8
-  %cmp17.i = icmp slt i64 %inc24.i, %18
-  br i1 %cmp17.i, label %for.body20.i, label %for.cond.cleanup19.i
-
-if.end30.i:                                       ; preds = %for.cond.cleanup19.i
-  %next_of_node.i = getelementptr inbounds i8, ptr %11, i64 232
-  %19 = load i64, ptr %next_of_node.i, align 8
-  %add.ptr.i = getelementptr inbounds i8, ptr %call26.i, i64 %19
-  store ptr %call.i, ptr %add.ptr.i, align 8
-  tail call void @Py_IncRef(ptr noundef %spec) #7
-  %spec_of_node.i = getelementptr inbounds i8, ptr %11, i64 256
-  %20 = load i64, ptr %spec_of_node.i, align 8
-  %add.ptr32.i = getelementptr inbounds i8, ptr %call26.i, i64 %20
-  store ptr %spec, ptr %add.ptr32.i, align 8
-  %21 = load ptr, ptr %none.i, align 8
-  tail call void @Py_IncRef(ptr noundef %21) #7
-  %rare_of_node.i = getelementptr inbounds i8, ptr %11, i64 240
-  %22 = load i64, ptr %rare_of_node.i, align 8
-  %add.ptr35.i = getelementptr inbounds i8, ptr %call26.i, i64 %22
-  store ptr %21, ptr %add.ptr35.i, align 8
-  %out_data.i = getelementptr inbounds i8, ptr %op, i64 64
-  %23 = load i64, ptr %out_data.i, align 8
-  %cmp36.not.i = icmp eq i64 %23, 0
-  br i1 %cmp36.not.i, label %if.end43.i, label %if.then38.i
-
-if.then38.i:                                      ; preds = %if.end30.i
-  %out_readers.i = getelementptr inbounds i8, ptr %op, i64 88
-  %24 = load i64, ptr %out_readers.i, align 8
-  %and.i = and i64 %24, %or.i
-  %tobool.not.i = icmp eq i64 %and.i, 0
-  br i1 %tobool.not.i, label %cond.false.i, label %cond.end.i
-
-cond.false.i:                                     ; preds = %if.then38.i
-  %not_saved.i = getelementptr inbounds i8, ptr %11, i64 48
-  %25 = load ptr, ptr %not_saved.i, align 8
-  br label %cond.end.i
-
-cond.end.i:                                       ; preds = %cond.false.i, %if.then38.i
-  %cond39.i = phi ptr [ %25, %cond.false.i ], [ %out, %if.then38.i ]
-  tail call void @Py_IncRef(ptr noundef %cond39.i) #7
-  %26 = load i64, ptr %out_data.i, align 8
-  %add.ptr42.i = getelementptr inbounds i8, ptr %call26.i, i64 %26
-  store ptr %cond39.i, ptr %add.ptr42.i, align 8
-  br label %if.end43.i
-
-if.end43.i:                                       ; preds = %cond.end.i, %if.end30.i
-  %x_data.i = getelementptr inbounds i8, ptr %op, i64 32
-  %27 = load i64, ptr %x_data.i, align 8
-  %x_epoch.i = getelementptr inbounds i8, ptr %op, i64 40
-  %28 = load i64, ptr %x_epoch.i, align 8
-  %x_readers.i = getelementptr inbounds i8, ptr %op, i64 72
-  %29 = load i64, ptr %x_readers.i, align 8
-  %and45.i = and i64 %29, %or.i
-  %cmp46.i = icmp ne i64 %and45.i, 0
-  %conv47.i = zext i1 %cmp46.i to i32
-  %call48.i = tail call fastcc i32 @save(ptr noundef nonnull %11, ptr noundef nonnull %call26.i, i64 noundef %27, i64 noundef %28, ptr noundef readonly %read, i32 noundef %conv47.i)
-  %cmp49.i = icmp slt i32 %call48.i, 0
-  br i1 %cmp49.i, label %if.then34.sink.split, label %lor.rhs.i
-
-lor.rhs.i:                                        ; preds = %if.end43.i
-  %30 = load i64, ptr %operands, align 8
-  %cmp52.i = icmp eq i64 %30, 2
-  br i1 %cmp52.i, label %land.rhs54.i, label %cond.end67.i
-
-land.rhs54.i:                                     ; preds = %lor.rhs.i
-  %y_data.i = getelementptr inbounds i8, ptr %op, i64 48
-  %31 = load i64, ptr %y_data.i, align 8
-  %y_epoch.i = getelementptr inbounds i8, ptr %op, i64 56
-  %32 = load i64, ptr %y_epoch.i, align 8
-  %arrayidx55.i = getelementptr inbounds i8, ptr %read, i64 48
-  %y_readers.i = getelementptr inbounds i8, ptr %op, i64 80
-  %33 = load i64, ptr %y_readers.i, align 8
-  %and56.i = and i64 %33, %or.i
-  %cmp57.i = icmp ne i64 %and56.i, 0
-  %conv58.i = zext i1 %cmp57.i to i32
-  %call59.i = tail call fastcc i32 @save(ptr noundef nonnull %11, ptr noundef nonnull %call26.i, i64 noundef %31, i64 noundef %32, ptr noundef nonnull readonly %arrayidx55.i, i32 noundef %conv58.i)
-  %cmp60.i = icmp slt i32 %call59.i, 0
-  br i1 %cmp60.i, label %if.then34.sink.split, label %cond.end67.i
-
-cond.end67.i:                                     ; preds = %land.rhs54.i, %lor.rhs.i
-  %clock.i = getelementptr inbounds i8, ptr %11, i64 88
-  %34 = load ptr, ptr %clock.i, align 8
-  %call66.i = tail call ptr @PyObject_CallNoArgs(ptr noundef %34) #7
-  %cmp69.i = icmp eq ptr %call66.i, null
-  br i1 %cmp69.i, label %if.then34.sink.split, label %if.end35
-
-if.then34.sink.split:                             ; preds = %if.end43.i, %land.rhs54.i, %cond.end67.i, %for.cond.cleanup19.i
-  %call.i.sink = phi ptr [ %call.i, %for.cond.cleanup19.i ], [ %call26.i, %cond.end67.i ], [ %call26.i, %land.rhs54.i ], [ %call26.i, %if.end43.i ]
-  tail call void @Py_DecRef(ptr noundef nonnull %call.i.sink) #7
-  br label %if.then34
-
-if.then34:                                        ; preds = %for.body.i, %if.then34.sink.split, %for.cond.preheader.i
-  tail call void @Py_DecRef(ptr noundef nonnull %call9) #7
-  br label %cleanup42
-
-if.end35:                                         ; preds = %cond.end67.i
-  %seq_of_node.i = getelementptr inbounds i8, ptr %11, i64 248
-  %35 = load i64, ptr %seq_of_node.i, align 8
-  %add.ptr73.i = getelementptr inbounds i8, ptr %call26.i, i64 %35
-  store ptr %call66.i, ptr %add.ptr73.i, align 8
-  %node_of_tensor = getelementptr inbounds i8, ptr %0, i64 200
-  %36 = load i64, ptr %node_of_tensor, align 8
-  %add.ptr = getelementptr inbounds i8, ptr %call9, i64 %36
-  %37 = load ptr, ptr %add.ptr, align 8
-  store ptr %call26.i, ptr %add.ptr, align 8
-  tail call void @Py_DecRef(ptr noundef %37) #7
-  br label %cleanup42
-
-cleanup42:                                        ; preds = %for.body25, %if.then19, %if.then6, %if.then, %if.end35, %if.then34
-  %retval.3 = phi ptr [ null, %if.then34 ], [ %call9, %if.end35 ], [ null, %if.then ], [ null, %if.then6 ], [ %call9, %if.then19 ], [ %call9, %for.body25 ]
-  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %found) #7
-  ret ptr %retval.3
-}
-
 declare void @Py_DecRef(ptr noundef) local_unnamed_addr #3
-
-declare void @llvm.lifetime.end.p0(i64 immarg, ptr nocapture) #1
 
 define ptr @NAME_direct(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
 entry:
@@ -1397,21 +1183,21 @@ entry:
   %2 = load ptr, ptr %args, align 8
   %arrayidx2 = getelementptr inbounds i8, ptr %args, i64 8
   %3 = load ptr, ptr %arrayidx2, align 8
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %modes.i) #7
+  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %modes.i) #8
   store ptr null, ptr %modes.i, align 8
   %modes1.i = getelementptr inbounds i8, ptr %1, i64 64
   %4 = load ptr, ptr %modes1.i, align 8
-  %call.i = call i32 @PyContextVar_Get(ptr noundef %4, ptr noundef null, ptr noundef nonnull %modes.i) #7
+  %call.i = call i32 @PyContextVar_Get(ptr noundef %4, ptr noundef null, ptr noundef nonnull %modes.i) #8
   %cmp.i = icmp slt i32 %call.i, 0
   br i1 %cmp.i, label %are_normal.exit.thread, label %are_normal.exit
 
 are_normal.exit.thread:                           ; preds = %entry
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #7
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #8
   br label %cleanup58
 
 are_normal.exit:                                  ; preds = %entry
   %5 = load ptr, ptr %modes.i, align 8
-  call void @Py_DecRef(ptr noundef %5) #7
+  call void @Py_DecRef(ptr noundef %5) #8
   %6 = load ptr, ptr %modes.i, align 8
   %switch_.i = getelementptr inbounds i8, ptr %1, i64 72
   %7 = load ptr, ptr %switch_.i, align 8
@@ -1420,11 +1206,11 @@ are_normal.exit:                                  ; preds = %entry
   %add.ptr.i = getelementptr inbounds i8, ptr %7, i64 %8
   %9 = load ptr, ptr %add.ptr.i, align 8
   %cmp2.i.not = icmp eq ptr %6, %9
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #7
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #8
   br i1 %cmp2.i.not, label %lor.lhs.false, label %if.then16
 
 lor.lhs.false:                                    ; preds = %are_normal.exit
-  %call4 = call i64 @PyTuple_Size(ptr noundef %2) #7
+  %call4 = call i64 @PyTuple_Size(ptr noundef %2) #8
   %operands5 = getelementptr inbounds i8, ptr %0, i64 136
   %10 = load i64, ptr %operands5, align 8
   %cmp6.not = icmp eq i64 %call4, %10
@@ -1437,7 +1223,7 @@ lor.lhs.false7:                                   ; preds = %lor.lhs.false
   br i1 %tobool8.not, label %land.lhs.true, label %lor.lhs.false11
 
 land.lhs.true:                                    ; preds = %lor.lhs.false7
-  %call9 = call i64 @PyDict_Size(ptr noundef %3) #7
+  %call9 = call i64 @PyDict_Size(ptr noundef %3) #8
   %cmp10.not = icmp eq i64 %call9, 0
   br i1 %cmp10.not, label %lor.lhs.false11, label %if.then16
 
@@ -1471,7 +1257,7 @@ is_native_kind.exit:                              ; preds = %land.lhs.true13
 if.then16:                                        ; preds = %land.lhs.true13, %is_native_kind.exit, %land.lhs.true, %lor.lhs.false, %are_normal.exit
   %none = getelementptr inbounds i8, ptr %1, i64 24
   %20 = load ptr, ptr %none, align 8
-  call void @Py_IncRef(ptr noundef %20) #7
+  call void @Py_IncRef(ptr noundef %20) #8
   br label %cleanup58
 
 if.end18:                                         ; preds = %is_native_kind.exit, %lor.lhs.false11
@@ -1500,7 +1286,7 @@ for.cond:                                         ; preds = %size_of.exit
 
 for.body:                                         ; preds = %for.body.lr.ph, %for.cond
   %k.0150 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.cond ]
-  %call21 = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.0150) #7
+  %call21 = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.0150) #8
   %ob_type.i.i102 = getelementptr inbounds i8, ptr %call21, i64 8
   %23 = load ptr, ptr %ob_type.i.i102, align 8
   %24 = load ptr, ptr %1, align 8
@@ -1524,7 +1310,7 @@ lor.lhs.false.i:                                  ; preds = %if.end.i104
 
 lor.lhs.false.i.i:                                ; preds = %lor.lhs.false.i
   %30 = load ptr, ptr %open_levels.i.i, align 8
-  %call1.i.i = call i32 @PyObject_IsTrue(ptr noundef %30) #7
+  %call1.i.i = call i32 @PyObject_IsTrue(ptr noundef %30) #8
   %cmp2.not.i.i = icmp eq i32 %call1.i.i, 0
   br i1 %cmp2.not.i.i, label %lor.lhs.false3.i.i, label %cleanup31.thread144
 
@@ -1546,7 +1332,7 @@ is_fresh.exit.i:                                  ; preds = %lor.lhs.false3.i.i
   %38 = load i64, ptr %value_of_counter.i.i, align 8
   %add.ptr7.i.i = getelementptr inbounds i8, ptr %35, i64 %38
   %39 = load ptr, ptr %add.ptr7.i.i, align 8
-  %call8.i.i = call i32 @PyObject_RichCompareBool(ptr noundef %37, ptr noundef %39, i32 noundef 2) #7
+  %call8.i.i = call i32 @PyObject_RichCompareBool(ptr noundef %37, ptr noundef %39, i32 noundef 2) #8
   %cmp9.i.not.i = icmp eq i32 %call8.i.i, 1
   br i1 %cmp9.i.not.i, label %is_usual.exit, label %cleanup31.thread144
 
@@ -1592,17 +1378,17 @@ size_of.exit:                                     ; preds = %for.body.i, %lor.lh
 
 cleanup31.thread144:                              ; preds = %is_usual.exit, %for.body, %is_fresh.exit.i, %lor.lhs.false3.i.i, %lor.lhs.false.i.i, %lor.lhs.false.i
   %49 = load ptr, ptr %none.i106, align 8
-  call void @Py_IncRef(ptr noundef %49) #7
+  call void @Py_IncRef(ptr noundef %49) #8
   br label %cleanup58
 
 cleanup31:                                        ; preds = %size_of.exit
   %50 = load ptr, ptr %none.i106, align 8
-  call void @Py_IncRef(ptr noundef %50) #7
+  call void @Py_IncRef(ptr noundef %50) #8
   br label %cleanup58
 
 for.end:                                          ; preds = %for.cond, %if.end18
   %51 = phi i64 [ %21, %if.end18 ], [ %22, %for.cond ]
-  %call34 = call ptr @PyTuple_New(i64 noundef %51) #7
+  %call34 = call ptr @PyTuple_New(i64 noundef %51) #8
   %cmp35 = icmp eq ptr %call34, null
   br i1 %cmp35, label %cleanup58, label %for.cond39.preheader
 
@@ -1626,7 +1412,7 @@ if.then.i:                                        ; preds = %for.cond.cleanup42
   %55 = load i64, ptr %has_params, align 8
   %tobool.not.i = icmp eq i64 %55, 0
   %cond.i = select i1 %tobool.not.i, ptr null, ptr %3
-  %call.i116 = call ptr @PyObject_Call(ptr noundef %54, ptr noundef nonnull %call34, ptr noundef %cond.i) #7
+  %call.i116 = call ptr @PyObject_Call(ptr noundef %54, ptr noundef nonnull %call34, ptr noundef %cond.i) #8
   br label %compute.exit
 
 if.end.i111:                                      ; preds = %for.cond.cleanup42
@@ -1638,36 +1424,36 @@ if.end.i111:                                      ; preds = %for.cond.cleanup42
   %58 = load i64, ptr %function_of_kind.i114, align 8
   %add.ptr1.i115 = getelementptr inbounds i8, ptr %57, i64 %58
   %59 = load ptr, ptr %add.ptr1.i115, align 8
-  call void @Py_IncRef(ptr noundef %59) #7
-  %call2.i = call ptr @PyObject_CallObject(ptr noundef %59, ptr noundef nonnull %call34) #7
-  call void @Py_DecRef(ptr noundef %59) #7
+  call void @Py_IncRef(ptr noundef %59) #8
+  %call2.i = call ptr @PyObject_CallObject(ptr noundef %59, ptr noundef nonnull %call34) #8
+  call void @Py_DecRef(ptr noundef %59) #8
   %cmp3.i = icmp eq ptr %call2.i, null
   br i1 %cmp3.i, label %compute.exit.thread, label %if.end5.i
 
 compute.exit.thread:                              ; preds = %if.end.i111
-  call void @Py_DecRef(ptr noundef nonnull %call34) #7
+  call void @Py_DecRef(ptr noundef nonnull %call34) #8
   br label %cleanup58
 
 if.end5.i:                                        ; preds = %if.end.i111
-  %call6.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call2.i, i64 noundef 0) #7
-  call void @Py_IncRef(ptr noundef %call6.i) #7
-  call void @Py_DecRef(ptr noundef nonnull %call2.i) #7
+  %call6.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call2.i, i64 noundef 0) #8
+  call void @Py_IncRef(ptr noundef %call6.i) #8
+  call void @Py_DecRef(ptr noundef nonnull %call2.i) #8
   br label %compute.exit
 
 compute.exit:                                     ; preds = %if.then.i, %if.end5.i
   %retval.1.i = phi ptr [ %call.i116, %if.then.i ], [ %call6.i, %if.end5.i ]
-  call void @Py_DecRef(ptr noundef nonnull %call34) #7
+  call void @Py_DecRef(ptr noundef nonnull %call34) #8
   %cmp54 = icmp eq ptr %retval.1.i, null
   br i1 %cmp54, label %cleanup58, label %cond.false
 
 for.body43:                                       ; preds = %for.body43.lr.ph, %for.body43
   %k38.0152 = phi i64 [ 0, %for.body43.lr.ph ], [ %inc50, %for.body43 ]
-  %call44 = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k38.0152) #7
+  %call44 = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k38.0152) #8
   %60 = load i64, ptr %data_of_tensor45, align 8
   %add.ptr46 = getelementptr inbounds i8, ptr %call44, i64 %60
   %61 = load ptr, ptr %add.ptr46, align 8
-  call void @Py_IncRef(ptr noundef %61) #7
-  %call48 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call34, i64 noundef %k38.0152, ptr noundef %61) #7
+  call void @Py_IncRef(ptr noundef %61) #8
+  %call48 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call34, i64 noundef %k38.0152, ptr noundef %61) #8
   %inc50 = add nuw nsw i64 %k38.0152, 1
   %62 = load i64, ptr %operands5, align 8
   %cmp41 = icmp slt i64 %inc50, %62
@@ -1688,9 +1474,9 @@ cond.false:                                       ; preds = %compute.exit
 if.then.i120:                                     ; preds = %cond.false
   %asarray.i = getelementptr inbounds i8, ptr %0, i64 32
   %67 = load ptr, ptr %asarray.i, align 8
-  %call2.i121 = call ptr @PyObject_Vectorcall(ptr noundef %67, ptr noundef nonnull %out.addr.i, i64 noundef 1, ptr noundef null) #7
+  %call2.i121 = call ptr @PyObject_Vectorcall(ptr noundef %67, ptr noundef nonnull %out.addr.i, i64 noundef 1, ptr noundef null) #8
   %68 = load ptr, ptr %out.addr.i, align 8
-  call void @Py_DecRef(ptr noundef %68) #7
+  call void @Py_DecRef(ptr noundef %68) #8
   %cmp3.not.i = icmp eq ptr %call2.i121, null
   br i1 %cmp3.not.i, label %result_of.exit, label %if.end.i122
 
@@ -1715,7 +1501,7 @@ for.body.lr.ph.i.i:                               ; preds = %if.end5.i123
 
 for.body.i.i:                                     ; preds = %for.inc.i.i, %for.body.lr.ph.i.i
   %k.068.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %inc.i.i, %for.inc.i.i ]
-  %call.i.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.068.i.i) #7
+  %call.i.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.068.i.i) #8
   %72 = load i64, ptr %data_of_tensor.i.i, align 8
   %add.ptr.i.i132 = getelementptr inbounds i8, ptr %call.i.i, i64 %72
   %73 = load ptr, ptr %add.ptr.i.i132, align 8
@@ -1747,7 +1533,7 @@ cleanup19.thread.i.i:                             ; preds = %land.lhs.true9.i.i
   %80 = load i64, ptr %spec_of_tensor.i.i, align 8
   %add.ptr16.i.i = getelementptr inbounds i8, ptr %call.i.i, i64 %80
   %81 = load ptr, ptr %add.ptr16.i.i, align 8
-  call void @Py_IncRef(ptr noundef %81) #7
+  call void @Py_IncRef(ptr noundef %81) #8
   br label %spec_of.exit.i
 
 for.inc.i.i:                                      ; preds = %land.lhs.true9.i.i, %land.lhs.true.i.i, %for.body.i.i
@@ -1757,15 +1543,15 @@ for.inc.i.i:                                      ; preds = %land.lhs.true9.i.i,
   br i1 %cmp.not.i.i133, label %for.body.i.i, label %for.end.i.i
 
 for.end.i.i:                                      ; preds = %for.inc.i.i, %if.end5.i123
-  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given.i.i) #7
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given.i.i) #8
   %shape.i.i = getelementptr inbounds i8, ptr %0, i64 48
   %83 = load ptr, ptr %shape.i.i, align 8
-  %call21.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %70, ptr noundef %83) #7
+  %call21.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %70, ptr noundef %83) #8
   store ptr %call21.i.i, ptr %given.i.i, align 8
   %arrayinit.element.i.i = getelementptr inbounds i8, ptr %given.i.i, i64 8
   %dtype.i.i = getelementptr inbounds i8, ptr %0, i64 56
   %84 = load ptr, ptr %dtype.i.i, align 8
-  %call22.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %70, ptr noundef %84) #7
+  %call22.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %70, ptr noundef %84) #8
   store ptr %call22.i.i, ptr %arrayinit.element.i.i, align 8
   %cmp24.i.i = icmp ne ptr %call21.i.i, null
   %cmp29.i.i = icmp ne ptr %call22.i.i, null
@@ -1775,17 +1561,17 @@ for.end.i.i:                                      ; preds = %for.inc.i.i, %if.en
 if.then31.i.i:                                    ; preds = %for.end.i.i
   %spec_for.i.i = getelementptr inbounds i8, ptr %0, i64 40
   %85 = load ptr, ptr %spec_for.i.i, align 8
-  %call33.i.i = call ptr @PyObject_Vectorcall(ptr noundef %85, ptr noundef nonnull %given.i.i, i64 noundef 2, ptr noundef null) #7
+  %call33.i.i = call ptr @PyObject_Vectorcall(ptr noundef %85, ptr noundef nonnull %given.i.i, i64 noundef 2, ptr noundef null) #8
   %.pre.i.i = load ptr, ptr %given.i.i, align 8
   br label %if.end34.i.i
 
 if.end34.i.i:                                     ; preds = %if.then31.i.i, %for.end.i.i
   %86 = phi ptr [ %.pre.i.i, %if.then31.i.i ], [ %call21.i.i, %for.end.i.i ]
   %spec.0.i.i = phi ptr [ %call33.i.i, %if.then31.i.i ], [ null, %for.end.i.i ]
-  call void @Py_DecRef(ptr noundef %86) #7
+  call void @Py_DecRef(ptr noundef %86) #8
   %87 = load ptr, ptr %arrayinit.element.i.i, align 8
-  call void @Py_DecRef(ptr noundef %87) #7
-  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given.i.i) #7
+  call void @Py_DecRef(ptr noundef %87) #8
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given.i.i) #8
   br label %spec_of.exit.i
 
 spec_of.exit.i:                                   ; preds = %if.end34.i.i, %cleanup19.thread.i.i
@@ -1817,7 +1603,7 @@ for.cond.cleanup.i:                               ; preds = %is_wanted.exit.i
 for.body.i127:                                    ; preds = %is_wanted.exit.i, %for.body.lr.ph.i126
   %k.092.i = phi i64 [ 0, %for.body.lr.ph.i126 ], [ %inc.i, %is_wanted.exit.i ]
   %wanted.091.i = phi i64 [ 0, %for.body.lr.ph.i126 ], [ %or.i, %is_wanted.exit.i ]
-  %call11.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.092.i) #7
+  %call11.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.092.i) #8
   %90 = load ptr, ptr %0, align 8
   %node_of_tensor.i.i128 = getelementptr inbounds i8, ptr %90, i64 200
   %91 = load i64, ptr %node_of_tensor.i.i128, align 8
@@ -1863,7 +1649,7 @@ land.lhs.true18.i:                                ; preds = %for.cond.cleanup.i
 if.then21.i:                                      ; preds = %land.lhs.true18.i
   %node22.i = getelementptr inbounds i8, ptr %0, i64 8
   %104 = load ptr, ptr %node22.i, align 8
-  %call23.i = call ptr @PyType_GenericAlloc(ptr noundef %104, i64 noundef 0) #7
+  %call23.i = call ptr @PyType_GenericAlloc(ptr noundef %104, i64 noundef 0) #8
   %cmp24.i = icmp eq ptr %call23.i, null
   br i1 %cmp24.i, label %if.then29.i, label %lor.lhs.false.i130
 
@@ -1872,9 +1658,9 @@ lor.lhs.false.i130:                               ; preds = %if.then21.i
   %106 = load ptr, ptr %0, align 8
   %rest.i.i = getelementptr inbounds i8, ptr %0, i64 144
   %107 = load i64, ptr %operands5, align 8
-  %call.i73.i = call ptr @PyTuple_New(i64 noundef %107) #7
+  %call.i73.i = call ptr @PyTuple_New(i64 noundef %107) #8
   %108 = load i64, ptr %operands5, align 8
-  %call4.i.i = call ptr @PyTuple_New(i64 noundef %108) #7
+  %call4.i.i = call ptr @PyTuple_New(i64 noundef %108) #8
   %next_of_node.i.i = getelementptr inbounds i8, ptr %106, i64 232
   %109 = load i64, ptr %next_of_node.i.i, align 8
   %add.ptr.i74.i = getelementptr inbounds i8, ptr %call23.i, i64 %109
@@ -1889,19 +1675,19 @@ lor.lhs.false.i130:                               ; preds = %if.then21.i
   br i1 %or.cond.i76.i, label %if.then29.i, label %if.end.i.i
 
 if.end.i.i:                                       ; preds = %lor.lhs.false.i130
-  call void @Py_IncRef(ptr noundef nonnull %retval.3.i.i) #7
+  call void @Py_IncRef(ptr noundef nonnull %retval.3.i.i) #8
   %spec_of_node.i.i = getelementptr inbounds i8, ptr %106, i64 256
   %111 = load i64, ptr %spec_of_node.i.i, align 8
   %add.ptr8.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %111
   store ptr %retval.3.i.i, ptr %add.ptr8.i.i, align 8
   %none.i77.i = getelementptr inbounds i8, ptr %106, i64 24
   %112 = load ptr, ptr %none.i77.i, align 8
-  call void @Py_IncRef(ptr noundef %112) #7
+  call void @Py_IncRef(ptr noundef %112) #8
   %rare_of_node.i.i = getelementptr inbounds i8, ptr %106, i64 240
   %113 = load i64, ptr %rare_of_node.i.i, align 8
   %add.ptr10.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %113
   store ptr %112, ptr %add.ptr10.i.i, align 8
-  call void @Py_IncRef(ptr noundef %3) #7
+  call void @Py_IncRef(ptr noundef %3) #8
   %params_of_node.i.i = getelementptr inbounds i8, ptr %0, i64 88
   %114 = load i64, ptr %params_of_node.i.i, align 8
   %add.ptr12.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %114
@@ -1925,7 +1711,7 @@ cond.false.i.i:                                   ; preds = %if.then14.i.i
 
 cond.end.i.i:                                     ; preds = %cond.false.i.i, %if.then14.i.i
   %cond.i.i = phi ptr [ %117, %cond.false.i.i ], [ %105, %if.then14.i.i ]
-  call void @Py_IncRef(ptr noundef %cond.i.i) #7
+  call void @Py_IncRef(ptr noundef %cond.i.i) #8
   %118 = load i64, ptr %out_data.i.i, align 8
   %add.ptr17.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %118
   store ptr %cond.i.i, ptr %add.ptr17.i.i, align 8
@@ -1933,26 +1719,25 @@ cond.end.i.i:                                     ; preds = %cond.false.i.i, %if
 
 if.end18.i.i:                                     ; preds = %cond.end.i.i, %if.end.i.i
   %119 = load i64, ptr %operands5, align 8
-  %cmp20.not115.i.i = icmp sgt i64 %119, 0
-  br i1 %cmp20.not115.i.i, label %for.body.lr.ph.i79.i, label %fill.exit.i
+  %cmp20.not114.i.i = icmp sgt i64 %119, 0
+  br i1 %cmp20.not114.i.i, label %for.body.lr.ph.i79.i, label %fill.exit.i
 
 for.body.lr.ph.i79.i:                             ; preds = %if.end18.i.i
   %spec_of_tensor.i80.i = getelementptr inbounds i8, ptr %106, i64 192
   %saved.i.i = getelementptr inbounds i8, ptr %read.i.i, i64 8
   %data_of_tensor.i81.i = getelementptr inbounds i8, ptr %106, i64 184
-  %data.i.i = getelementptr inbounds i8, ptr %read.i.i, i64 16
   br label %for.body.i82.i
 
 for.cond.i.i:                                     ; preds = %if.end31.i.i
-  %inc.i86.i = add nuw nsw i64 %k.0116.i.i, 1
+  %inc.i86.i = add nuw nsw i64 %k.0115.i.i, 1
   %120 = load i64, ptr %operands5, align 8
   %cmp20.not.i.i = icmp slt i64 %inc.i86.i, %120
   br i1 %cmp20.not.i.i, label %for.body.i82.i, label %fill.exit.i
 
 for.body.i82.i:                                   ; preds = %for.cond.i.i, %for.body.lr.ph.i79.i
-  %k.0116.i.i = phi i64 [ 0, %for.body.lr.ph.i79.i ], [ %inc.i86.i, %for.cond.i.i ]
-  %call21.i83.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.0116.i.i) #7
-  %121 = shl nuw i64 1, %k.0116.i.i
+  %k.0115.i.i = phi i64 [ 0, %for.body.lr.ph.i79.i ], [ %inc.i86.i, %for.cond.i.i ]
+  %call21.i83.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.0115.i.i) #8
+  %121 = shl nuw i64 1, %k.0115.i.i
   %122 = and i64 %121, %or.i
   %tobool23.not.i.i = icmp eq i64 %122, 0
   %cond27.i.i = select i1 %tobool23.not.i.i, ptr null, ptr %call21.i83.i
@@ -1961,47 +1746,46 @@ for.body.i82.i:                                   ; preds = %for.cond.i.i, %for.
   br i1 %cmp29.i84.i, label %if.then29.i, label %if.end31.i.i
 
 if.end31.i.i:                                     ; preds = %for.body.i82.i
-  %call32.i.i = call i32 @PyTuple_SetItem(ptr noundef %call.i73.i, i64 noundef %k.0116.i.i, ptr noundef nonnull %call28.i.i) #7
+  %call32.i.i = call i32 @PyTuple_SetItem(ptr noundef %call.i73.i, i64 noundef %k.0115.i.i, ptr noundef nonnull %call28.i.i) #8
   %123 = load i64, ptr %spec_of_tensor.i80.i, align 8
   %add.ptr33.i.i = getelementptr inbounds i8, ptr %call21.i83.i, i64 %123
   %124 = load ptr, ptr %add.ptr33.i.i, align 8
-  call void @Py_IncRef(ptr noundef %124) #7
-  %call35.i.i = call i32 @PyTuple_SetItem(ptr noundef %call4.i.i, i64 noundef %k.0116.i.i, ptr noundef %124) #7
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %read.i.i) #7
+  call void @Py_IncRef(ptr noundef %124) #8
+  %call35.i.i = call i32 @PyTuple_SetItem(ptr noundef %call4.i.i, i64 noundef %k.0115.i.i, ptr noundef %124) #8
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %read.i.i) #8
   store ptr %call21.i83.i, ptr %read.i.i, align 8
   %125 = load i64, ptr %data_of_tensor.i81.i, align 8
   %add.ptr37.i.i = getelementptr inbounds i8, ptr %call21.i83.i, i64 %125
   %126 = load ptr, ptr %add.ptr37.i.i, align 8
   store ptr %126, ptr %saved.i.i, align 8
-  %arrayidx.i.i = getelementptr inbounds %struct.slots, ptr %rest.i.i, i64 %k.0116.i.i
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(28) %data.i.i, i8 0, i64 28, i1 false)
+  %arrayidx.i.i = getelementptr inbounds %struct.slots, ptr %rest.i.i, i64 %k.0115.i.i
   %127 = load i64, ptr %arrayidx.i.i, align 8
   %epoch.i.i = getelementptr inbounds i8, ptr %arrayidx.i.i, i64 8
   %128 = load i64, ptr %epoch.i.i, align 8
   %readers.i.i = getelementptr inbounds i8, ptr %arrayidx.i.i, i64 16
   %129 = load i64, ptr %readers.i.i, align 8
-  %and41.i.i = and i64 %129, %or.i
-  %cmp42.i.i = icmp ne i64 %and41.i.i, 0
-  %conv.i85.i = zext i1 %cmp42.i.i to i32
-  %call43.i.i = call fastcc i32 @save(ptr noundef nonnull %106, ptr noundef nonnull %call23.i, i64 noundef %127, i64 noundef %128, ptr noundef nonnull %read.i.i, i32 noundef %conv.i85.i)
-  %cmp44.i.i = icmp slt i32 %call43.i.i, 0
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %read.i.i) #7
-  br i1 %cmp44.i.i, label %if.then29.i, label %for.cond.i.i
+  %and40.i.i = and i64 %129, %or.i
+  %cmp41.i.i = icmp ne i64 %and40.i.i, 0
+  %conv.i85.i = zext i1 %cmp41.i.i to i32
+  %call42.i.i = call fastcc i32 @save(ptr noundef nonnull %106, ptr noundef nonnull %call23.i, i64 noundef %127, i64 noundef %128, ptr noundef nonnull %read.i.i, i32 noundef %conv.i85.i)
+  %cmp43.i.i = icmp slt i32 %call42.i.i, 0
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %read.i.i) #8
+  br i1 %cmp43.i.i, label %if.then29.i, label %for.cond.i.i
 
 fill.exit.i:                                      ; preds = %for.cond.i.i, %if.end18.i.i
   %clock.i.i = getelementptr inbounds i8, ptr %106, i64 88
   %130 = load ptr, ptr %clock.i.i, align 8
-  %call52.i.i = call ptr @PyObject_CallNoArgs(ptr noundef %130) #7
+  %call51.i.i = call ptr @PyObject_CallNoArgs(ptr noundef %130) #8
   %seq_of_node.i.i = getelementptr inbounds i8, ptr %106, i64 248
   %131 = load i64, ptr %seq_of_node.i.i, align 8
-  %add.ptr53.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %131
-  store ptr %call52.i.i, ptr %add.ptr53.i.i, align 8
-  %cmp54.i.i = icmp eq ptr %call52.i.i, null
-  br i1 %cmp54.i.i, label %if.then29.i, label %if.else.i
+  %add.ptr52.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %131
+  store ptr %call51.i.i, ptr %add.ptr52.i.i, align 8
+  %cmp53.i.i = icmp eq ptr %call51.i.i, null
+  br i1 %cmp53.i.i, label %if.then29.i, label %if.else.i
 
 if.then29.i:                                      ; preds = %if.end31.i.i, %for.body.i82.i, %fill.exit.i, %lor.lhs.false.i130, %if.then21.i
-  call void @Py_DecRef(ptr noundef %call23.i) #7
-  call void @Py_DecRef(ptr noundef nonnull %cond.i124) #7
+  call void @Py_DecRef(ptr noundef %call23.i) #8
+  call void @Py_DecRef(ptr noundef nonnull %cond.i124) #8
   br label %if.end34.i
 
 if.else.i:                                        ; preds = %fill.exit.i
@@ -2010,14 +1794,14 @@ if.else.i:                                        ; preds = %fill.exit.i
   %add.ptr30.i = getelementptr inbounds i8, ptr %cond.i124, i64 %132
   %133 = load ptr, ptr %add.ptr30.i, align 8
   store ptr %call23.i, ptr %add.ptr30.i, align 8
-  call void @Py_DecRef(ptr noundef %133) #7
+  call void @Py_DecRef(ptr noundef %133) #8
   br label %if.end34.i
 
 if.end34.i:                                       ; preds = %if.else.i, %if.then29.i, %land.lhs.true18.i, %for.cond.cleanup.i, %cond.end.i
   %result.1.i = phi ptr [ %cond.i124, %land.lhs.true18.i ], [ %cond.i124, %for.cond.cleanup.i ], [ null, %if.then29.i ], [ %cond.i124, %if.else.i ], [ %cond.i124, %cond.end.i ]
-  call void @Py_DecRef(ptr noundef %retval.3.i.i) #7
+  call void @Py_DecRef(ptr noundef %retval.3.i.i) #8
   %134 = load ptr, ptr %out.addr.i, align 8
-  call void @Py_DecRef(ptr noundef %134) #7
+  call void @Py_DecRef(ptr noundef %134) #8
   br label %result_of.exit
 
 result_of.exit:                                   ; preds = %if.then.i120, %if.end34.i
@@ -2071,7 +1855,7 @@ lor.lhs.false.i:                                  ; preds = %if.end.i
 lor.lhs.false.i.i:                                ; preds = %lor.lhs.false.i
   %open_levels.i.i = getelementptr inbounds i8, ptr %known, i64 80
   %7 = load ptr, ptr %open_levels.i.i, align 8
-  %call1.i.i = tail call i32 @PyObject_IsTrue(ptr noundef %7) #7
+  %call1.i.i = tail call i32 @PyObject_IsTrue(ptr noundef %7) #8
   %cmp2.not.i.i = icmp eq i32 %call1.i.i, 0
   br i1 %cmp2.not.i.i, label %lor.lhs.false3.i.i, label %land.end
 
@@ -2097,7 +1881,7 @@ is_fresh.exit.i:                                  ; preds = %lor.lhs.false3.i.i
   %15 = load i64, ptr %value_of_counter.i.i, align 8
   %add.ptr7.i.i = getelementptr inbounds i8, ptr %12, i64 %15
   %16 = load ptr, ptr %add.ptr7.i.i, align 8
-  %call8.i.i = tail call i32 @PyObject_RichCompareBool(ptr noundef %14, ptr noundef %16, i32 noundef 2) #7
+  %call8.i.i = tail call i32 @PyObject_RichCompareBool(ptr noundef %14, ptr noundef %16, i32 noundef 2) #8
   %cmp9.i.not.i = icmp eq i32 %call8.i.i, 1
   br i1 %cmp9.i.not.i, label %is_usual.exit, label %land.end
 
@@ -2133,9 +1917,241 @@ declare double @PyFloat_AsDouble(ptr noundef) local_unnamed_addr #3
 
 declare i32 @PyObject_Not(ptr noundef) local_unnamed_addr #3
 
-declare ptr @PyLong_FromSsize_t(i64 noundef) local_unnamed_addr #3
+declare void @llvm.memcpy.p0.p0.i64(ptr noalias nocapture writeonly, ptr noalias nocapture readonly, i64, i1 immarg) #5
 
-declare ptr @PyObject_Vectorcall(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
+define internal fastcc ptr @recorded(ptr nocapture noundef readonly %op, ptr noundef %kind, ptr noundef %spec, ptr nocapture noundef readonly %read, ptr noundef %out) unnamed_addr #0 {
+entry:
+  %found = alloca %struct.nodes, align 8
+  %0 = load ptr, ptr %op, align 8
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %found) #8
+  %operands = getelementptr inbounds i8, ptr %op, i64 24
+  %1 = load i64, ptr %operands, align 8
+  %cmp.not80 = icmp sgt i64 %1, 0
+  br i1 %cmp.not80, label %for.body, label %for.end
+
+for.body:                                         ; preds = %entry, %for.inc
+  %k.081 = phi i64 [ %inc, %for.inc ], [ 0, %entry ]
+  %arrayidx = getelementptr inbounds %struct.operand, ptr %read, i64 %k.081
+  %2 = load ptr, ptr %arrayidx, align 8
+  %call = tail call fastcc ptr @node_behind(ptr noundef %0, ptr noundef %2)
+  %arrayidx2 = getelementptr inbounds ptr, ptr %found, i64 %k.081
+  store ptr %call, ptr %arrayidx2, align 8
+  %cmp4 = icmp eq ptr %call, null
+  br i1 %cmp4, label %if.then, label %for.inc
+
+if.then:                                          ; preds = %for.body
+  %cmp5 = icmp eq i64 %k.081, 1
+  br i1 %cmp5, label %if.then6, label %cleanup42
+
+if.then6:                                         ; preds = %if.then
+  %3 = load ptr, ptr %found, align 8
+  tail call void @Py_DecRef(ptr noundef %3) #8
+  br label %cleanup42
+
+for.inc:                                          ; preds = %for.body
+  %inc = add nuw nsw i64 %k.081, 1
+  %4 = load i64, ptr %operands, align 8
+  %cmp.not = icmp slt i64 %inc, %4
+  br i1 %cmp.not, label %for.body, label %for.end
+
+for.end:                                          ; preds = %for.inc, %entry
+  %call9 = tail call fastcc ptr @new_tensor(ptr noundef %0, ptr noundef %out, ptr noundef %spec)
+  %cmp10 = icmp eq ptr %call9, null
+  %.pre86 = load i64, ptr %operands, align 8
+  br i1 %cmp10, label %if.then19, label %lor.lhs.false
+
+lor.lhs.false:                                    ; preds = %for.end
+  %5 = load ptr, ptr %found, align 8
+  %none = getelementptr inbounds i8, ptr %0, i64 24
+  %6 = load ptr, ptr %none, align 8
+  %cmp12 = icmp eq ptr %5, %6
+  br i1 %cmp12, label %land.lhs.true, label %lor.lhs.false.if.end31_crit_edge
+
+lor.lhs.false.if.end31_crit_edge:                 ; preds = %lor.lhs.false
+  %arrayidx3.i.phi.trans.insert = getelementptr inbounds i8, ptr %found, i64 8
+  %.pre85 = load ptr, ptr %arrayidx3.i.phi.trans.insert, align 8
+  br label %if.end31
+
+land.lhs.true:                                    ; preds = %lor.lhs.false
+  %cmp14 = icmp eq i64 %.pre86, 1
+  %arrayidx16 = getelementptr inbounds i8, ptr %found, i64 8
+  %7 = load ptr, ptr %arrayidx16, align 8
+  %cmp18 = icmp eq ptr %7, %5
+  %or.cond = select i1 %cmp14, i1 true, i1 %cmp18
+  br i1 %or.cond, label %if.then19, label %if.end31
+
+if.then19:                                        ; preds = %land.lhs.true, %for.end
+  %cmp2382 = icmp sgt i64 %.pre86, 0
+  br i1 %cmp2382, label %for.body25, label %cleanup42
+
+for.body25:                                       ; preds = %if.then19, %for.body25
+  %k20.083 = phi i64 [ %inc28, %for.body25 ], [ 0, %if.then19 ]
+  %arrayidx26 = getelementptr inbounds ptr, ptr %found, i64 %k20.083
+  %8 = load ptr, ptr %arrayidx26, align 8
+  tail call void @Py_DecRef(ptr noundef %8) #8
+  %inc28 = add nuw nsw i64 %k20.083, 1
+  %9 = load i64, ptr %operands, align 8
+  %cmp23 = icmp slt i64 %inc28, %9
+  br i1 %cmp23, label %for.body25, label %cleanup42
+
+if.end31:                                         ; preds = %lor.lhs.false.if.end31_crit_edge, %land.lhs.true
+  %10 = phi ptr [ %.pre85, %lor.lhs.false.if.end31_crit_edge ], [ %7, %land.lhs.true ]
+  %11 = load ptr, ptr %op, align 8
+  %none.i = getelementptr inbounds i8, ptr %11, i64 24
+  %12 = load ptr, ptr %none.i, align 8
+  %cmp.not.i = icmp ne ptr %5, %12
+  %cond.i = zext i1 %cmp.not.i to i64
+  %cmp2.i = icmp eq i64 %.pre86, 2
+  %cmp5.not.i = icmp eq ptr %10, %12
+  %13 = select i1 %cmp5.not.i, i64 0, i64 2
+  %cond6.i = select i1 %cmp2.i, i64 %13, i64 0
+  %or.i = or disjoint i64 %cond6.i, %cond.i
+  %call.i = tail call ptr @PyTuple_New(i64 noundef %.pre86) #8
+  %cmp8.i = icmp eq ptr %call.i, null
+  %14 = load i64, ptr %operands, align 8
+  %cmp11131.i = icmp sgt i64 %14, 0
+  br i1 %cmp8.i, label %for.cond.preheader.i, label %for.cond15.preheader.i
+
+for.cond15.preheader.i:                           ; preds = %if.end31
+  br i1 %cmp11131.i, label %for.body20.i, label %for.cond.cleanup19.i
+
+for.cond.preheader.i:                             ; preds = %if.end31
+  br i1 %cmp11131.i, label %for.body.i, label %if.then34
+
+for.body.i:                                       ; preds = %for.cond.preheader.i, %for.body.i
+  %k.0132.i = phi i64 [ %inc.i, %for.body.i ], [ 0, %for.cond.preheader.i ]
+  %arrayidx13.i = getelementptr inbounds ptr, ptr %found, i64 %k.0132.i
+  %15 = load ptr, ptr %arrayidx13.i, align 8
+  tail call void @Py_DecRef(ptr noundef %15) #8
+  %inc.i = add nuw nsw i64 %k.0132.i, 1
+  %16 = load i64, ptr %operands, align 8
+  %cmp11.i = icmp slt i64 %inc.i, %16
+  br i1 %cmp11.i, label %for.body.i, label %if.then34
+
+for.cond.cleanup19.i:                             ; preds = %for.body20.i, %for.cond15.preheader.i
+  %call26.i = tail call ptr @PyType_GenericAlloc(ptr noundef %kind, i64 noundef 0) #8
+  %cmp27.i = icmp eq ptr %call26.i, null
+  br i1 %cmp27.i, label %if.then34.sink.split, label %if.end30.i
+
+for.body20.i:                                     ; preds = %for.cond15.preheader.i, %for.body20.i
+  %k14.0130.i = phi i64 [ %inc24.i, %for.body20.i ], [ 0, %for.cond15.preheader.i ]
+  %arrayidx21.i = getelementptr inbounds ptr, ptr %found, i64 %k14.0130.i
+  %17 = load ptr, ptr %arrayidx21.i, align 8
+  %call22.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call.i, i64 noundef %k14.0130.i, ptr noundef %17) #8
+  %inc24.i = add nuw nsw i64 %k14.0130.i, 1
+  %18 = load i64, ptr %operands, align 8
+  %cmp17.i = icmp slt i64 %inc24.i, %18
+  br i1 %cmp17.i, label %for.body20.i, label %for.cond.cleanup19.i
+
+if.end30.i:                                       ; preds = %for.cond.cleanup19.i
+  %next_of_node.i = getelementptr inbounds i8, ptr %11, i64 232
+  %19 = load i64, ptr %next_of_node.i, align 8
+  %add.ptr.i = getelementptr inbounds i8, ptr %call26.i, i64 %19
+  store ptr %call.i, ptr %add.ptr.i, align 8
+  tail call void @Py_IncRef(ptr noundef %spec) #8
+  %spec_of_node.i = getelementptr inbounds i8, ptr %11, i64 256
+  %20 = load i64, ptr %spec_of_node.i, align 8
+  %add.ptr32.i = getelementptr inbounds i8, ptr %call26.i, i64 %20
+  store ptr %spec, ptr %add.ptr32.i, align 8
+  %21 = load ptr, ptr %none.i, align 8
+  tail call void @Py_IncRef(ptr noundef %21) #8
+  %rare_of_node.i = getelementptr inbounds i8, ptr %11, i64 240
+  %22 = load i64, ptr %rare_of_node.i, align 8
+  %add.ptr35.i = getelementptr inbounds i8, ptr %call26.i, i64 %22
+  store ptr %21, ptr %add.ptr35.i, align 8
+  %out_data.i = getelementptr inbounds i8, ptr %op, i64 64
+  %23 = load i64, ptr %out_data.i, align 8
+  %cmp36.not.i = icmp eq i64 %23, 0
+  br i1 %cmp36.not.i, label %if.end43.i, label %if.then38.i
+
+if.then38.i:                                      ; preds = %if.end30.i
+  %out_readers.i = getelementptr inbounds i8, ptr %op, i64 88
+  %24 = load i64, ptr %out_readers.i, align 8
+  %and.i = and i64 %24, %or.i
+  %tobool.not.i = icmp eq i64 %and.i, 0
+  br i1 %tobool.not.i, label %cond.false.i, label %cond.end.i
+
+cond.false.i:                                     ; preds = %if.then38.i
+  %not_saved.i = getelementptr inbounds i8, ptr %11, i64 48
+  %25 = load ptr, ptr %not_saved.i, align 8
+  br label %cond.end.i
+
+cond.end.i:                                       ; preds = %cond.false.i, %if.then38.i
+  %cond39.i = phi ptr [ %25, %cond.false.i ], [ %out, %if.then38.i ]
+  tail call void @Py_IncRef(ptr noundef %cond39.i) #8
+  %26 = load i64, ptr %out_data.i, align 8
+  %add.ptr42.i = getelementptr inbounds i8, ptr %call26.i, i64 %26
+  store ptr %cond39.i, ptr %add.ptr42.i, align 8
+  br label %if.end43.i
+
+if.end43.i:                                       ; preds = %cond.end.i, %if.end30.i
+  %x_data.i = getelementptr inbounds i8, ptr %op, i64 32
+  %27 = load i64, ptr %x_data.i, align 8
+  %x_epoch.i = getelementptr inbounds i8, ptr %op, i64 40
+  %28 = load i64, ptr %x_epoch.i, align 8
+  %x_readers.i = getelementptr inbounds i8, ptr %op, i64 72
+  %29 = load i64, ptr %x_readers.i, align 8
+  %and45.i = and i64 %29, %or.i
+  %cmp46.i = icmp ne i64 %and45.i, 0
+  %conv47.i = zext i1 %cmp46.i to i32
+  %call48.i = tail call fastcc i32 @save(ptr noundef nonnull %11, ptr noundef nonnull %call26.i, i64 noundef %27, i64 noundef %28, ptr noundef readonly %read, i32 noundef %conv47.i)
+  %cmp49.i = icmp slt i32 %call48.i, 0
+  br i1 %cmp49.i, label %if.then34.sink.split, label %lor.rhs.i
+
+lor.rhs.i:                                        ; preds = %if.end43.i
+  %30 = load i64, ptr %operands, align 8
+  %cmp52.i = icmp eq i64 %30, 2
+  br i1 %cmp52.i, label %land.rhs54.i, label %cond.end67.i
+
+land.rhs54.i:                                     ; preds = %lor.rhs.i
+  %y_data.i = getelementptr inbounds i8, ptr %op, i64 48
+  %31 = load i64, ptr %y_data.i, align 8
+  %y_epoch.i = getelementptr inbounds i8, ptr %op, i64 56
+  %32 = load i64, ptr %y_epoch.i, align 8
+  %arrayidx55.i = getelementptr inbounds i8, ptr %read, i64 16
+  %y_readers.i = getelementptr inbounds i8, ptr %op, i64 80
+  %33 = load i64, ptr %y_readers.i, align 8
+  %and56.i = and i64 %33, %or.i
+  %cmp57.i = icmp ne i64 %and56.i, 0
+  %conv58.i = zext i1 %cmp57.i to i32
+  %call59.i = tail call fastcc i32 @save(ptr noundef nonnull %11, ptr noundef nonnull %call26.i, i64 noundef %31, i64 noundef %32, ptr noundef nonnull readonly %arrayidx55.i, i32 noundef %conv58.i)
+  %cmp60.i = icmp slt i32 %call59.i, 0
+  br i1 %cmp60.i, label %if.then34.sink.split, label %cond.end67.i
+
+cond.end67.i:                                     ; preds = %land.rhs54.i, %lor.rhs.i
+  %clock.i = getelementptr inbounds i8, ptr %11, i64 88
+  %34 = load ptr, ptr %clock.i, align 8
+  %call66.i = tail call ptr @PyObject_CallNoArgs(ptr noundef %34) #8
+  %cmp69.i = icmp eq ptr %call66.i, null
+  br i1 %cmp69.i, label %if.then34.sink.split, label %if.end35
+
+if.then34.sink.split:                             ; preds = %if.end43.i, %land.rhs54.i, %cond.end67.i, %for.cond.cleanup19.i
+  %call.i.sink = phi ptr [ %call.i, %for.cond.cleanup19.i ], [ %call26.i, %cond.end67.i ], [ %call26.i, %land.rhs54.i ], [ %call26.i, %if.end43.i ]
+  tail call void @Py_DecRef(ptr noundef nonnull %call.i.sink) #8
+  br label %if.then34
+
+if.then34:                                        ; preds = %for.body.i, %if.then34.sink.split, %for.cond.preheader.i
+  tail call void @Py_DecRef(ptr noundef nonnull %call9) #8
+  br label %cleanup42
+
+if.end35:                                         ; preds = %cond.end67.i
+  %seq_of_node.i = getelementptr inbounds i8, ptr %11, i64 248
+  %35 = load i64, ptr %seq_of_node.i, align 8
+  %add.ptr73.i = getelementptr inbounds i8, ptr %call26.i, i64 %35
+  store ptr %call66.i, ptr %add.ptr73.i, align 8
+  %node_of_tensor = getelementptr inbounds i8, ptr %0, i64 200
+  %36 = load i64, ptr %node_of_tensor, align 8
+  %add.ptr = getelementptr inbounds i8, ptr %call9, i64 %36
+  %37 = load ptr, ptr %add.ptr, align 8
+  store ptr %call26.i, ptr %add.ptr, align 8
+  tail call void @Py_DecRef(ptr noundef %37) #8
+  br label %cleanup42
+
+cleanup42:                                        ; preds = %for.body25, %if.then19, %if.then6, %if.then, %if.end35, %if.then34
+  %retval.3 = phi ptr [ null, %if.then34 ], [ %call9, %if.end35 ], [ null, %if.then ], [ null, %if.then6 ], [ %call9, %if.then19 ], [ %call9, %for.body25 ]
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %found) #8
+  ret ptr %retval.3
+}
 
 define internal fastcc ptr @node_behind(ptr nocapture noundef readonly %known, ptr noundef %tensor) unnamed_addr #0 {
 entry:
@@ -2165,7 +2181,7 @@ cond.end:                                         ; preds = %cond.false, %cond.t
   br i1 %cmp1.not, label %if.end, label %if.then
 
 if.then:                                          ; preds = %cond.end
-  tail call void @Py_IncRef(ptr noundef nonnull %cond) #7
+  tail call void @Py_IncRef(ptr noundef nonnull %cond) #8
   br label %cleanup15
 
 if.end:                                           ; preds = %cond.end
@@ -2179,21 +2195,21 @@ if.end:                                           ; preds = %cond.end
   br i1 %cmp5.not, label %if.end12, label %if.then6
 
 if.then6:                                         ; preds = %if.end
-  tail call void @Py_IncRef(ptr noundef %4) #7
-  %call7 = tail call ptr @PyObject_CallNoArgs(ptr noundef %4) #7
-  tail call void @Py_DecRef(ptr noundef %4) #7
+  tail call void @Py_IncRef(ptr noundef %4) #8
+  %call7 = tail call ptr @PyObject_CallNoArgs(ptr noundef %4) #8
+  tail call void @Py_DecRef(ptr noundef %4) #8
   %6 = load ptr, ptr %none4, align 8
   %cmp9.not = icmp eq ptr %call7, %6
   br i1 %cmp9.not, label %if.end11, label %cleanup15
 
 if.end11:                                         ; preds = %if.then6
-  tail call void @Py_DecRef(ptr noundef %call7) #7
+  tail call void @Py_DecRef(ptr noundef %call7) #8
   br label %if.end12
 
 if.end12:                                         ; preds = %if.end11, %if.end
   %accumulator_of = getelementptr inbounds i8, ptr %known, i64 96
   %7 = load ptr, ptr %accumulator_of, align 8
-  %call13 = call ptr @PyObject_Vectorcall(ptr noundef %7, ptr noundef nonnull %tensor.addr, i64 noundef 1, ptr noundef null) #7
+  %call13 = call ptr @PyObject_Vectorcall(ptr noundef %7, ptr noundef nonnull %tensor.addr, i64 noundef 1, ptr noundef null) #8
   br label %cleanup15
 
 cleanup15:                                        ; preds = %if.end12, %if.then6, %if.then
@@ -2204,42 +2220,42 @@ cleanup15:                                        ; preds = %if.end12, %if.then6
 define internal fastcc ptr @new_tensor(ptr nocapture noundef readonly %known, ptr noundef %out, ptr noundef %spec) unnamed_addr #0 {
 entry:
   %0 = load ptr, ptr %known, align 8
-  %call = tail call ptr @PyType_GenericAlloc(ptr noundef %0, i64 noundef 0) #7
+  %call = tail call ptr @PyType_GenericAlloc(ptr noundef %0, i64 noundef 0) #8
   %cmp = icmp eq ptr %call, null
   br i1 %cmp, label %cleanup, label %if.end
 
 if.end:                                           ; preds = %entry
-  tail call void @Py_IncRef(ptr noundef %out) #7
+  tail call void @Py_IncRef(ptr noundef %out) #8
   %data_of_tensor = getelementptr inbounds i8, ptr %known, i64 184
   %1 = load i64, ptr %data_of_tensor, align 8
   %add.ptr = getelementptr inbounds i8, ptr %call, i64 %1
   store ptr %out, ptr %add.ptr, align 8
-  tail call void @Py_IncRef(ptr noundef %spec) #7
+  tail call void @Py_IncRef(ptr noundef %spec) #8
   %spec_of_tensor = getelementptr inbounds i8, ptr %known, i64 192
   %2 = load i64, ptr %spec_of_tensor, align 8
   %add.ptr4 = getelementptr inbounds i8, ptr %call, i64 %2
   store ptr %spec, ptr %add.ptr4, align 8
   %none = getelementptr inbounds i8, ptr %known, i64 24
   %3 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %3) #7
+  tail call void @Py_IncRef(ptr noundef %3) #8
   %node_of_tensor = getelementptr inbounds i8, ptr %known, i64 200
   %4 = load i64, ptr %node_of_tensor, align 8
   %add.ptr6 = getelementptr inbounds i8, ptr %call, i64 %4
   store ptr %3, ptr %add.ptr6, align 8
   %5 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %5) #7
+  tail call void @Py_IncRef(ptr noundef %5) #8
   %counter_of_tensor = getelementptr inbounds i8, ptr %known, i64 208
   %6 = load i64, ptr %counter_of_tensor, align 8
   %add.ptr9 = getelementptr inbounds i8, ptr %call, i64 %6
   store ptr %5, ptr %add.ptr9, align 8
   %7 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %7) #7
+  tail call void @Py_IncRef(ptr noundef %7) #8
   %extra_of_tensor = getelementptr inbounds i8, ptr %known, i64 216
   %8 = load i64, ptr %extra_of_tensor, align 8
   %add.ptr12 = getelementptr inbounds i8, ptr %call, i64 %8
   store ptr %7, ptr %add.ptr12, align 8
   %9 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %9) #7
+  tail call void @Py_IncRef(ptr noundef %9) #8
   %meta_of_tensor = getelementptr inbounds i8, ptr %known, i64 224
   %10 = load i64, ptr %meta_of_tensor, align 8
   %add.ptr15 = getelementptr inbounds i8, ptr %call, i64 %10
@@ -2251,6 +2267,8 @@ cleanup:                                          ; preds = %entry, %if.end
 }
 
 declare ptr @PyObject_CallNoArgs(ptr noundef) local_unnamed_addr #3
+
+declare ptr @PyObject_Vectorcall(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
 
 declare ptr @PyType_GenericAlloc(ptr noundef, i64 noundef) local_unnamed_addr #3
 
@@ -2290,7 +2308,7 @@ cond.end:                                         ; preds = %if.then2
   br i1 %cmp8.not, label %cond.true24, label %if.then9
 
 if.then9:                                         ; preds = %cond.end
-  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given) #7
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given) #8
   store ptr %6, ptr %given, align 8
   %arrayinit.element = getelementptr inbounds i8, ptr %given, i64 8
   %saved = getelementptr inbounds i8, ptr %read, i64 8
@@ -2298,7 +2316,7 @@ if.then9:                                         ; preds = %cond.end
   store ptr %7, ptr %arrayinit.element, align 8
   %hold = getelementptr inbounds i8, ptr %known, i64 56
   %8 = load ptr, ptr %hold, align 8
-  %call = call ptr @PyObject_VectorcallMethod(ptr noundef %8, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #7
+  %call = call ptr @PyObject_VectorcallMethod(ptr noundef %8, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #8
   %cmp11 = icmp eq ptr %call, null
   br i1 %cmp11, label %cleanup19, label %if.end13
 
@@ -2306,26 +2324,26 @@ if.end13:                                         ; preds = %if.then9
   %add.ptr14 = getelementptr inbounds i8, ptr %node, i64 %epoch
   store ptr %call, ptr %add.ptr14, align 8
   %9 = load ptr, ptr %saved, align 8
-  call void @Py_IncRef(ptr noundef %9) #7
+  call void @Py_IncRef(ptr noundef %9) #8
   %add.ptr17 = getelementptr inbounds i8, ptr %node, i64 %data
   store ptr %9, ptr %add.ptr17, align 8
   br label %cleanup19
 
 cleanup19:                                        ; preds = %if.end13, %if.then9
   %retval.0 = phi i32 [ 0, %if.end13 ], [ -1, %if.then9 ]
-  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given) #7
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given) #8
   br label %return
 
 cond.true24:                                      ; preds = %if.then2, %cond.end, %land.lhs.true
   %since.1 = phi ptr [ %0, %land.lhs.true ], [ %6, %cond.end ], [ %4, %if.then2 ]
-  tail call void @Py_IncRef(ptr noundef %since.1) #7
+  tail call void @Py_IncRef(ptr noundef %since.1) #8
   %add.ptr22 = getelementptr inbounds i8, ptr %node, i64 %epoch
   store ptr %since.1, ptr %add.ptr22, align 8
   %saved25 = getelementptr inbounds i8, ptr %read, i64 8
   br label %cond.end28
 
 cond.false26:                                     ; preds = %if.end
-  tail call void @Py_IncRef(ptr noundef %0) #7
+  tail call void @Py_IncRef(ptr noundef %0) #8
   %add.ptr22.c = getelementptr inbounds i8, ptr %node, i64 %epoch
   store ptr %0, ptr %add.ptr22.c, align 8
   %none27 = getelementptr inbounds i8, ptr %known, i64 24
@@ -2334,7 +2352,7 @@ cond.false26:                                     ; preds = %if.end
 cond.end28:                                       ; preds = %cond.false26, %cond.true24
   %cond29.in = phi ptr [ %saved25, %cond.true24 ], [ %none27, %cond.false26 ]
   %cond29 = load ptr, ptr %cond29.in, align 8
-  tail call void @Py_IncRef(ptr noundef %cond29) #7
+  tail call void @Py_IncRef(ptr noundef %cond29) #8
   %add.ptr31 = getelementptr inbounds i8, ptr %node, i64 %data
   store ptr %cond29, ptr %add.ptr31, align 8
   br label %return
@@ -2346,6 +2364,8 @@ return:                                           ; preds = %cleanup19, %cond.en
 
 declare ptr @PyObject_VectorcallMethod(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
 
+declare ptr @PyLong_FromSsize_t(i64 noundef) local_unnamed_addr #3
+
 declare i32 @PyObject_IsTrue(ptr noundef) local_unnamed_addr #3
 
 declare i32 @PyObject_RichCompareBool(ptr noundef, ptr noundef, i32 noundef) local_unnamed_addr #3
@@ -2356,15 +2376,16 @@ declare ptr @PyObject_CallObject(ptr noundef, ptr noundef) local_unnamed_addr #3
 
 declare ptr @PyObject_GetAttr(ptr noundef, ptr noundef) local_unnamed_addr #3
 
-declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #5
+declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #6
 
-declare i32 @llvm.smax.i32(i32, i32) #6
+declare i32 @llvm.smax.i32(i32, i32) #7
 
 attributes #0 = { nounwind }
 attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
 attributes #2 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
 attributes #3 = { nounwind }
 attributes #4 = { nounwind }
-attributes #5 = { nofree nounwind willreturn memory(argmem: read) }
-attributes #6 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
-attributes #7 = { nounwind }
+attributes #5 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
+attributes #6 = { nofree nounwind willreturn memory(argmem: read) }
+attributes #7 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #8 = { nounwind }
