@@ -382,6 +382,36 @@ def test_elementwise_operators_are_the_same_to_the_bit(name):
             outcomes(x, x.astype(np.float64 if dtype == np.float32 else np.float32)[:, None])
 
 
+VIEWS = [
+    lambda x: x[1:-1, 1:9], lambda x: x[::2, ::3], lambda x: x.T[:9], lambda x: x[::-1], lambda x: x[:, 2],
+    lambda x: x[:, None, :1], lambda x: x[2:3],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_operands_and_gradients_that_are_views_are_read_in_numpys_order(name):
+    op = registry[name]
+    rng = np.random.default_rng(5)
+    for dtype in (np.float64, np.float32):
+        for number, first in enumerate(VIEWS):
+            views = [first, VIEWS[(2 * number + 1) % len(VIEWS)]][: len(op.operands)]
+            arrays = [rng.uniform(0.05, 0.95, (11, 20)).astype(dtype) for _ in views]
+
+            def compute(arrays=arrays, views=views):
+                leaves = [pb.tensor(x, requires_grad=True) for x in arrays]
+                try:
+                    out = op.call(*[view(x) for view, x in zip(views, leaves, strict=True)])
+                except ValueError as error:
+                    return [str(error)]
+                if out.requires_grad:
+                    (out.sum(0).sum() + (out * out)[..., ::2].sum()).backward()
+                found = [None if x.grad is None else x.grad.numpy() for x in leaves]
+                return [out.detach().numpy(), out.stride(), *found]
+
+            with np.errstate(all="ignore"):
+                assert_same(compute)
+
+
 def test_the_gradient_of_a_sum_is_read_where_it_lies():
     def compute():
         x, y = leaf(3, 4), leaf(4, seed=1)

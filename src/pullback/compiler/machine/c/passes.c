@@ -177,43 +177,51 @@ static int is_short(PyArrayObject *array)
 {
     int type = PyArray_DESCR(array)->type_num;
     return (type == NPY_DOUBLE || type == NPY_FLOAT) && PyArray_ISNBO(PyArray_DESCR(array)->byteorder) &&
-           (PyArray_FLAGS(array) & NPY_ARRAY_ALIGNED) && PyArray_NDIM(array) <= MOST_AXES && size_of(array) <= SHORT;
+           PyArray_NDIM(array) <= MOST_AXES && size_of(array) <= SHORT && is_in_order(array);
+}
+
+static int is_of_shape(PyArrayObject *array, const struct values *values)
+{
+    return PyArray_NDIM(array) == values->ndim &&
+           memcmp(PyArray_DIMS(array), values->lengths, values->ndim * sizeof(npy_intp)) == 0;
 }
 
 /* Is this an array that steps can read beside the gradient? */
-static int is_like(PyArrayObject *gradient, PyObject *object, int is_loose, struct values *values, struct steps *steps)
+static int is_like(PyArrayObject *gradient, PyObject *object, struct values *values, struct steps *steps)
 {
     PyArrayObject *array = (PyArrayObject *)object;
-    if (!is_array(object) || !is_short(array) || PyArray_DESCR(array)->type_num != PyArray_DESCR(gradient)->type_num ||
-        !(PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS))
+    if (!is_array(object) || !is_short(array) || PyArray_DESCR(array)->type_num != PyArray_DESCR(gradient)->type_num)
         return 0;
-    if (is_loose)
-        return find_steps(steps, values->ndim, values->lengths, array, PyArray_DESCR(array)->type_num == NPY_DOUBLE ? 8 : 4);
-    *steps = values->full;
-    return PyArray_NDIM(array) == PyArray_NDIM(gradient) &&
-           memcmp(PyArray_DIMS(array), PyArray_DIMS(gradient), PyArray_NDIM(array) * sizeof(npy_intp)) == 0;
+    values->is_flat = values->is_flat && is_contiguous(array) && is_of_shape(array, values);
+    return find_steps(steps, values->ndim, values->lengths, array);
 }
 
-/* Let steps read the gradient, which lies row by row or, as that of a sum, has one element for all. */
-static int read_gradient(PyArrayObject *gradient, int is_loose, struct values *values)
+/* Let steps read the gradient. That of a sum has one element for all. */
+static int read_gradient(PyArrayObject *gradient, struct values *values)
 {
     if (!is_short(gradient))
         return 0;
-    int is_spread = !(PyArray_FLAGS(gradient) & NPY_ARRAY_C_CONTIGUOUS);
-    for (int k = 0; is_spread && k < PyArray_NDIM(gradient); k++)
-        if (PyArray_DIMS(gradient)[k] != 1 && PyArray_STRIDES(gradient)[k] != 0)
-            return 0;
-    npy_intp width = PyArray_DESCR(gradient)->type_num == NPY_DOUBLE ? 8 : 4;
+    values->is_flat = 1;
+    values->ndim = PyArray_NDIM(gradient);
     values->each[G] = PyArray_DATA(gradient);
-    if (is_loose) {
-        values->ndim = PyArray_NDIM(gradient);
-        memcpy(values->lengths, PyArray_DIMS(gradient), values->ndim * sizeof(npy_intp));
-        find_steps(&values->full, values->ndim, values->lengths, gradient, width);
-    } else {
-        join_axes(values, size_of(gradient), width);
+    memcpy(values->lengths, PyArray_DIMS(gradient), values->ndim * sizeof(npy_intp));
+    for (int k = 0; k < values->ndim && !is_contiguous(gradient); k++)
+        values->is_flat = values->is_flat && (values->lengths[k] == 1 || PyArray_STRIDES(gradient)[k] == 0);
+    return find_steps(&values->of_g, values->ndim, values->lengths, gradient);
+}
+
+/* When all is read: how everything is gone through. */
+static void find_way(PyArrayObject *gradient, struct values *values)
+{
+    npy_intp width = PyArray_DESCR(gradient)->type_num == NPY_DOUBLE ? 8 : 4;
+    if (!values->is_flat) {
+        lay_out(values, width);
+        return;
     }
-    values->of_g = is_spread ? values->none : values->full;
-    return 1;
+    join_axes(values, size_of(gradient), width);
+    values->of_g = is_contiguous(gradient) ? values->full : values->none;
+    values->of_x = values->is_x ? values->full : values->none;
+    values->of_y = values->is_y ? values->full : values->none;
 }
 
 /* Let steps read a saved operand: 0 if it is not to be read just so. */
@@ -227,8 +235,9 @@ static int read_operand(const struct passes *known, PyObject *node, const struct
     int type = PyArray_DESCR(gradient)->type_num;
     if (epoch != known->unwritten) {
         if ((epoch != known->none && SLOT(epoch, known->next_of_epoch) != known->none) ||
-            !is_like(gradient, saved, (int)formula->is_loose, values, which == 0 ? &values->of_x : &values->of_y))
+            !is_like(gradient, saved, values, which == 0 ? &values->of_x : &values->of_y))
             return 0;
+        *(which == 0 ? &values->is_x : &values->is_y) = 1;
         values->each[X + which] = PyArray_DATA((PyArrayObject *)saved);
     } else if (is_array(saved)) { /* a number */
         PyArrayObject *number = (PyArrayObject *)saved;
@@ -287,7 +296,7 @@ static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObj
     PyObject *next = SLOT(node, known->next_of_node);
     struct values values;
     memset(&values, 0, sizeof values);
-    if (!read_gradient(g, (int)formula->is_loose, &values) || PyDict_Size(known->disturbed) != 0 || PyTuple_Size(next) != formula->operands)
+    if (!read_gradient(g, &values) || PyDict_Size(known->disturbed) != 0 || PyTuple_Size(next) != formula->operands)
         return kept(known->none);
     int is_double = PyArray_DESCR(g)->type_num == NPY_DOUBLE;
     int64_t x = is_double ? formula->x_double : formula->x_float, y = is_double ? formula->y_double : formula->y_float;
@@ -300,12 +309,14 @@ static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObj
     if (formula->out_data != 0) {
         PyObject *out = SLOT(node, formula->out_data);
         if (out != known->not_saved) {
-            struct steps unused;
-            if (!is_like(g, out, 0, &values, &unused))
+            struct steps steps;
+            if (!is_like(g, out, &values, &steps) || !is_contiguous((PyArrayObject *)out) ||
+                !is_of_shape((PyArrayObject *)out, &values))
                 return kept(known->none);
             values.each[OUT] = PyArray_DATA((PyArrayObject *)out);
         }
     }
+    find_way(g, &values);
     give_room(&values, __builtin_alloca_with_align(MOST_TEMPORARIES * SHORT * 8, 8 * 64), SHORT * 8);
 
     PyObject *results = PyTuple_New(formula->operands);

@@ -1,7 +1,8 @@
 /* Lists of NumPy's loops: what elementwise operators compute, and their gradients.
 
-   Operands may be broadcast. They are gone through in the order in which NumPy goes through arrays that lie row by row, with
-   axes joined where those of all operands can be. So every call of a loop is one that NumPy would make. */
+   Operands may be broadcast, and be views whose axes are in order. They are gone through in the order in which NumPy goes
+   through such arrays, with axes joined where those of all operands can be. So every call of a loop is one that NumPy would
+   make, and a result lies where NumPy's would. */
 
 #ifndef PULLBACK_STEPS_H
 #define PULLBACK_STEPS_H
@@ -25,8 +26,28 @@ struct axes {
     struct axis each[MOST_AXES];
 };
 
-/* The steps of an array that lies row by row, below a result of these lengths: 0 if it does not fit. */
-static int find_steps(struct steps *steps, int ndim, const npy_intp *lengths, PyArrayObject *array, npy_intp width)
+static int is_contiguous(PyArrayObject *array)
+{
+    return (PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS) != 0;
+}
+
+/* Would NumPy go through the axes of this array from the first to the last? */
+static int is_in_order(PyArrayObject *array)
+{
+    npy_intp inner = 0;
+    if (!(PyArray_FLAGS(array) & NPY_ARRAY_ALIGNED))
+        return 0;
+    for (int k = PyArray_NDIM(array) - 1; k >= 0 && !is_contiguous(array); k--) {
+        npy_intp step = PyArray_DIMS(array)[k] == 1 ? 0 : PyArray_STRIDES(array)[k];
+        if (step < 0 || (step != 0 && step < inner))
+            return 0;
+        inner = step == 0 ? inner : step;
+    }
+    return 1;
+}
+
+/* The steps of an array below a result of these lengths: 0 if it does not fit. */
+static int find_steps(struct steps *steps, int ndim, const npy_intp *lengths, PyArrayObject *array)
 {
     int before = ndim - PyArray_NDIM(array);
     if (before < 0)
@@ -35,8 +56,7 @@ static int find_steps(struct steps *steps, int ndim, const npy_intp *lengths, Py
         npy_intp length = k < before ? 1 : PyArray_DIMS(array)[k - before];
         if (length != lengths[k] && length != 1)
             return 0;
-        steps->each[k] = length == 1 ? 0 : width;
-        width *= length;
+        steps->each[k] = length == 1 ? 0 : PyArray_STRIDES(array)[k - before];
     }
     return 1;
 }
@@ -88,6 +108,7 @@ static void go_through(numpys_loop *loop, void *its, int count, char **pointers,
 struct values { /* what steps read and make */
     char *each[TEMPORARY + MOST_TEMPORARIES];
     int ndim; /* the axes that they are gone through by; those of arrays of one shape are one */
+    int is_flat, is_x, is_y; /* do all lie row by row; are these arrays? */
     npy_intp lengths[MOST_AXES];
     struct steps full, none, of_g, of_x, of_y; /* of a result, of what is the same for all, and of these three */
     double wide[2];                            /* operands that are numbers */
@@ -104,12 +125,23 @@ static const struct steps *steps_of(const struct values *values, int64_t which)
     }
 }
 
-/* Go through arrays of one shape, or of one element for all, as if they had one axis. */
+/* Go through arrays of one shape that lie row by row, or of one element for all, as if they had one axis. */
 static void join_axes(struct values *values, npy_intp size, npy_intp width)
 {
     values->ndim = 1;
     values->lengths[0] = size;
     values->full.each[0] = size == 1 ? 0 : width;
+}
+
+/* The steps of a result that is made row by row; returns its size. */
+static npy_intp lay_out(struct values *values, npy_intp width)
+{
+    npy_intp size = 1;
+    for (int k = values->ndim - 1; k >= 0; k--) {
+        values->full.each[k] = values->lengths[k] == 1 ? 0 : size * width;
+        size *= values->lengths[k];
+    }
+    return size;
 }
 
 /* Let temporaries lie behind each other. */

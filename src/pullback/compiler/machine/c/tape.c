@@ -31,12 +31,6 @@ struct operands {
     struct operand each[2];
 };
 
-static int lies_well(PyObject *object)
-{
-    int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
-    return (PyArray_FLAGS((PyArrayObject *)object) & flags) == flags;
-}
-
 static npy_intp size_of(PyArrayObject *array)
 {
     npy_intp size = 1;
@@ -67,7 +61,7 @@ static int is_usual(const struct calls *known, PyObject *object)
 
 static int is_plain(const struct calls *known, PyObject *object)
 {
-    return is_usual(known, object) && lies_well(SLOT(object, known->data_of_tensor));
+    return is_usual(known, object) && is_in_order((PyArrayObject *)SLOT(object, known->data_of_tensor));
 }
 
 /* A number as an array of the dtype, which NumPy would make of it; 1 if that is possible. */
@@ -279,27 +273,26 @@ static int find_ways(const struct calls *known, const struct operand *read, PyAr
                      int *is_loose)
 {
     PyArrayObject *x = (PyArrayObject *)read[0].saved, *y = (PyArrayObject *)read[1].saved;
-    npy_intp width = PyArray_DESCR(first)->type_num == NPY_DOUBLE ? 8 : 4, size = 1;
-    *is_loose = read[0].tensor != NULL && read[1].tensor != NULL &&
-                SLOT(read[0].tensor, known->spec_of_tensor) != SLOT(read[1].tensor, known->spec_of_tensor);
-    if (!*is_loose) {
+    npy_intp width = PyArray_DESCR(first)->type_num == NPY_DOUBLE ? 8 : 4;
+    int is_x = read[0].tensor != NULL, is_y = read[1].tensor != NULL;
+    *is_loose = is_x && is_y && SLOT(read[0].tensor, known->spec_of_tensor) != SLOT(read[1].tensor, known->spec_of_tensor);
+    if (!*is_loose && (!is_x || is_contiguous(x)) && (!is_y || is_contiguous(y))) {
         join_axes(values, size_of(first), width);
-        values->of_x = read[0].tensor == NULL ? values->none : values->full;
-        values->of_y = read[1].tensor == NULL ? values->none : values->full;
+        values->of_x = is_x ? values->full : values->none;
+        values->of_y = is_y ? values->full : values->none;
         return 1;
     }
-    int ndim = values->ndim = PyArray_NDIM(x) > PyArray_NDIM(y) ? PyArray_NDIM(x) : PyArray_NDIM(y);
+    int in_x = is_x ? PyArray_NDIM(x) : 0, in_y = is_y ? PyArray_NDIM(y) : 0, ndim = in_x > in_y ? in_x : in_y;
     if (ndim > MOST_AXES)
         return 0;
+    values->ndim = ndim;
     for (int k = ndim - 1; k >= 0; k--) {
-        int in_x = k - (ndim - PyArray_NDIM(x)), in_y = k - (ndim - PyArray_NDIM(y));
-        npy_intp length = in_x < 0 ? 1 : PyArray_DIMS(x)[in_x];
-        values->lengths[k] = length == 1 && in_y >= 0 ? PyArray_DIMS(y)[in_y] : length;
-        values->full.each[k] = values->lengths[k] == 1 ? 0 : size * width;
-        size *= values->lengths[k];
+        npy_intp length = --in_x < 0 ? 1 : PyArray_DIMS(x)[in_x];
+        values->lengths[k] = --in_y >= 0 && length == 1 ? PyArray_DIMS(y)[in_y] : length;
     }
-    return size <= known->most && find_steps(&values->of_x, ndim, values->lengths, x, width) &&
-           find_steps(&values->of_y, ndim, values->lengths, y, width); /* NumPy complains where shapes do not fit */
+    return lay_out(values, width) <= known->most && /* NumPy complains where shapes do not fit */
+           (!is_x || find_steps(&values->of_x, ndim, values->lengths, x)) &&
+           (!is_y || find_steps(&values->of_y, ndim, values->lengths, y));
 }
 
 /* The spec of a result of two shapes, whose reference is the caller's: that of an operand that has its shape. */

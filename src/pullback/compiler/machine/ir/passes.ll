@@ -4,7 +4,7 @@
 %struct.arguments = type { [5 x ptr] }
 %struct.pass = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, %struct.waiting, i64, i64, i64 }
 %struct.waiting = type { i64, i64, ptr, ptr }
-%struct.values = type { [10 x ptr], i32, [6 x i64], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
+%struct.values = type { [10 x ptr], i32, i32, i32, i32, [6 x i64], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
 %struct.steps = type { [6 x i64] }
 %struct.axes = type { [6 x %struct.axis] }
 %struct.axis = type { i64, [3 x i64], i64 }
@@ -18,18 +18,18 @@ define noundef ptr @NAME_prepare(ptr nocapture noundef readonly %self, ptr nocap
 entry:
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
-  %call1 = tail call ptr @PyList_New(i64 noundef 0) #10
+  %call1 = tail call ptr @PyList_New(i64 noundef 0) #11
   %cmp = icmp eq ptr %call1, null
   br i1 %cmp, label %if.then, label %lor.lhs.false
 
 lor.lhs.false:                                    ; preds = %entry
   %1 = load ptr, ptr %args, align 8
-  %call2 = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %1) #10
+  %call2 = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %1) #11
   %cmp3 = icmp slt i32 %call2, 0
   br i1 %cmp3, label %if.then, label %for.cond.preheader
 
 for.cond.preheader:                               ; preds = %lor.lhs.false
-  %call460 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #10
+  %call460 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #11
   %cmp5.not61 = icmp sgt i64 %call460, 0
   br i1 %cmp5.not61, label %for.body.lr.ph, label %for.end29
 
@@ -42,37 +42,37 @@ for.body.lr.ph:                                   ; preds = %for.cond.preheader
   br label %for.body
 
 if.then:                                          ; preds = %lor.lhs.false, %entry
-  tail call void @Py_DecRef(ptr noundef %call1) #10
+  tail call void @Py_DecRef(ptr noundef %call1) #11
   br label %cleanup32
 
 for.body:                                         ; preds = %for.body.lr.ph, %for.inc25
   %k.062 = phi i64 [ 0, %for.body.lr.ph ], [ %inc26, %for.inc25 ]
-  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.062) #10
-  %call7 = tail call i64 @PyTuple_Size(ptr noundef %call6) #10
+  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.062) #11
+  %call7 = tail call i64 @PyTuple_Size(ptr noundef %call6) #11
   %cmp9.not58 = icmp sgt i64 %call7, 0
   br i1 %cmp9.not58, label %for.body11, label %for.inc25
 
 for.body11:                                       ; preds = %for.body, %for.inc
   %i.059 = phi i64 [ %inc, %for.inc ], [ 0, %for.body ]
-  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.059) #10
+  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.059) #11
   %2 = load ptr, ptr %none, align 8
   %cmp13.not = icmp eq ptr %call12, %2
   br i1 %cmp13.not, label %for.inc, label %land.lhs.true
 
 land.lhs.true:                                    ; preds = %for.body11
   %3 = load ptr, ptr %arrayidx14, align 8
-  %call.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %3, ptr noundef %call12) #10
+  %call.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %3, ptr noundef %call12) #11
   %cmp.i = icmp eq ptr %call.i, null
   br i1 %cmp.i, label %if.then.i, label %if.end7.i
 
 if.then.i:                                        ; preds = %land.lhs.true
-  %call2.i = tail call ptr @PyErr_Occurred() #10
+  %call2.i = tail call ptr @PyErr_Occurred() #11
   %tobool.not.i = icmp eq ptr %call2.i, null
   br i1 %tobool.not.i, label %lor.lhs.false.i, label %cleanup27
 
 lor.lhs.false.i:                                  ; preds = %if.then.i
   %4 = load ptr, ptr %sole8.i, align 8
-  %call3.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef %4) #10
+  %call3.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef %4) #11
   %cmp4.i = icmp slt i32 %call3.i, 0
   br i1 %cmp4.i, label %cleanup27, label %if.end.i
 
@@ -80,7 +80,7 @@ if.end.i:                                         ; preds = %lor.lhs.false.i
   %5 = load i64, ptr %next_of_node.i, align 8
   %add.ptr.i = getelementptr inbounds i8, ptr %call12, i64 %5
   %6 = load ptr, ptr %add.ptr.i, align 8
-  %call6.i = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %6) #10
+  %call6.i = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %6) #11
   br label %count_edge.exit
 
 if.end7.i:                                        ; preds = %land.lhs.true
@@ -89,51 +89,51 @@ if.end7.i:                                        ; preds = %land.lhs.true
   br i1 %cmp9.not.i, label %if.end16.i, label %if.then10.i
 
 if.then10.i:                                      ; preds = %if.end7.i
-  %call11.i = tail call ptr @PyList_GetItem(ptr noundef nonnull %call.i, i64 noundef 0) #10
-  %call12.i = tail call i64 @PyLong_AsLong(ptr noundef %call11.i) #10
+  %call11.i = tail call ptr @PyList_GetItem(ptr noundef nonnull %call.i, i64 noundef 0) #11
+  %call12.i = tail call i64 @PyLong_AsLong(ptr noundef %call11.i) #11
   %add.i = add nsw i64 %call12.i, 1
-  %call13.i = tail call ptr @PyLong_FromLong(i64 noundef %add.i) #10
+  %call13.i = tail call ptr @PyLong_FromLong(i64 noundef %add.i) #11
   %cmp14.i = icmp eq ptr %call13.i, null
   br i1 %cmp14.i, label %cleanup27, label %cond.false.i
 
 cond.false.i:                                     ; preds = %if.then10.i
-  %call15.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call.i, i64 noundef 0, ptr noundef nonnull %call13.i) #10
+  %call15.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call.i, i64 noundef 0, ptr noundef nonnull %call13.i) #11
   br label %count_edge.exit
 
 if.end16.i:                                       ; preds = %if.end7.i
   %8 = load ptr, ptr %num_outputs.i, align 8
-  %call17.i = tail call ptr @PyObject_GetAttr(ptr noundef %call12, ptr noundef %8) #10
+  %call17.i = tail call ptr @PyObject_GetAttr(ptr noundef %call12, ptr noundef %8) #11
   %cmp18.i = icmp eq ptr %call17.i, null
   br i1 %cmp18.i, label %cleanup27, label %if.end20.i
 
 if.end20.i:                                       ; preds = %if.end16.i
-  %call21.i = tail call i64 @PyLong_AsLong(ptr noundef nonnull %call17.i) #10
-  tail call void @Py_DecRef(ptr noundef nonnull %call17.i) #10
-  %call23.i = tail call ptr @PyList_New(i64 noundef 3) #10
-  %call25.i = tail call ptr @PyLong_FromLong(i64 noundef 2) #10
+  %call21.i = tail call i64 @PyLong_AsLong(ptr noundef nonnull %call17.i) #11
+  tail call void @Py_DecRef(ptr noundef nonnull %call17.i) #11
+  %call23.i = tail call ptr @PyList_New(i64 noundef 3) #11
+  %call25.i = tail call ptr @PyLong_FromLong(i64 noundef 2) #11
   %cmp26.i = icmp eq ptr %call23.i, null
   %cmp29.i = icmp eq ptr %call25.i, null
   %or.cond.i = select i1 %cmp26.i, i1 true, i1 %cmp29.i
   br i1 %or.cond.i, label %if.then31.i, label %if.end32.i
 
 if.then31.i:                                      ; preds = %if.end20.i
-  tail call void @Py_DecRef(ptr noundef %call23.i) #10
-  tail call void @Py_DecRef(ptr noundef %call25.i) #10
+  tail call void @Py_DecRef(ptr noundef %call23.i) #11
+  tail call void @Py_DecRef(ptr noundef %call25.i) #11
   br label %cleanup27
 
 if.end32.i:                                       ; preds = %if.end20.i
   %cmp22.i = icmp eq i64 %call21.i, 1
-  %call33.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 0, ptr noundef nonnull %call25.i) #10
+  %call33.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 0, ptr noundef nonnull %call25.i) #11
   %9 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %9) #10
-  %call35.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 1, ptr noundef %9) #10
+  tail call void @Py_IncRef(ptr noundef %9) #11
+  %call35.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 1, ptr noundef %9) #11
   %cond40.in.v.i = select i1 %cmp22.i, i64 32, i64 48
   %cond40.in.i = getelementptr inbounds i8, ptr %0, i64 %cond40.in.v.i
   %cond40.i = load ptr, ptr %cond40.in.i, align 8
-  tail call void @Py_IncRef(ptr noundef %cond40.i) #10
-  %call42.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 2, ptr noundef %cond40.i) #10
-  %call43.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef nonnull %call23.i) #10
-  tail call void @Py_DecRef(ptr noundef nonnull %call23.i) #10
+  tail call void @Py_IncRef(ptr noundef %cond40.i) #11
+  %call42.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call23.i, i64 noundef 2, ptr noundef %cond40.i) #11
+  %call43.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef nonnull %call23.i) #11
+  tail call void @Py_DecRef(ptr noundef nonnull %call23.i) #11
   br label %count_edge.exit
 
 count_edge.exit:                                  ; preds = %if.end.i, %cond.false.i, %if.end32.i
@@ -148,19 +148,19 @@ for.inc:                                          ; preds = %count_edge.exit, %f
 
 for.inc25:                                        ; preds = %for.inc, %for.body
   %inc26 = add nuw nsw i64 %k.062, 1
-  %call4 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #10
+  %call4 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #11
   %cmp5.not = icmp slt i64 %inc26, %call4
   br i1 %cmp5.not, label %for.body, label %for.end29
 
 cleanup27:                                        ; preds = %if.end16.i, %if.then10.i, %if.then.i, %lor.lhs.false.i, %count_edge.exit, %if.then31.i
-  tail call void @Py_DecRef(ptr noundef nonnull %call1) #10
+  tail call void @Py_DecRef(ptr noundef nonnull %call1) #11
   br label %cleanup32
 
 for.end29:                                        ; preds = %for.inc25, %for.cond.preheader
-  tail call void @Py_DecRef(ptr noundef nonnull %call1) #10
+  tail call void @Py_DecRef(ptr noundef nonnull %call1) #11
   %none30 = getelementptr inbounds i8, ptr %0, i64 8
   %10 = load ptr, ptr %none30, align 8
-  tail call void @Py_IncRef(ptr noundef %10) #10
+  tail call void @Py_IncRef(ptr noundef %10) #11
   br label %cleanup32
 
 cleanup32:                                        ; preds = %cleanup27, %for.end29, %if.then
@@ -199,7 +199,7 @@ entry:
   %given.i.i.i = alloca %struct.arguments, align 8
   %given.i.i = alloca %struct.arguments, align 8
   %pass = alloca %struct.pass, align 8
-  call void @llvm.lifetime.start.p0(i64 152, ptr nonnull %pass) #10
+  call void @llvm.lifetime.start.p0(i64 152, ptr nonnull %pass) #11
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
   store ptr %0, ptr %pass, align 8
@@ -229,20 +229,20 @@ entry:
   %arrived = getelementptr inbounds i8, ptr %pass, i64 56
   %arrayidx6 = getelementptr inbounds i8, ptr %args, i64 16
   %7 = load ptr, ptr %arrayidx6, align 8
-  tail call void @Py_IncRef(ptr noundef %7) #10
+  tail call void @Py_IncRef(ptr noundef %7) #11
   store ptr %7, ptr %arrived, align 8
   %successors = getelementptr inbounds i8, ptr %pass, i64 64
   %arrayidx8 = getelementptr inbounds i8, ptr %args, i64 24
   %8 = load ptr, ptr %arrayidx8, align 8
-  tail call void @Py_IncRef(ptr noundef %8) #10
+  tail call void @Py_IncRef(ptr noundef %8) #11
   store ptr %8, ptr %successors, align 8
   %numbers = getelementptr inbounds i8, ptr %pass, i64 72
   %arrayidx10 = getelementptr inbounds i8, ptr %args, i64 32
   %9 = load ptr, ptr %arrayidx10, align 8
-  tail call void @Py_IncRef(ptr noundef %9) #10
+  tail call void @Py_IncRef(ptr noundef %9) #11
   store ptr %9, ptr %numbers, align 8
   %leaves = getelementptr inbounds i8, ptr %pass, i64 80
-  %call12 = tail call ptr @PyList_New(i64 noundef 0) #10
+  %call12 = tail call ptr @PyList_New(i64 noundef 0) #11
   store ptr %call12, ptr %leaves, align 8
   %ready = getelementptr inbounds i8, ptr %pass, i64 88
   %at_hand = getelementptr inbounds i8, ptr %pass, i64 96
@@ -283,17 +283,17 @@ while.body:                                       ; preds = %visit.exit, %while.
   %10 = load ptr, ptr %arrived, align 8
   %ob_type.i.i = getelementptr inbounds i8, ptr %10, i64 8
   %11 = load ptr, ptr %ob_type.i.i, align 8
-  %call.i.i = call i64 @PyType_GetFlags(ptr noundef %11) #10
+  %call.i.i = call i64 @PyType_GetFlags(ptr noundef %11) #11
   %12 = and i64 %call.i.i, 67108864
   %tobool.not.i = icmp eq i64 %12, 0
   br i1 %tobool.not.i, label %cond.false.i, label %cond.true.i
 
 cond.true.i:                                      ; preds = %while.body
-  %call3.i = call i64 @PyTuple_Size(ptr noundef nonnull %10) #10
+  %call3.i = call i64 @PyTuple_Size(ptr noundef nonnull %10) #11
   br label %cond.end.i
 
 cond.false.i:                                     ; preds = %while.body
-  %call4.i = call i64 @PyList_Size(ptr noundef nonnull %10) #10
+  %call4.i = call i64 @PyList_Size(ptr noundef nonnull %10) #11
   br label %cond.end.i
 
 cond.end.i:                                       ; preds = %cond.false.i, %cond.true.i
@@ -306,19 +306,19 @@ for.body.i:                                       ; preds = %cond.end.i, %for.in
   br i1 %tobool.not.i, label %cond.false8.i, label %cond.true6.i
 
 cond.true6.i:                                     ; preds = %for.body.i
-  %call7.i = call ptr @PyTuple_GetItem(ptr noundef %10, i64 noundef %k.041.i) #10
+  %call7.i = call ptr @PyTuple_GetItem(ptr noundef %10, i64 noundef %k.041.i) #11
   br label %cond.end10.i
 
 cond.false8.i:                                    ; preds = %for.body.i
-  %call9.i = call ptr @PyList_GetItem(ptr noundef %10, i64 noundef %k.041.i) #10
+  %call9.i = call ptr @PyList_GetItem(ptr noundef %10, i64 noundef %k.041.i) #11
   br label %cond.end10.i
 
 cond.end10.i:                                     ; preds = %cond.false8.i, %cond.true6.i
   %cond11.i = phi ptr [ %call7.i, %cond.true6.i ], [ %call9.i, %cond.false8.i ]
-  call void @Py_IncRef(ptr noundef %cond11.i) #10
+  call void @Py_IncRef(ptr noundef %cond11.i) #11
   %13 = load ptr, ptr %pass, align 8
   %14 = load ptr, ptr %successors, align 8
-  %call.i32.i = call ptr @PyTuple_GetItem(ptr noundef %14, i64 noundef %k.041.i) #10
+  %call.i32.i = call ptr @PyTuple_GetItem(ptr noundef %14, i64 noundef %k.041.i) #11
   %none.i.i = getelementptr inbounds i8, ptr %13, i64 8
   %15 = load ptr, ptr %none.i.i, align 8
   %cmp.i.i = icmp eq ptr %call.i32.i, %15
@@ -326,18 +326,18 @@ cond.end10.i:                                     ; preds = %cond.false8.i, %con
 
 cond.end.i.i:                                     ; preds = %cond.end10.i
   %16 = load ptr, ptr %entries, align 8
-  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %16, ptr noundef %call.i32.i) #10
+  %call3.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %16, ptr noundef %call.i32.i) #11
   %cmp4.i.i = icmp eq ptr %call3.i.i, null
   br i1 %cmp4.i.i, label %if.then.i.i, label %if.end.i.i
 
 if.then.i.i:                                      ; preds = %cond.end.i.i, %cond.end10.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #10
+  call void @Py_DecRef(ptr noundef %cond11.i) #11
   %17 = load ptr, ptr %none.i.i, align 8
   %cmp6.not.i.i = icmp eq ptr %call.i32.i, %17
   br i1 %cmp6.not.i.i, label %for.inc.i, label %land.rhs.i.i
 
 land.rhs.i.i:                                     ; preds = %if.then.i.i
-  %call7.i.i = call ptr @PyErr_Occurred() #10
+  %call7.i.i = call ptr @PyErr_Occurred() #11
   %tobool.i.i = icmp ne ptr %call7.i.i, null
   %18 = sext i1 %tobool.i.i to i32
   br label %hand_on.exit.i
@@ -355,7 +355,7 @@ if.then10.i.i:                                    ; preds = %if.end.i.i
   br i1 %cmp12.i.i, label %if.end32.i.i, label %cond.end17.i.i
 
 cond.end17.i.i:                                   ; preds = %if.then10.i.i
-  %call16.i.i = call ptr @PyTuple_GetItem(ptr noundef %20, i64 noundef %k.041.i) #10
+  %call16.i.i = call ptr @PyTuple_GetItem(ptr noundef %20, i64 noundef %k.041.i) #11
   %cmp19.not.i.i = icmp eq ptr %call16.i.i, null
   br i1 %cmp19.not.i.i, label %if.end32.i.i, label %land.lhs.true.i.i
 
@@ -365,22 +365,22 @@ land.lhs.true.i.i:                                ; preds = %cond.end17.i.i
   br i1 %cmp21.i.i, label %if.then24.i.i, label %lor.lhs.false.i.i
 
 lor.lhs.false.i.i:                                ; preds = %land.lhs.true.i.i
-  %call22.i.i = call i64 @PyLong_AsLong(ptr noundef nonnull %call16.i.i) #10
+  %call22.i.i = call i64 @PyLong_AsLong(ptr noundef nonnull %call16.i.i) #11
   %cmp23.not.i.i = icmp eq i64 %call22.i.i, 0
   br i1 %cmp23.not.i.i, label %if.end32.i.i, label %if.then24.i.i
 
 if.then24.i.i:                                    ; preds = %lor.lhs.false.i.i, %land.lhs.true.i.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i) #10
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i) #11
   store ptr %call.i32.i, ptr %given.i.i, align 8
   store ptr %call16.i.i, ptr %arrayinit.element.i.i, align 8
   store ptr %cond11.i, ptr %arrayinit.element25.i.i, align 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i.i, i8 0, i64 16, i1 false)
   %at_output.i.i = getelementptr inbounds i8, ptr %13, i64 104
   %23 = load ptr, ptr %at_output.i.i, align 8
-  %call28.i.i = call ptr @PyObject_Vectorcall(ptr noundef %23, ptr noundef nonnull %given.i.i, i64 noundef 3, ptr noundef null) #10
-  call void @Py_DecRef(ptr noundef %cond11.i) #10
+  %call28.i.i = call ptr @PyObject_Vectorcall(ptr noundef %23, ptr noundef nonnull %given.i.i, i64 noundef 3, ptr noundef null) #11
+  call void @Py_DecRef(ptr noundef %cond11.i) #11
   %cmp29.not.i.i = icmp eq ptr %call28.i.i, null
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i) #10
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i) #11
   br i1 %cmp29.not.i.i, label %while.end.loopexit, label %if.end32.i.i
 
 if.end32.i.i:                                     ; preds = %if.then24.i.i, %lor.lhs.false.i.i, %cond.end17.i.i, %if.then10.i.i
@@ -389,15 +389,15 @@ if.end32.i.i:                                     ; preds = %if.then24.i.i, %lor
   br label %hand_on.exit.i
 
 if.end35.i.i:                                     ; preds = %if.end.i.i
-  call void @Py_IncRef(ptr noundef nonnull %call3.i.i) #10
+  call void @Py_IncRef(ptr noundef nonnull %call3.i.i) #11
   %24 = load ptr, ptr %none.i.i, align 8
   %cmp37.i.i = icmp eq ptr %24, %cond11.i
   br i1 %cmp37.i.i, label %cond.end41.thread.i.i, label %cond.false39.i.i
 
 cond.false39.i.i:                                 ; preds = %if.end35.i.i
   %25 = load ptr, ptr %pass, align 8
-  %call.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #10
-  %call3.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2) #10
+  %call.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #11
+  %call3.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2) #11
   %own.i.i.i = getelementptr inbounds i8, ptr %25, i64 40
   %26 = load ptr, ptr %own.i.i.i, align 8
   %cmp.i.i.i = icmp eq ptr %call3.i.i.i, %26
@@ -610,24 +610,24 @@ if.end18.i.i.i.i:                                 ; preds = %size_of.exit.i.thre
   %61 = load ptr, ptr %sums.i.i.i.i, align 8
   %add19.i.i.i.i = getelementptr inbounds i8, ptr %25, i64 80
   %62 = load ptr, ptr %add19.i.i.i.i, align 8
-  %call20.i.i.i.i = call ptr @PyObject_GetAttr(ptr noundef %61, ptr noundef %62) #10
+  %call20.i.i.i.i = call ptr @PyObject_GetAttr(ptr noundef %61, ptr noundef %62) #11
   %cmp21.i.i.i.i = icmp eq ptr %call20.i.i.i.i, null
   br i1 %cmp21.i.i.i.i, label %cond.end41.thread120.i.i, label %if.end24.i.i.i.i
 
 if.end24.i.i.i.i:                                 ; preds = %if.end18.i.i.i.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i.i) #10
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i.i) #11
   store ptr %call.i.i.i, ptr %given.i.i.i.i, align 8
   store ptr %cond11.i, ptr %arrayinit.element.i.i.i.i, align 8
   store ptr %call.i.i.i, ptr %arrayinit.element25.i.i.i.i, align 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i.i.i.i, i8 0, i64 16, i1 false)
-  call void @Py_IncRef(ptr noundef %call.i.i.i) #10
-  %call28.i.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef nonnull %call20.i.i.i.i, ptr noundef nonnull %given.i.i.i.i, i64 noundef 3, ptr noundef null) #10
-  call void @Py_DecRef(ptr noundef %call.i.i.i) #10
-  call void @Py_DecRef(ptr noundef nonnull %call20.i.i.i.i) #10
-  call void @Py_DecRef(ptr noundef %call28.i.i.i.i) #10
+  call void @Py_IncRef(ptr noundef %call.i.i.i) #11
+  %call28.i.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef nonnull %call20.i.i.i.i, ptr noundef nonnull %given.i.i.i.i, i64 noundef 3, ptr noundef null) #11
+  call void @Py_DecRef(ptr noundef %call.i.i.i) #11
+  call void @Py_DecRef(ptr noundef nonnull %call20.i.i.i.i) #11
+  call void @Py_DecRef(ptr noundef %call28.i.i.i.i) #11
   %cmp29.i.i.i.i = icmp eq ptr %call28.i.i.i.i, null
   %cond31.i.i.i.i = sext i1 %cmp29.i.i.i.i to i32
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i.i) #10
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i.i) #11
   br label %cond.end41.i.i
 
 if.end.i.i.i:                                     ; preds = %land.lhs.true.i.i.i, %cond.false39.i.i
@@ -643,8 +643,8 @@ land.lhs.true7.i.i.i:                             ; preds = %if.end.i.i.i
   br i1 %cmp8.i.i.i, label %if.then9.i.i.i, label %if.end12.i.i.i
 
 if.then9.i.i.i:                                   ; preds = %land.lhs.true7.i.i.i
-  call void @Py_IncRef(ptr noundef %cond11.i) #10
-  %call11.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %cond11.i) #10
+  call void @Py_IncRef(ptr noundef %cond11.i) #11
+  %call11.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %cond11.i) #11
   br label %cond.end41.i.i
 
 if.end12.i.i.i:                                   ; preds = %land.lhs.true7.i.i.i, %if.end.i.i.i
@@ -654,7 +654,7 @@ if.end12.i.i.i:                                   ; preds = %land.lhs.true7.i.i.
   br i1 %cmp13.not.i.i.i, label %if.end20.i.i.i, label %if.then14.i.i.i
 
 if.then14.i.i.i:                                  ; preds = %if.end12.i.i.i
-  %call.i.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #10
+  %call.i.i.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #11
   %ob_type.i.i.i76.i.i.i = getelementptr inbounds i8, ptr %call.i.i.i.i, i64 8
   %66 = load ptr, ptr %ob_type.i.i.i76.i.i.i, align 8
   %67 = load ptr, ptr @pullback_numpy, align 8
@@ -748,7 +748,7 @@ are_alike.exit.i139.i.i.i:                        ; preds = %for.body.i.i.i132.i
   br i1 %84, label %if.end20.i.i.i, label %if.end.i.i.i.i
 
 if.end.i.i.i.i:                                   ; preds = %are_alike.exit.i139.i.i.i, %land.rhs.i.i108.i.i.i
-  call void @Py_IncRef(ptr noundef %70) #10
+  call void @Py_IncRef(ptr noundef %70) #11
   %85 = load ptr, ptr @pullback_numpy, align 8
   %arrayidx.i110.i.i.i = getelementptr inbounds i8, ptr %85, i64 752
   %86 = load ptr, ptr %arrayidx.i110.i.i.i, align 8
@@ -757,7 +757,7 @@ if.end.i.i.i.i:                                   ; preds = %are_alike.exit.i139
   %88 = load ptr, ptr %descr.i.i.i79.i.i.i, align 8
   %89 = load i32, ptr %nd.i.i.i80.i.i.i, align 8
   %90 = load ptr, ptr %dimensions.i.i.i102.i.i.i, align 8
-  %call13.i.i.i.i = call ptr %86(ptr noundef %87, ptr noundef %88, i32 noundef %89, ptr noundef %90, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #10
+  %call13.i.i.i.i = call ptr %86(ptr noundef %87, ptr noundef %88, i32 noundef %89, ptr noundef %90, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #11
   %cmp.i111.i.i.i = icmp eq ptr %call13.i.i.i.i, null
   br i1 %cmp.i111.i.i.i, label %cond.end41.thread120.i.i, label %if.end15.i.i.i.i
 
@@ -829,10 +829,10 @@ for.body18.i.i116.i.i.i:                          ; preds = %if.else.i.i115.i.i.
   br i1 %exitcond.not.i.i122.i.i.i, label %add_elements.exit.i.i.i.i, label %for.body18.i.i116.i.i.i
 
 add_elements.exit.i.i.i.i:                        ; preds = %for.body18.i.i116.i.i.i, %for.body.i.i124.i.i.i, %if.else.i.i115.i.i.i, %if.then.i.i123.i.i.i
-  %call16.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef nonnull %call13.i.i.i.i) #10
+  %call16.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef nonnull %call13.i.i.i.i) #11
   %103 = load ptr, ptr %own.i.i.i, align 8
-  call void @Py_IncRef(ptr noundef %103) #10
-  %call18.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2, ptr noundef %103) #10
+  call void @Py_IncRef(ptr noundef %103) #11
+  %call18.i.i.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 2, ptr noundef %103) #11
   br label %cond.end41.thread.i.i
 
 if.end20.i.i.i:                                   ; preds = %are_alike.exit.i139.i.i.i, %land.lhs.true25.i.i101.i.i.i, %land.lhs.true19.i.i95.i.i.i, %land.lhs.true13.i.i92.i.i.i, %land.lhs.true9.i.i89.i.i.i, %land.lhs.true.i.i82.i.i.i, %lor.lhs.false5.i.i.i.i, %lor.lhs.false.i.i.i.i, %if.then14.i.i.i, %if.end12.i.i.i
@@ -842,18 +842,18 @@ if.end20.i.i.i:                                   ; preds = %are_alike.exit.i139
   br i1 %cmp22.i.i.i, label %cond.true.i.i.i, label %cond.false.i.i.i
 
 cond.true.i.i.i:                                  ; preds = %if.end20.i.i.i
-  %call23.i.i.i = call ptr @PyLong_FromLong(i64 noundef 0) #10
+  %call23.i.i.i = call ptr @PyLong_FromLong(i64 noundef 0) #11
   br label %cond.end.i.i.i
 
 cond.false.i.i.i:                                 ; preds = %if.end20.i.i.i
-  %call25.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %104, i64 noundef %k.041.i) #10
-  call void @Py_IncRef(ptr noundef %call25.i.i.i) #10
+  %call25.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %104, i64 noundef %k.041.i) #11
+  call void @Py_IncRef(ptr noundef %call25.i.i.i) #11
   br label %cond.end.i.i.i
 
 cond.end.i.i.i:                                   ; preds = %cond.false.i.i.i, %cond.true.i.i.i
   %cond27.i.i.i = phi ptr [ %call23.i.i.i, %cond.true.i.i.i ], [ %call25.i.i.i, %cond.false.i.i.i ]
-  %call28.i.i.i = call ptr @PyBool_FromLong(i64 noundef 0) #10
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i) #10
+  %call28.i.i.i = call ptr @PyBool_FromLong(i64 noundef 0) #11
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i.i.i) #11
   store ptr %call3.i.i, ptr %given.i.i.i, align 8
   store ptr %call.i32.i, ptr %arrayinit.element.i.i.i, align 8
   store ptr %cond27.i.i.i, ptr %arrayinit.element29.i.i.i, align 8
@@ -865,61 +865,61 @@ cond.end.i.i.i:                                   ; preds = %cond.false.i.i.i, %
 cond.false35.i.i.i:                               ; preds = %cond.end.i.i.i
   %add_new.i.i.i = getelementptr inbounds i8, ptr %25, i64 96
   %106 = load ptr, ptr %add_new.i.i.i, align 8
-  %call37.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef %106, ptr noundef nonnull %given.i.i.i, i64 noundef 5, ptr noundef null) #10
+  %call37.i.i.i = call ptr @PyObject_Vectorcall(ptr noundef %106, ptr noundef nonnull %given.i.i.i, i64 noundef 5, ptr noundef null) #11
   br label %cond.end38.i.i.i
 
 cond.end38.i.i.i:                                 ; preds = %cond.false35.i.i.i, %cond.end.i.i.i
   %cond39.i.i.i = phi ptr [ %call37.i.i.i, %cond.false35.i.i.i ], [ null, %cond.end.i.i.i ]
-  call void @Py_DecRef(ptr noundef %cond27.i.i.i) #10
-  call void @Py_DecRef(ptr noundef %call28.i.i.i) #10
-  call void @Py_DecRef(ptr noundef %cond39.i.i.i) #10
+  call void @Py_DecRef(ptr noundef %cond27.i.i.i) #11
+  call void @Py_DecRef(ptr noundef %call28.i.i.i) #11
+  call void @Py_DecRef(ptr noundef %cond39.i.i.i) #11
   %cmp40.i.i.i = icmp eq ptr %cond39.i.i.i, null
   %cond41.i.i.i = sext i1 %cmp40.i.i.i to i32
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i) #10
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i.i.i) #11
   br label %cond.end41.i.i
 
 cond.end41.thread.i.i:                            ; preds = %for.body18.i.i.i.i.i, %for.body.i70.i.i.i.i, %add_elements.exit.i.i.i.i, %if.else.i.i.i.i.i, %if.then.i.i.i.i.i, %if.end35.i.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #10
+  call void @Py_DecRef(ptr noundef %cond11.i) #11
   br label %if.then44.i.i
 
 cond.end41.thread120.i.i:                         ; preds = %if.end.i.i.i.i, %if.end18.i.i.i.i
-  call void @Py_DecRef(ptr noundef %cond11.i) #10
+  call void @Py_DecRef(ptr noundef %cond11.i) #11
   br label %if.end64.i.i
 
 cond.end41.i.i:                                   ; preds = %cond.end38.i.i.i, %if.then9.i.i.i, %if.end24.i.i.i.i
   %cond42.i.i = phi i32 [ %call11.i.i.i, %if.then9.i.i.i ], [ %cond41.i.i.i, %cond.end38.i.i.i ], [ %cond31.i.i.i.i, %if.end24.i.i.i.i ]
-  call void @Py_DecRef(ptr noundef %cond11.i) #10
+  call void @Py_DecRef(ptr noundef %cond11.i) #11
   %cmp43.i.i = icmp eq i32 %cond42.i.i, 0
   br i1 %cmp43.i.i, label %if.then44.i.i, label %if.end64.i.i
 
 if.then44.i.i:                                    ; preds = %cond.end41.i.i, %cond.end41.thread.i.i
-  %call45.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0) #10
-  %call46.i.i = call i64 @PyLong_AsLong(ptr noundef %call45.i.i) #10
+  %call45.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0) #11
+  %call46.i.i = call i64 @PyLong_AsLong(ptr noundef %call45.i.i) #11
   %sub.i.i = add nsw i64 %call46.i.i, -1
   %cmp47.not.i.i = icmp eq i64 %sub.i.i, 0
   br i1 %cmp47.not.i.i, label %if.else.i.i, label %if.then48.i.i
 
 if.then48.i.i:                                    ; preds = %if.then44.i.i
-  %call50.i.i = call ptr @PyLong_FromLong(i64 noundef %sub.i.i) #10
+  %call50.i.i = call ptr @PyLong_FromLong(i64 noundef %sub.i.i) #11
   %cmp51.i.i = icmp eq ptr %call50.i.i, null
   br i1 %cmp51.i.i, label %if.end64.i.i, label %cond.false53.i.i
 
 cond.false53.i.i:                                 ; preds = %if.then48.i.i
-  %call54.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0, ptr noundef nonnull %call50.i.i) #10
+  %call54.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 0, ptr noundef nonnull %call50.i.i) #11
   br label %if.end64.i.i
 
 if.else.i.i:                                      ; preds = %if.then44.i.i
-  %call57.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #10
-  call void @Py_IncRef(ptr noundef %call57.i.i) #10
+  %call57.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1) #11
+  call void @Py_IncRef(ptr noundef %call57.i.i) #11
   %107 = load ptr, ptr %none.i.i, align 8
-  call void @Py_IncRef(ptr noundef %107) #10
-  %call61.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %107) #10
+  call void @Py_IncRef(ptr noundef %107) #11
+  %call61.i.i = call i32 @PyList_SetItem(ptr noundef nonnull %call3.i.i, i64 noundef 1, ptr noundef %107) #11
   %call62.i.i = call fastcc i32 @make_ready(ptr noundef nonnull %pass, ptr noundef %call.i32.i, ptr noundef %call57.i.i)
   br label %if.end64.i.i
 
 if.end64.i.i:                                     ; preds = %if.else.i.i, %cond.false53.i.i, %if.then48.i.i, %cond.end41.i.i, %cond.end41.thread120.i.i
   %wrong.1.i.i = phi i32 [ %cond42.i.i, %cond.end41.i.i ], [ %call62.i.i, %if.else.i.i ], [ %call54.i.i, %cond.false53.i.i ], [ -1, %if.then48.i.i ], [ -1, %cond.end41.thread120.i.i ]
-  call void @Py_DecRef(ptr noundef nonnull %call3.i.i) #10
+  call void @Py_DecRef(ptr noundef nonnull %call3.i.i) #11
   br label %hand_on.exit.i
 
 hand_on.exit.i:                                   ; preds = %if.end64.i.i, %if.end32.i.i, %land.rhs.i.i
@@ -934,14 +934,14 @@ for.inc.i:                                        ; preds = %hand_on.exit.i, %if
 
 lor.lhs.false:                                    ; preds = %for.inc.i, %cond.end.i
   store ptr null, ptr %arrived, align 8
-  call void @Py_DecRef(ptr noundef %10) #10
+  call void @Py_DecRef(ptr noundef %10) #11
   %108 = load ptr, ptr %leaves, align 8
-  %call.i = call i64 @PyList_Size(ptr noundef %108) #10
+  %call.i = call i64 @PyList_Size(ptr noundef %108) #11
   %cmp.i = icmp eq i64 %call.i, 0
   br i1 %cmp.i, label %cond.false, label %if.end.i
 
 if.end.i:                                         ; preds = %lor.lhs.false
-  %call2.i = call ptr @PyList_New(i64 noundef 0) #10
+  %call2.i = call ptr @PyList_New(i64 noundef 0) #11
   store ptr %call2.i, ptr %leaves, align 8
   %cmp5.i = icmp eq ptr %call2.i, null
   br i1 %cmp5.i, label %visit_leaves.exit.thread, label %visit_leaves.exit
@@ -951,7 +951,7 @@ visit_leaves.exit.thread:                         ; preds = %if.end.i
   br label %while.end.loopexit
 
 visit_leaves.exit:                                ; preds = %if.end.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i) #10
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i) #11
   %109 = load ptr, ptr %task, align 8
   store ptr %109, ptr %given.i, align 8
   store ptr %108, ptr %arrayinit.element.i, align 8
@@ -964,11 +964,11 @@ visit_leaves.exit:                                ; preds = %if.end.i
   store ptr null, ptr %arrayinit.cur.ptr.i, align 8
   %visit_leaves.i = getelementptr inbounds i8, ptr %110, i64 112
   %113 = load ptr, ptr %visit_leaves.i, align 8
-  %call14.i = call ptr @PyObject_Vectorcall(ptr noundef %113, ptr noundef nonnull %given.i, i64 noundef 4, ptr noundef null) #10
-  call void @Py_DecRef(ptr noundef %108) #10
-  call void @Py_DecRef(ptr noundef %call14.i) #10
+  %call14.i = call ptr @PyObject_Vectorcall(ptr noundef %113, ptr noundef nonnull %given.i, i64 noundef 4, ptr noundef null) #11
+  call void @Py_DecRef(ptr noundef %108) #11
+  call void @Py_DecRef(ptr noundef %call14.i) #11
   %cmp15.i = icmp eq ptr %call14.i, null
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i) #10
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i) #11
   br i1 %cmp15.i, label %while.end.loopexit, label %cond.false
 
 cond.false:                                       ; preds = %lor.lhs.false, %visit_leaves.exit
@@ -1193,7 +1193,7 @@ if.then.i.i66:                                    ; preds = %pop.exit78.i
   %spec.select.i91.i = select i1 %tobool.not.i.i, i64 16, i64 %mul.i90.i
   %140 = load ptr, ptr %ready, align 8
   %mul4.i.i = shl i64 %spec.select.i91.i, 5
-  %call.i.i67 = call ptr @realloc(ptr noundef %140, i64 noundef %mul4.i.i) #11
+  %call.i.i67 = call ptr @realloc(ptr noundef %140, i64 noundef %mul4.i.i) #12
   %cmp5.i.i = icmp eq ptr %call.i.i67, null
   br i1 %cmp5.i.i, label %cleanup.i.i, label %cleanup.thread.i.i
 
@@ -1204,7 +1204,7 @@ cleanup.thread.i.i:                               ; preds = %if.then.i.i66
   br label %if.end11.i.i
 
 cleanup.i.i:                                      ; preds = %if.then.i.i66
-  %call7.i.i68 = call ptr @PyErr_NoMemory() #10
+  %call7.i.i68 = call ptr @PyErr_NoMemory() #11
   br label %push.exit.i
 
 if.end11.i.i:                                     ; preds = %cleanup.thread.i.i, %pop.exit78.i
@@ -1267,10 +1267,10 @@ land.lhs.true:                                    ; preds = %cond.end
   %149 = load i64, ptr %next_of_node.i, align 8
   %add.ptr.i = getelementptr inbounds i8, ptr %146, i64 %149
   %150 = load ptr, ptr %add.ptr.i, align 8
-  call void @Py_IncRef(ptr noundef %150) #10
+  call void @Py_IncRef(ptr noundef %150) #11
   %151 = load ptr, ptr %successors, align 8
   store ptr %150, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %151) #10
+  call void @Py_DecRef(ptr noundef %151) #11
   %152 = load ptr, ptr %node.i, align 8
   %153 = load ptr, ptr %pass, align 8
   %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 192
@@ -1295,12 +1295,12 @@ lor.lhs.false.i.i82:                              ; preds = %land.lhs.true
 if.end.i.i83:                                     ; preds = %lor.lhs.false.i.i82
   %is_fast5.i.i = getelementptr inbounds i8, ptr %153, i64 56
   %161 = load ptr, ptr %is_fast5.i.i, align 8
-  %call6.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %152, ptr noundef %161) #10
+  %call6.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %152, ptr noundef %161) #11
   %cmp7.i.i = icmp eq ptr %call6.i.i, null
   br i1 %cmp7.i.i, label %while.end.loopexit, label %if.end9.i.i
 
 if.end9.i.i:                                      ; preds = %if.end.i.i83
-  call void @Py_DecRef(ptr noundef nonnull %call6.i.i) #10
+  call void @Py_DecRef(ptr noundef nonnull %call6.i.i) #11
   %162 = load ptr, ptr %pass, align 8
   %true_.i.i = getelementptr inbounds i8, ptr %162, i64 16
   %163 = load ptr, ptr %true_.i.i, align 8
@@ -1316,7 +1316,7 @@ cond.true.i.i:                                    ; preds = %if.end9.i.i
 
 if.end.i.i.i85:                                   ; preds = %cond.true.i.i
   %166 = load ptr, ptr %targets, align 8
-  %call.i.i.i86 = call i32 @PyDict_Contains(ptr noundef %166, ptr noundef nonnull %152) #10
+  %call.i.i.i86 = call i32 @PyDict_Contains(ptr noundef %166, ptr noundef nonnull %152) #11
   %cmp1.not.i.i.i = icmp eq i32 %call.i.i.i86, 0
   br i1 %cmp1.not.i.i.i, label %if.end4.i.i.i, label %if.then2.i.i.i
 
@@ -1326,14 +1326,14 @@ if.then2.i.i.i:                                   ; preds = %if.end.i.i.i85
 
 if.end4.i.i.i:                                    ; preds = %if.end.i.i.i85
   %167 = load ptr, ptr %successors, align 8
-  %call5.i.i.i = call i64 @PyTuple_Size(ptr noundef %167) #10
+  %call5.i.i.i = call i64 @PyTuple_Size(ptr noundef %167) #11
   %cmp6.not41.i.i.i = icmp sgt i64 %call5.i.i.i, 0
   br i1 %cmp6.not41.i.i.i, label %for.body.i.i.i, label %if.then6.i88
 
 for.body.i.i.i:                                   ; preds = %if.end4.i.i.i, %for.inc.i.i.i
   %k.042.i.i.i = phi i64 [ %inc.i.i.i, %for.inc.i.i.i ], [ 0, %if.end4.i.i.i ]
   %168 = load ptr, ptr %successors, align 8
-  %call8.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %168, i64 noundef %k.042.i.i.i) #10
+  %call8.i.i.i = call ptr @PyTuple_GetItem(ptr noundef %168, i64 noundef %k.042.i.i.i) #11
   %169 = load ptr, ptr %pass, align 8
   %none10.i.i.i = getelementptr inbounds i8, ptr %169, i64 8
   %170 = load ptr, ptr %none10.i.i.i, align 8
@@ -1342,7 +1342,7 @@ for.body.i.i.i:                                   ; preds = %if.end4.i.i.i, %for
 
 cond.end.i.i.i97:                                 ; preds = %for.body.i.i.i
   %171 = load ptr, ptr %visit, align 8
-  %call13.i.i.i = call i32 @PySet_Contains(ptr noundef %171, ptr noundef %call8.i.i.i) #10
+  %call13.i.i.i = call i32 @PySet_Contains(ptr noundef %171, ptr noundef %call8.i.i.i) #11
   %cmp15.i.i.i = icmp sgt i32 %call13.i.i.i, 0
   br i1 %cmp15.i.i.i, label %for.inc.i.i.i, label %is_plain.exit.i
 
@@ -1357,41 +1357,41 @@ is_plain.exit.i:                                  ; preds = %cond.end.i.i.i97, %
   br i1 %cmp.i87, label %while.end.loopexit, label %if.else.i78
 
 if.then6.i88:                                     ; preds = %for.inc.i.i.i, %if.end4.i.i.i, %cond.true.i.i
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %type.i.i) #10
+  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %type.i.i) #11
   %ob_type.i.i.i = getelementptr inbounds i8, ptr %146, i64 8
   %172 = load ptr, ptr %ob_type.i.i.i, align 8
   store ptr %172, ptr %type.i.i, align 8
   %formulas.i.i = getelementptr inbounds i8, ptr %147, i64 136
   %173 = load ptr, ptr %formulas.i.i, align 8
-  %call1.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %173, ptr noundef %172) #10
+  %call1.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %173, ptr noundef %172) #11
   %cmp.not.i132.i = icmp eq ptr %call1.i.i, null
   br i1 %cmp.not.i132.i, label %lor.lhs.false.i133.i, label %formula_of.exit.thread148.i
 
 formula_of.exit.thread148.i:                      ; preds = %if.then6.i88
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #10
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #11
   br label %lor.lhs.false.i
 
 lor.lhs.false.i133.i:                             ; preds = %if.then6.i88
-  %call2.i.i = call ptr @PyErr_Occurred() #10
+  %call2.i.i = call ptr @PyErr_Occurred() #11
   %tobool.not.i.i95 = icmp eq ptr %call2.i.i, null
   br i1 %tobool.not.i.i95, label %formula_of.exit.i, label %formula_of.exit.thread.i
 
 formula_of.exit.thread.i:                         ; preds = %lor.lhs.false.i133.i
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #10
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #11
   br label %while.end.loopexit
 
 formula_of.exit.i:                                ; preds = %lor.lhs.false.i133.i
   %learn.i.i = getelementptr inbounds i8, ptr %147, i64 144
   %174 = load ptr, ptr %learn.i.i, align 8
-  %call3.i.i96 = call ptr @PyObject_Vectorcall(ptr noundef %174, ptr noundef nonnull %type.i.i, i64 noundef 1, ptr noundef null) #10
-  call void @Py_DecRef(ptr noundef %call3.i.i96) #10
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #10
+  %call3.i.i96 = call ptr @PyObject_Vectorcall(ptr noundef %174, ptr noundef nonnull %type.i.i, i64 noundef 1, ptr noundef null) #11
+  call void @Py_DecRef(ptr noundef %call3.i.i96) #11
+  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %type.i.i) #11
   %cmp8.i = icmp eq ptr %call3.i.i96, null
   br i1 %cmp8.i, label %while.end.loopexit, label %lor.lhs.false.i
 
 lor.lhs.false.i:                                  ; preds = %formula_of.exit.i, %formula_of.exit.thread148.i
   %retval.0.i151.i = phi ptr [ %call1.i.i, %formula_of.exit.thread148.i ], [ %call3.i.i96, %formula_of.exit.i ]
-  %call9.i89 = call i32 @PyErr_CheckSignals() #10
+  %call9.i89 = call i32 @PyErr_CheckSignals() #11
   %cmp10.i = icmp slt i32 %call9.i89, 0
   br i1 %cmp10.i, label %while.end.loopexit, label %if.end12.i
 
@@ -1425,7 +1425,7 @@ if.end17.i:                                       ; preds = %if.end12.i.if.end17
   br i1 %or.cond, label %if.then26.i, label %if.end33.i
 
 if.then26.i:                                      ; preds = %if.end17.i
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i76) #10
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given.i76) #11
   store ptr %146, ptr %given.i76, align 8
   store ptr %148, ptr %arrayinit.element.i94, align 8
   %180 = load ptr, ptr %keep, align 8
@@ -1433,31 +1433,31 @@ if.then26.i:                                      ; preds = %if.end17.i
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %scevgep.i, i8 0, i64 16, i1 false)
   %pull.i = getelementptr inbounds i8, ptr %147, i64 64
   %181 = load ptr, ptr %pull.i, align 8
-  %call32.i = call ptr @PyObject_VectorcallMethod(ptr noundef %181, ptr noundef nonnull %given.i76, i64 noundef 3, ptr noundef null) #10
+  %call32.i = call ptr @PyObject_VectorcallMethod(ptr noundef %181, ptr noundef nonnull %given.i76, i64 noundef 3, ptr noundef null) #11
   %182 = load ptr, ptr %arrived, align 8
   store ptr %call32.i, ptr %arrived, align 8
-  call void @Py_DecRef(ptr noundef %182) #10
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i76) #10
+  call void @Py_DecRef(ptr noundef %182) #11
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given.i76) #11
   %.pre152.i = load ptr, ptr %none.i, align 8
   br label %if.end33.i
 
 if.end33.i:                                       ; preds = %if.end17.i, %if.then26.i
   %183 = phi ptr [ %.pre152.i, %if.then26.i ], [ %179, %if.end17.i ]
-  call void @Py_IncRef(ptr noundef %183) #10
+  call void @Py_IncRef(ptr noundef %183) #11
   %184 = load ptr, ptr %numbers, align 8
   store ptr %183, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %184) #10
+  call void @Py_DecRef(ptr noundef %184) #11
   br label %visit.exit
 
 if.else.i78:                                      ; preds = %is_plain.exit.i, %if.end9.i.i, %lor.lhs.false.i.i82, %land.lhs.true
-  %call36.i = call ptr @PyList_New(i64 noundef 1) #10
+  %call36.i = call ptr @PyList_New(i64 noundef 1) #11
   %cmp37.i = icmp eq ptr %call36.i, null
   br i1 %cmp37.i, label %while.end.loopexit, label %if.end40.i
 
 if.end40.i:                                       ; preds = %if.else.i78
-  %call41.i = call i32 @PyList_SetItem(ptr noundef nonnull %call36.i, i64 noundef 0, ptr noundef %148) #10
+  %call41.i = call i32 @PyList_SetItem(ptr noundef nonnull %call36.i, i64 noundef 0, ptr noundef %148) #11
   store ptr null, ptr %gradient4.i, align 8
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given44.i) #10
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given44.i) #11
   %185 = load ptr, ptr %task, align 8
   store ptr %185, ptr %given44.i, align 8
   %186 = load ptr, ptr %entries, align 8
@@ -1468,40 +1468,40 @@ if.end40.i:                                       ; preds = %if.else.i78
   store ptr %187, ptr %arrayinit.element49.i, align 8
   %visit_one.i = getelementptr inbounds i8, ptr %147, i64 120
   %188 = load ptr, ptr %visit_one.i, align 8
-  %call52.i = call ptr @PyObject_Vectorcall(ptr noundef %188, ptr noundef nonnull %given44.i, i64 noundef 5, ptr noundef null) #10
-  call void @Py_DecRef(ptr noundef nonnull %call36.i) #10
+  %call52.i = call ptr @PyObject_Vectorcall(ptr noundef %188, ptr noundef nonnull %given44.i, i64 noundef 5, ptr noundef null) #11
+  call void @Py_DecRef(ptr noundef nonnull %call36.i) #11
   %cmp53.not.i = icmp eq ptr %call52.i, null
   br i1 %cmp53.not.i, label %cleanup79.critedge.i, label %if.end56.i
 
 if.end56.i:                                       ; preds = %if.end40.i
-  %call57.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 0) #10
-  call void @Py_IncRef(ptr noundef %call57.i) #10
+  %call57.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 0) #11
+  call void @Py_IncRef(ptr noundef %call57.i) #11
   store ptr %call57.i, ptr %arrived, align 8
-  %call61.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 1) #10
-  call void @Py_IncRef(ptr noundef %call61.i) #10
+  %call61.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 1) #11
+  call void @Py_IncRef(ptr noundef %call61.i) #11
   %189 = load ptr, ptr %successors, align 8
   store ptr %call61.i, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %189) #10
-  %call64.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 2) #10
-  call void @Py_IncRef(ptr noundef %call64.i) #10
+  call void @Py_DecRef(ptr noundef %189) #11
+  %call64.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call52.i, i64 noundef 2) #11
+  call void @Py_IncRef(ptr noundef %call64.i) #11
   %190 = load ptr, ptr %numbers, align 8
   store ptr %call64.i, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %190) #10
-  call void @Py_DecRef(ptr noundef nonnull %call52.i) #10
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #10
+  call void @Py_DecRef(ptr noundef %190) #11
+  call void @Py_DecRef(ptr noundef nonnull %call52.i) #11
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #11
   br label %visit.exit
 
 cleanup79.critedge.i:                             ; preds = %if.end40.i
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #10
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given44.i) #11
   br label %while.end.loopexit
 
 visit.exit:                                       ; preds = %if.end33.i, %if.end56.i
   %191 = load ptr, ptr %gradient4.i, align 8
   store ptr null, ptr %gradient4.i, align 8
-  call void @Py_DecRef(ptr noundef %191) #10
+  call void @Py_DecRef(ptr noundef %191) #11
   %192 = load ptr, ptr %node.i, align 8
   store ptr null, ptr %node.i, align 8
-  call void @Py_DecRef(ptr noundef %192) #10
+  call void @Py_DecRef(ptr noundef %192) #11
   %193 = load ptr, ptr %arrived, align 8
   %.fr = freeze ptr %193
   %cmp77.i = icmp eq ptr %.fr, null
@@ -1515,26 +1515,26 @@ while.end.loopexit:                               ; preds = %visit.exit, %is_pla
 while.end:                                        ; preds = %while.end.loopexit, %entry
   %194 = phi ptr [ %7, %entry ], [ %.pre117, %while.end.loopexit ]
   %more.0.lcssa = phi i1 [ true, %entry ], [ %.ph, %while.end.loopexit ]
-  call void @Py_DecRef(ptr noundef %194) #10
+  call void @Py_DecRef(ptr noundef %194) #11
   %195 = load ptr, ptr %successors, align 8
-  call void @Py_DecRef(ptr noundef %195) #10
+  call void @Py_DecRef(ptr noundef %195) #11
   %196 = load ptr, ptr %numbers, align 8
-  call void @Py_DecRef(ptr noundef %196) #10
+  call void @Py_DecRef(ptr noundef %196) #11
   %197 = load ptr, ptr %leaves, align 8
-  call void @Py_DecRef(ptr noundef %197) #10
+  call void @Py_DecRef(ptr noundef %197) #11
   %node = getelementptr inbounds i8, ptr %pass, i64 112
   %198 = load ptr, ptr %node, align 8
-  call void @Py_DecRef(ptr noundef %198) #10
+  call void @Py_DecRef(ptr noundef %198) #11
   %gradient = getelementptr inbounds i8, ptr %pass, i64 120
   %199 = load ptr, ptr %gradient, align 8
-  call void @Py_DecRef(ptr noundef %199) #10
+  call void @Py_DecRef(ptr noundef %199) #11
   %200 = load i64, ptr %count13, align 8
   %cmp32113 = icmp sgt i64 %200, 0
   br i1 %cmp32113, label %for.body, label %for.cond.cleanup
 
 for.cond.cleanup:                                 ; preds = %for.body, %while.end
   %201 = load ptr, ptr %ready, align 8
-  call void @free(ptr noundef %201) #10
+  call void @free(ptr noundef %201) #11
   br i1 %more.0.lcssa, label %cond.end45, label %cond.false42
 
 for.body:                                         ; preds = %while.end, %for.body
@@ -1542,11 +1542,11 @@ for.body:                                         ; preds = %while.end, %for.bod
   %202 = load ptr, ptr %ready, align 8
   %node35 = getelementptr inbounds %struct.waiting, ptr %202, i64 %k.0114, i32 2
   %203 = load ptr, ptr %node35, align 8
-  call void @Py_DecRef(ptr noundef %203) #10
+  call void @Py_DecRef(ptr noundef %203) #11
   %204 = load ptr, ptr %ready, align 8
   %gradient38 = getelementptr inbounds %struct.waiting, ptr %204, i64 %k.0114, i32 3
   %205 = load ptr, ptr %gradient38, align 8
-  call void @Py_DecRef(ptr noundef %205) #10
+  call void @Py_DecRef(ptr noundef %205) #11
   %inc = add nuw nsw i64 %k.0114, 1
   %206 = load i64, ptr %count13, align 8
   %cmp32 = icmp slt i64 %inc, %206
@@ -1556,12 +1556,12 @@ cond.false42:                                     ; preds = %for.cond.cleanup
   %207 = load ptr, ptr %pass, align 8
   %none = getelementptr inbounds i8, ptr %207, i64 8
   %208 = load ptr, ptr %none, align 8
-  call void @Py_IncRef(ptr noundef %208) #10
+  call void @Py_IncRef(ptr noundef %208) #11
   br label %cond.end45
 
 cond.end45:                                       ; preds = %for.cond.cleanup, %cond.false42
   %cond46 = phi ptr [ %208, %cond.false42 ], [ null, %for.cond.cleanup ]
-  call void @llvm.lifetime.end.p0(i64 152, ptr nonnull %pass) #10
+  call void @llvm.lifetime.end.p0(i64 152, ptr nonnull %pass) #11
   ret ptr %cond46
 }
 
@@ -1599,22 +1599,22 @@ entry:
   br i1 %cmp, label %if.then, label %if.end9
 
 if.then:                                          ; preds = %entry
-  %call2 = tail call ptr @PyTuple_New(i64 noundef 2) #10
+  %call2 = tail call ptr @PyTuple_New(i64 noundef 2) #11
   %cmp3 = icmp eq ptr %call2, null
   br i1 %cmp3, label %if.then4, label %if.end
 
 if.then4:                                         ; preds = %if.then
-  tail call void @Py_DecRef(ptr noundef %gradient) #10
+  tail call void @Py_DecRef(ptr noundef %gradient) #11
   br label %cleanup30
 
 if.end:                                           ; preds = %if.then
-  tail call void @Py_IncRef(ptr noundef nonnull %node) #10
-  %call6 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 0, ptr noundef nonnull %node) #10
-  %call7 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 1, ptr noundef %gradient) #10
+  tail call void @Py_IncRef(ptr noundef nonnull %node) #11
+  %call6 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 0, ptr noundef nonnull %node) #11
+  %call7 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2, i64 noundef 1, ptr noundef %gradient) #11
   %leaves = getelementptr inbounds i8, ptr %pass, i64 80
   %3 = load ptr, ptr %leaves, align 8
-  %call8 = tail call i32 @PyList_Append(ptr noundef %3, ptr noundef nonnull %call2) #10
-  tail call void @Py_DecRef(ptr noundef nonnull %call2) #10
+  %call8 = tail call i32 @PyList_Append(ptr noundef %3, ptr noundef nonnull %call2) #11
+  tail call void @Py_DecRef(ptr noundef nonnull %call2) #11
   br label %cleanup30
 
 if.end9:                                          ; preds = %entry
@@ -1622,17 +1622,17 @@ if.end9:                                          ; preds = %entry
   %4 = load i64, ptr %seq_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %4
   %5 = load ptr, ptr %add.ptr, align 8
-  %call10 = tail call i64 @PyLong_AsUnsignedLongLong(ptr noundef %5) #10
+  %call10 = tail call i64 @PyLong_AsUnsignedLongLong(ptr noundef %5) #11
   %cmp11 = icmp eq i64 %call10, -1
   br i1 %cmp11, label %land.lhs.true, label %if.end14
 
 land.lhs.true:                                    ; preds = %if.end9
-  %call12 = tail call ptr @PyErr_Occurred() #10
+  %call12 = tail call ptr @PyErr_Occurred() #11
   %tobool.not = icmp eq ptr %call12, null
   br i1 %tobool.not, label %if.end14, label %if.then13
 
 if.then13:                                        ; preds = %land.lhs.true
-  tail call void @Py_DecRef(ptr noundef %gradient) #10
+  tail call void @Py_DecRef(ptr noundef %gradient) #11
   br label %cleanup30
 
 if.end14:                                         ; preds = %land.lhs.true, %if.end9
@@ -1640,7 +1640,7 @@ if.end14:                                         ; preds = %land.lhs.true, %if.
   %6 = load i64, ptr %stamps, align 8
   %inc = add i64 %6, 1
   store i64 %inc, ptr %stamps, align 8
-  tail call void @Py_IncRef(ptr noundef nonnull %node) #10
+  tail call void @Py_IncRef(ptr noundef nonnull %node) #11
   %node19 = getelementptr inbounds i8, ptr %pass, i64 112
   %7 = load ptr, ptr %node19, align 8
   %cmp20 = icmp eq ptr %7, null
@@ -1671,7 +1671,7 @@ if.then.i:                                        ; preds = %if.end23
   %ready.i = getelementptr inbounds i8, ptr %pass, i64 88
   %10 = load ptr, ptr %ready.i, align 8
   %mul4.i = shl i64 %spec.select.i, 5
-  %call.i = tail call ptr @realloc(ptr noundef %10, i64 noundef %mul4.i) #11
+  %call.i = tail call ptr @realloc(ptr noundef %10, i64 noundef %mul4.i) #12
   %cmp5.i = icmp eq ptr %call.i, null
   br i1 %cmp5.i, label %if.end27, label %cleanup.thread.i
 
@@ -1733,9 +1733,9 @@ push.exit.thread:                                 ; preds = %cond.true.i.i, %is_
   br label %cleanup30
 
 if.end27:                                         ; preds = %if.then.i
-  %call7.i = tail call ptr @PyErr_NoMemory() #10
-  tail call void @Py_DecRef(ptr noundef nonnull %node) #10
-  tail call void @Py_DecRef(ptr noundef %gradient) #10
+  %call7.i = tail call ptr @PyErr_NoMemory() #11
+  tail call void @Py_DecRef(ptr noundef nonnull %node) #11
+  tail call void @Py_DecRef(ptr noundef %gradient) #11
   br label %cleanup30
 
 cleanup30:                                        ; preds = %if.then21, %if.end27, %push.exit.thread, %if.then13, %if.then4, %if.end
@@ -1762,410 +1762,408 @@ declare i32 @PyErr_CheckSignals() local_unnamed_addr #2
 define internal fastcc ptr @pull_natively(ptr nocapture noundef readonly %known, ptr nocapture noundef %node, ptr nocapture noundef readonly %table, ptr noundef %gradient, i32 noundef %keep) unnamed_addr #0 {
 entry:
   %values = alloca %struct.values, align 8
-  %unused = alloca %struct.steps, align 8
+  %steps = alloca %struct.steps, align 8
   %data.i = getelementptr inbounds i8, ptr %table, i64 16
   %0 = load ptr, ptr %data.i, align 8
   %next_of_node = getelementptr inbounds i8, ptr %known, i64 184
   %1 = load i64, ptr %next_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %1
   %2 = load ptr, ptr %add.ptr, align 8
-  call void @llvm.lifetime.start.p0(i64 400, ptr nonnull %values) #10
+  call void @llvm.lifetime.start.p0(i64 408, ptr nonnull %values) #11
   %3 = getelementptr inbounds i8, ptr %values, i64 8
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(400) %3, i8 0, i64 392, i1 false)
-  %is_loose = getelementptr inbounds i8, ptr %0, i64 8
-  %4 = load i64, ptr %is_loose, align 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(408) %3, i8 0, i64 400, i1 false)
   %descr.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
-  %5 = load ptr, ptr %descr.i.i.i, align 8
-  %type_num.i.i = getelementptr inbounds i8, ptr %5, i64 28
-  %6 = load i32, ptr %type_num.i.i, align 4
-  %7 = add i32 %6, -11
-  %or.cond.i.i = icmp ult i32 %7, 2
+  %4 = load ptr, ptr %descr.i.i.i, align 8
+  %type_num.i.i = getelementptr inbounds i8, ptr %4, i64 28
+  %5 = load i32, ptr %type_num.i.i, align 4
+  %6 = add i32 %5, -11
+  %or.cond.i.i = icmp ult i32 %6, 2
   br i1 %or.cond.i.i, label %land.lhs.true.i.i, label %if.then
 
 land.lhs.true.i.i:                                ; preds = %entry
-  %byteorder.i.i = getelementptr inbounds i8, ptr %5, i64 26
-  %8 = load i8, ptr %byteorder.i.i, align 2
-  %cmp3.not.i.i = icmp eq i8 %8, 62
+  %byteorder.i.i = getelementptr inbounds i8, ptr %4, i64 26
+  %7 = load i8, ptr %byteorder.i.i, align 2
+  %cmp3.not.i.i = icmp eq i8 %7, 62
   br i1 %cmp3.not.i.i, label %if.then, label %land.lhs.true5.i.i
 
 land.lhs.true5.i.i:                               ; preds = %land.lhs.true.i.i
-  %flags.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
-  %9 = load i32, ptr %flags.i.i.i, align 8
-  %and.i.i = and i32 %9, 256
-  %tobool.not.i.i = icmp eq i32 %and.i.i, 0
-  br i1 %tobool.not.i.i, label %if.then, label %land.lhs.true7.i.i
-
-land.lhs.true7.i.i:                               ; preds = %land.lhs.true5.i.i
   %nd.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
-  %10 = load i32, ptr %nd.i.i.i, align 8
-  %cmp9.i.i = icmp slt i32 %10, 7
-  br i1 %cmp9.i.i, label %land.rhs.i.i, label %if.then
+  %8 = load i32, ptr %nd.i.i.i, align 8
+  %cmp7.i.i = icmp slt i32 %8, 7
+  br i1 %cmp7.i.i, label %land.lhs.true9.i.i, label %if.then
 
-land.rhs.i.i:                                     ; preds = %land.lhs.true7.i.i
-  %cmp6.i.i.i = icmp sgt i32 %10, 0
-  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i.i.i, label %if.end.i
+land.lhs.true9.i.i:                               ; preds = %land.lhs.true5.i.i
+  %cmp6.i.i.i = icmp sgt i32 %8, 0
+  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i.i.i, label %land.rhs.i.i
 
-for.body.lr.ph.i.i.i:                             ; preds = %land.rhs.i.i
+for.body.lr.ph.i.i.i:                             ; preds = %land.lhs.true9.i.i
   %dimensions.i.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %11 = load ptr, ptr %dimensions.i.i.i.i, align 8
-  %wide.trip.count.i.i.i = zext nneg i32 %10 to i64
+  %9 = load ptr, ptr %dimensions.i.i.i.i, align 8
+  %wide.trip.count.i.i.i = zext nneg i32 %8 to i64
   br label %for.body.i.i.i
 
 for.body.i.i.i:                                   ; preds = %for.body.i.i.i, %for.body.lr.ph.i.i.i
   %indvars.iv.i.i.i = phi i64 [ 0, %for.body.lr.ph.i.i.i ], [ %indvars.iv.next.i.i.i, %for.body.i.i.i ]
   %size.07.i.i.i = phi i64 [ 1, %for.body.lr.ph.i.i.i ], [ %mul.i.i.i, %for.body.i.i.i ]
-  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %11, i64 %indvars.iv.i.i.i
-  %12 = load i64, ptr %arrayidx.i.i.i, align 8
-  %mul.i.i.i = mul nsw i64 %12, %size.07.i.i.i
+  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %9, i64 %indvars.iv.i.i.i
+  %10 = load i64, ptr %arrayidx.i.i.i, align 8
+  %mul.i.i.i = mul nsw i64 %10, %size.07.i.i.i
   %indvars.iv.next.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i, 1
   %exitcond.not.i.i.i = icmp eq i64 %indvars.iv.next.i.i.i, %wide.trip.count.i.i.i
-  br i1 %exitcond.not.i.i.i, label %is_short.exit.i, label %for.body.i.i.i
+  br i1 %exitcond.not.i.i.i, label %size_of.exit.i.i, label %for.body.i.i.i
 
-is_short.exit.i:                                  ; preds = %for.body.i.i.i
-  %13 = icmp sgt i64 %mul.i.i.i, 512
-  br i1 %13, label %if.then, label %if.end.i
+size_of.exit.i.i:                                 ; preds = %for.body.i.i.i
+  %cmp11.i.i = icmp slt i64 %mul.i.i.i, 513
+  br i1 %cmp11.i.i, label %land.rhs.i.i, label %if.then
 
-if.end.i:                                         ; preds = %is_short.exit.i, %land.rhs.i.i
-  %and.i = and i32 %9, 1
-  %tobool2.not.i = icmp eq i32 %and.i, 0
-  br i1 %tobool2.not.i, label %land.rhs.lr.ph.i, label %for.end.critedge.i
+land.rhs.i.i:                                     ; preds = %size_of.exit.i.i, %land.lhs.true9.i.i
+  %flags.i.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
+  %11 = load i32, ptr %flags.i.i.i.i, align 8
+  %and.i.i.i = and i32 %11, 256
+  %tobool.not.i.i.i = icmp eq i32 %and.i.i.i, 0
+  br i1 %tobool.not.i.i.i, label %if.then, label %if.end.i.i.i
+
+if.end.i.i.i:                                     ; preds = %land.rhs.i.i
+  %strides.i.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 40
+  %and.i.i.i.i = and i32 %11, 1
+  %tobool3.not.i.i.i = icmp eq i32 %and.i.i.i.i, 0
+  %or.cond5154.i.i.i = and i1 %cmp6.i.i.i, %tobool3.not.i.i.i
+  %dimensions.i.i22.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %12 = load ptr, ptr %dimensions.i.i22.i.i, align 8
+  br i1 %or.cond5154.i.i.i, label %for.body.lr.ph.i21.i.i, label %if.end.i
+
+for.body.lr.ph.i21.i.i:                           ; preds = %if.end.i.i.i
+  %13 = zext nneg i32 %8 to i64
+  br label %for.body.i23.i.i
+
+for.body.i23.i.i:                                 ; preds = %cleanup.i.i.i, %for.body.lr.ph.i21.i.i
+  %indvars.iv.i24.i.i = phi i64 [ %13, %for.body.lr.ph.i21.i.i ], [ %indvars.iv.next.i25.i.i, %cleanup.i.i.i ]
+  %inner.055.i.i.i = phi i64 [ 0, %for.body.lr.ph.i21.i.i ], [ %inner.1.i.i.i, %cleanup.i.i.i ]
+  %indvars.iv.next.i25.i.i = add nsw i64 %indvars.iv.i24.i.i, -1
+  %arrayidx.i26.i.i = getelementptr inbounds i64, ptr %12, i64 %indvars.iv.next.i25.i.i
+  %14 = load i64, ptr %arrayidx.i26.i.i, align 8
+  %cmp5.i.i.i = icmp eq i64 %14, 1
+  br i1 %cmp5.i.i.i, label %if.end13.thread.i.i.i, label %cond.end.i.i.i
+
+cond.end.i.i.i:                                   ; preds = %for.body.i23.i.i
+  %15 = load ptr, ptr %strides.i.i.i.i, align 8
+  %arrayidx8.i.i.i = getelementptr inbounds i64, ptr %15, i64 %indvars.iv.next.i25.i.i
+  %16 = load i64, ptr %arrayidx8.i.i.i, align 8
+  %.fr.i.i.i = freeze i64 %16
+  %cmp9.i.i.i = icmp slt i64 %.fr.i.i.i, 0
+  br i1 %cmp9.i.i.i, label %if.then, label %lor.lhs.false.i.i.i
+
+lor.lhs.false.i.i.i:                              ; preds = %cond.end.i.i.i
+  %cmp10.not.i.i.i = icmp ne i64 %.fr.i.i.i, 0
+  %cmp11.i.i.i = icmp slt i64 %.fr.i.i.i, %inner.055.i.i.i
+  %or.cond.i.i.i = select i1 %cmp10.not.i.i.i, i1 %cmp11.i.i.i, i1 false
+  br i1 %or.cond.i.i.i, label %if.then, label %if.end13.i.i.i
+
+if.end13.i.i.i:                                   ; preds = %lor.lhs.false.i.i.i
+  %cmp14.i.i.i = icmp eq i64 %.fr.i.i.i, 0
+  br i1 %cmp14.i.i.i, label %if.end13.thread.i.i.i, label %cleanup.i.i.i
+
+if.end13.thread.i.i.i:                            ; preds = %if.end13.i.i.i, %for.body.i23.i.i
+  br label %cleanup.i.i.i
+
+cleanup.i.i.i:                                    ; preds = %if.end13.thread.i.i.i, %if.end13.i.i.i
+  %inner.1.i.i.i = phi i64 [ %inner.055.i.i.i, %if.end13.thread.i.i.i ], [ %.fr.i.i.i, %if.end13.i.i.i ]
+  %cmp.i.i.i = icmp ugt i64 %indvars.iv.i24.i.i, 1
+  br i1 %cmp.i.i.i, label %for.body.i23.i.i, label %if.end.i
+
+if.end.i:                                         ; preds = %cleanup.i.i.i, %if.end.i.i.i
+  %is_flat.i = getelementptr inbounds i8, ptr %values, i64 84
+  store i32 1, ptr %is_flat.i, align 4
+  %ndim.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 %8, ptr %ndim.i, align 8
+  %data.i.i = getelementptr inbounds i8, ptr %gradient, i64 16
+  %17 = load ptr, ptr %data.i.i, align 8
+  store ptr %17, ptr %values, align 8
+  %lengths.i = getelementptr inbounds i8, ptr %values, i64 96
+  %conv.i = sext i32 %8 to i64
+  %mul.i = shl nsw i64 %conv.i, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr nonnull align 8 %lengths.i, ptr align 8 %12, i64 %mul.i, i1 false)
+  br i1 %cmp6.i.i.i, label %land.rhs.lr.ph.i, label %lor.lhs.false
 
 land.rhs.lr.ph.i:                                 ; preds = %if.end.i
-  %strides.i.i = getelementptr inbounds i8, ptr %gradient, i64 40
-  %smax.i = tail call i32 @llvm.smax.i32(i32 %10, i32 0)
-  %wide.trip.count.i = zext nneg i32 %smax.i to i64
-  %exitcond.not.i235 = icmp slt i32 %10, 1
-  br i1 %exitcond.not.i235, label %for.end.critedge.i, label %for.body.i.lr.ph
+  %wide.trip.count.i = zext nneg i32 %8 to i64
+  br i1 %tobool3.not.i.i.i, label %land.rhs.i, label %for.cond.preheader.i.i.split
 
-for.body.i.lr.ph:                                 ; preds = %land.rhs.lr.ph.i
-  %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %14 = load ptr, ptr %dimensions.i.i, align 8
-  br label %for.body.i
+land.rhs.i:                                       ; preds = %land.rhs.lr.ph.i, %land.end21.i
+  %18 = phi i32 [ %land.ext.i, %land.end21.i ], [ 1, %land.rhs.lr.ph.i ]
+  %indvars.iv.i = phi i64 [ %indvars.iv.next.i, %land.end21.i ], [ 0, %land.rhs.lr.ph.i ]
+  %tobool10.not.i = icmp eq i32 %18, 0
+  br i1 %tobool10.not.i, label %land.end21.i, label %land.rhs11.i
 
-for.body.i:                                       ; preds = %for.body.i.lr.ph, %for.inc.i
-  %indvars.iv.i236 = phi i64 [ 0, %for.body.i.lr.ph ], [ %indvars.iv.next.i, %for.inc.i ]
-  %arrayidx.i = getelementptr inbounds i64, ptr %14, i64 %indvars.iv.i236
-  %15 = load i64, ptr %arrayidx.i, align 8
-  %cmp6.not.i = icmp eq i64 %15, 1
-  br i1 %cmp6.not.i, label %for.inc.i, label %land.lhs.true.i
-
-land.lhs.true.i:                                  ; preds = %for.body.i
-  %16 = load ptr, ptr %strides.i.i, align 8
-  %arrayidx9.i = getelementptr inbounds i64, ptr %16, i64 %indvars.iv.i236
-  %17 = load i64, ptr %arrayidx9.i, align 8
-  %cmp10.not.i = icmp eq i64 %17, 0
-  br i1 %cmp10.not.i, label %for.inc.i, label %if.then
-
-for.inc.i:                                        ; preds = %land.lhs.true.i, %for.body.i
-  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i236, 1
-  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
-  br i1 %exitcond.not.i, label %for.end.critedge.i, label %for.body.i
-
-for.end.critedge.i:                               ; preds = %for.inc.i, %land.rhs.lr.ph.i, %if.end.i
-  %cmp14.i = icmp eq i32 %6, 12
-  %cond.i = select i1 %cmp14.i, i64 8, i64 4
-  %data.i.i = getelementptr inbounds i8, ptr %gradient, i64 16
-  %18 = load ptr, ptr %data.i.i, align 8
-  store ptr %18, ptr %values, align 8
-  %19 = and i64 %4, 4294967295
-  %tobool17.not.i = icmp eq i64 %19, 0
-  br i1 %tobool17.not.i, label %if.else.i, label %if.then18.i
-
-if.then18.i:                                      ; preds = %for.end.critedge.i
-  %ndim.i = getelementptr inbounds i8, ptr %values, i64 80
-  store i32 %10, ptr %ndim.i, align 8
-  %lengths.i = getelementptr inbounds i8, ptr %values, i64 88
-  %dimensions.i60.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %20 = load ptr, ptr %dimensions.i60.i, align 8
-  %conv22.i = sext i32 %10 to i64
-  %mul.i = shl nsw i64 %conv22.i, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr nonnull align 8 %lengths.i, ptr align 8 %20, i64 %mul.i, i1 false)
-  %full.i = getelementptr inbounds i8, ptr %values, i64 136
-  %cmp264.i.i = icmp slt i32 %10, 1
-  br i1 %cmp264.i.i, label %lor.lhs.false, label %for.body.lr.ph.i.i
-
-for.body.lr.ph.i.i:                               ; preds = %if.then18.i
-  %21 = zext nneg i32 %10 to i64
+for.cond.preheader.i.i.split:                     ; preds = %land.end21.i, %land.rhs.lr.ph.i
+  %of_g.i = getelementptr inbounds i8, ptr %values, i64 240
   br label %for.body.i.i
 
-for.body.i.i:                                     ; preds = %cleanup.i.i, %for.body.lr.ph.i.i
-  %indvars.iv.i.i = phi i64 [ %21, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %cleanup.i.i ]
-  %width.addr.065.i.i = phi i64 [ %cond.i, %for.body.lr.ph.i.i ], [ %mul.i.i, %cleanup.i.i ]
+for.body.i.i:                                     ; preds = %cond.end19.i.i, %for.cond.preheader.i.i.split
+  %indvars.iv.i.i = phi i64 [ %wide.trip.count.i, %for.cond.preheader.i.i.split ], [ %indvars.iv.next.i.i, %cond.end19.i.i ]
   %indvars.iv.next.i.i = add nsw i64 %indvars.iv.i.i, -1
-  %cmp3.not.i62.i = icmp sgt i64 %indvars.iv.i.i, 0
-  br i1 %cmp3.not.i62.i, label %cond.end.i.i, label %cleanup.i.i
+  %cmp3.not.i48.i = icmp sgt i64 %indvars.iv.i.i, 0
+  br i1 %cmp3.not.i48.i, label %cond.end.i.i, label %cond.end19.i.i
 
 cond.end.i.i:                                     ; preds = %for.body.i.i
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %20, i64 %indvars.iv.next.i.i
-  %22 = load i64, ptr %arrayidx.i.i, align 8
-  %.fr.i.i = freeze i64 %22
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %12, i64 %indvars.iv.next.i.i
+  %19 = load i64, ptr %arrayidx.i.i, align 8
   %arrayidx7.i.i = getelementptr inbounds i64, ptr %lengths.i, i64 %indvars.iv.next.i.i
-  %23 = load i64, ptr %arrayidx7.i.i, align 8
-  %cmp8.i.i = icmp eq i64 %.fr.i.i, %23
-  %cmp9.i63.i = icmp eq i64 %.fr.i.i, 1
-  %or.cond.not.i.i = or i1 %cmp8.i.i, %cmp9.i63.i
-  br i1 %or.cond.not.i.i, label %if.end11.i.i, label %lor.lhs.false
+  %20 = load i64, ptr %arrayidx7.i.i, align 8
+  %cmp8.i.i = icmp eq i64 %19, %20
+  %cmp9.i.i = icmp eq i64 %19, 1
+  %or.cond.not.i.i = or i1 %cmp9.i.i, %cmp8.i.i
+  br i1 %or.cond.not.i.i, label %if.end11.i.i, label %if.then
 
 if.end11.i.i:                                     ; preds = %cond.end.i.i
-  %spec.select62.i.i = select i1 %cmp9.i63.i, i64 0, i64 %width.addr.065.i.i
-  br label %cleanup.i.i
+  br i1 %cmp9.i.i, label %cond.end19.i.i, label %cond.false14.i.i
 
-cleanup.i.i:                                      ; preds = %if.end11.i.i, %for.body.i.i
-  %cond4458.i.i = phi i64 [ %.fr.i.i, %if.end11.i.i ], [ 1, %for.body.i.i ]
-  %24 = phi i64 [ %spec.select62.i.i, %if.end11.i.i ], [ 0, %for.body.i.i ]
-  %arrayidx18.i.i = getelementptr inbounds [6 x i64], ptr %full.i, i64 0, i64 %indvars.iv.next.i.i
-  store i64 %24, ptr %arrayidx18.i.i, align 8
-  %mul.i.i = mul nsw i64 %cond4458.i.i, %width.addr.065.i.i
+cond.false14.i.i:                                 ; preds = %if.end11.i.i
+  %21 = load ptr, ptr %strides.i.i.i.i, align 8
+  %arrayidx18.i.i = getelementptr inbounds i64, ptr %21, i64 %indvars.iv.next.i.i
+  %22 = load i64, ptr %arrayidx18.i.i, align 8
+  br label %cond.end19.i.i
+
+cond.end19.i.i:                                   ; preds = %cond.false14.i.i, %if.end11.i.i, %for.body.i.i
+  %cond20.i.i = phi i64 [ %22, %cond.false14.i.i ], [ 0, %if.end11.i.i ], [ 0, %for.body.i.i ]
+  %arrayidx22.i.i = getelementptr inbounds [6 x i64], ptr %of_g.i, i64 0, i64 %indvars.iv.next.i.i
+  store i64 %cond20.i.i, ptr %arrayidx22.i.i, align 8
   %cmp2.i.i = icmp ult i64 %indvars.iv.i.i, 2
   br i1 %cmp2.i.i, label %lor.lhs.false, label %for.body.i.i
 
-if.else.i:                                        ; preds = %for.end.critedge.i
-  br i1 %cmp6.i.i.i, label %for.body.lr.ph.i65.i, label %size_of.exit.thread.i
+land.rhs11.i:                                     ; preds = %land.rhs.i
+  %arrayidx13.i = getelementptr inbounds [6 x i64], ptr %lengths.i, i64 0, i64 %indvars.iv.i
+  %23 = load i64, ptr %arrayidx13.i, align 8
+  %cmp14.i = icmp eq i64 %23, 1
+  br i1 %cmp14.i, label %land.end21.i, label %lor.rhs.i
 
-size_of.exit.thread.i:                            ; preds = %if.else.i
-  %ndim.i79.i = getelementptr inbounds i8, ptr %values, i64 80
-  store i32 1, ptr %ndim.i79.i, align 8
-  %lengths.i80.i = getelementptr inbounds i8, ptr %values, i64 88
-  store i64 1, ptr %lengths.i80.i, align 8
-  br label %27
+lor.rhs.i:                                        ; preds = %land.rhs11.i
+  %24 = load ptr, ptr %strides.i.i.i.i, align 8
+  %arrayidx18.i = getelementptr inbounds i64, ptr %24, i64 %indvars.iv.i
+  %25 = load i64, ptr %arrayidx18.i, align 8
+  %cmp19.i = icmp eq i64 %25, 0
+  br label %land.end21.i
 
-for.body.lr.ph.i65.i:                             ; preds = %if.else.i
-  %dimensions.i.i66.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %25 = load ptr, ptr %dimensions.i.i66.i, align 8
-  %wide.trip.count.i.i = zext nneg i32 %10 to i64
-  br label %for.body.i67.i
+land.end21.i:                                     ; preds = %lor.rhs.i, %land.rhs11.i, %land.rhs.i
+  %26 = phi i1 [ false, %land.rhs.i ], [ true, %land.rhs11.i ], [ %cmp19.i, %lor.rhs.i ]
+  %land.ext.i = zext i1 %26 to i32
+  store i32 %land.ext.i, ptr %is_flat.i, align 4
+  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
+  br i1 %exitcond.not.i, label %for.cond.preheader.i.i.split, label %land.rhs.i
 
-for.body.i67.i:                                   ; preds = %for.body.i67.i, %for.body.lr.ph.i65.i
-  %indvars.iv.i68.i = phi i64 [ 0, %for.body.lr.ph.i65.i ], [ %indvars.iv.next.i71.i, %for.body.i67.i ]
-  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i65.i ], [ %mul.i70.i, %for.body.i67.i ]
-  %arrayidx.i69.i = getelementptr inbounds i64, ptr %25, i64 %indvars.iv.i68.i
-  %26 = load i64, ptr %arrayidx.i69.i, align 8
-  %.fr.i = freeze i64 %26
-  %mul.i70.i = mul i64 %.fr.i, %size.07.i.i
-  %indvars.iv.next.i71.i = add nuw nsw i64 %indvars.iv.i68.i, 1
-  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i71.i, %wide.trip.count.i.i
-  br i1 %exitcond.not.i.i, label %size_of.exit.i, label %for.body.i67.i
-
-size_of.exit.i:                                   ; preds = %for.body.i67.i
-  %ndim.i.i = getelementptr inbounds i8, ptr %values, i64 80
-  store i32 1, ptr %ndim.i.i, align 8
-  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 88
-  store i64 %mul.i70.i, ptr %lengths.i.i, align 8
-  %cmp.i72.i = icmp eq i64 %mul.i70.i, 1
-  br i1 %cmp.i72.i, label %27, label %28
-
-27:                                               ; preds = %size_of.exit.i, %size_of.exit.thread.i
-  br label %28
-
-28:                                               ; preds = %27, %size_of.exit.i
-  %29 = phi i64 [ 0, %27 ], [ %cond.i, %size_of.exit.i ]
-  %full.i.i = getelementptr inbounds i8, ptr %values, i64 136
-  store i64 %29, ptr %full.i.i, align 8
-  br label %lor.lhs.false
-
-lor.lhs.false:                                    ; preds = %cleanup.i.i, %cond.end.i.i, %28, %if.then18.i
-  %of_g.i = getelementptr inbounds i8, ptr %values, i64 232
-  %..i.sroa.sel.v.sroa.sel.v.sroa.sel.v = select i1 %tobool2.not.i, i64 184, i64 136
-  %..i.sroa.sel.v.sroa.sel.v.sroa.sel = getelementptr inbounds i8, ptr %values, i64 %..i.sroa.sel.v.sroa.sel.v.sroa.sel.v
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_g.i, ptr noundef nonnull align 8 dereferenceable(48) %..i.sroa.sel.v.sroa.sel.v.sroa.sel, i64 48, i1 false)
+lor.lhs.false:                                    ; preds = %cond.end19.i.i, %if.end.i
   %disturbed = getelementptr inbounds i8, ptr %known, i64 152
-  %30 = load ptr, ptr %disturbed, align 8
-  %call2 = tail call i64 @PyDict_Size(ptr noundef %30) #10
+  %27 = load ptr, ptr %disturbed, align 8
+  %call2 = tail call i64 @PyDict_Size(ptr noundef %27) #11
   %cmp.not = icmp eq i64 %call2, 0
-  br i1 %cmp.not, label %lor.lhs.false4, label %if.then
+  br i1 %cmp.not, label %lor.lhs.false3, label %if.then
 
-lor.lhs.false4:                                   ; preds = %lor.lhs.false
-  %call5 = tail call i64 @PyTuple_Size(ptr noundef %2) #10
-  %31 = load i64, ptr %0, align 8
-  %cmp6.not = icmp eq i64 %call5, %31
-  br i1 %cmp6.not, label %if.end, label %if.then
+lor.lhs.false3:                                   ; preds = %lor.lhs.false
+  %call4 = tail call i64 @PyTuple_Size(ptr noundef %2) #11
+  %28 = load i64, ptr %0, align 8
+  %cmp5.not = icmp eq i64 %call4, %28
+  br i1 %cmp5.not, label %if.end, label %if.then
 
-if.then:                                          ; preds = %land.lhs.true.i, %entry, %land.lhs.true.i.i, %land.lhs.true5.i.i, %land.lhs.true7.i.i, %is_short.exit.i, %lor.lhs.false4, %lor.lhs.false
+if.then:                                          ; preds = %cond.end.i.i.i, %lor.lhs.false.i.i.i, %cond.end.i.i, %land.rhs.i.i, %entry, %land.lhs.true.i.i, %land.lhs.true5.i.i, %size_of.exit.i.i, %lor.lhs.false3, %lor.lhs.false
   %none = getelementptr inbounds i8, ptr %known, i64 8
-  %32 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %32) #10
-  br label %cleanup120
+  %29 = load ptr, ptr %none, align 8
+  tail call void @Py_IncRef(ptr noundef %29) #11
+  br label %cleanup123
 
-if.end:                                           ; preds = %lor.lhs.false4
-  %33 = load ptr, ptr %descr.i.i.i, align 8
-  %type_num = getelementptr inbounds i8, ptr %33, i64 28
-  %34 = load i32, ptr %type_num, align 4
-  %cmp10 = icmp eq i32 %34, 12
-  %cond.in.v = select i1 %cmp10, i64 64, i64 56
+if.end:                                           ; preds = %lor.lhs.false3
+  %30 = load ptr, ptr %descr.i.i.i, align 8
+  %type_num = getelementptr inbounds i8, ptr %30, i64 28
+  %31 = load i32, ptr %type_num, align 4
+  %cmp8 = icmp eq i32 %31, 12
+  %cond.in.v = select i1 %cmp8, i64 64, i64 56
   %cond.in = getelementptr inbounds i8, ptr %0, i64 %cond.in.v
   %cond = load i64, ptr %cond.in, align 8
-  %cond17.in.v = select i1 %cmp10, i64 80, i64 72
-  %cond17.in = getelementptr inbounds i8, ptr %0, i64 %cond17.in.v
-  %cond17 = load i64, ptr %cond17.in, align 8
-  %call18 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #10
-  %35 = load i64, ptr %0, align 8
-  %cmp20 = icmp eq i64 %35, 2
-  br i1 %cmp20, label %cond.true22, label %cond.false24
+  %cond14.in.v = select i1 %cmp8, i64 80, i64 72
+  %cond14.in = getelementptr inbounds i8, ptr %0, i64 %cond14.in.v
+  %cond14 = load i64, ptr %cond14.in, align 8
+  %call15 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #11
+  %32 = load i64, ptr %0, align 8
+  %cmp17 = icmp eq i64 %32, 2
+  br i1 %cmp17, label %cond.true19, label %cond.false21
 
-cond.true22:                                      ; preds = %if.end
-  %call23 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 1) #10
-  br label %cond.end26
+cond.true19:                                      ; preds = %if.end
+  %call20 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 1) #11
+  br label %cond.end23
 
-cond.false24:                                     ; preds = %if.end
-  %none25 = getelementptr inbounds i8, ptr %known, i64 8
-  %36 = load ptr, ptr %none25, align 8
-  br label %cond.end26
+cond.false21:                                     ; preds = %if.end
+  %none22 = getelementptr inbounds i8, ptr %known, i64 8
+  %33 = load ptr, ptr %none22, align 8
+  br label %cond.end23
 
-cond.end26:                                       ; preds = %cond.false24, %cond.true22
-  %cond27 = phi ptr [ %call23, %cond.true22 ], [ %36, %cond.false24 ]
-  %cmp28 = icmp eq i64 %cond, -1
-  br i1 %cmp28, label %land.lhs.true, label %lor.lhs.false33
+cond.end23:                                       ; preds = %cond.false21, %cond.true19
+  %cond24 = phi ptr [ %call20, %cond.true19 ], [ %33, %cond.false21 ]
+  %cmp25 = icmp eq i64 %cond, -1
+  br i1 %cmp25, label %land.lhs.true, label %lor.lhs.false30
 
-land.lhs.true:                                    ; preds = %cond.end26
-  %none30 = getelementptr inbounds i8, ptr %known, i64 8
-  %37 = load ptr, ptr %none30, align 8
-  %cmp31.not = icmp eq ptr %call18, %37
-  br i1 %cmp31.not, label %lor.lhs.false33, label %if.then40
+land.lhs.true:                                    ; preds = %cond.end23
+  %none27 = getelementptr inbounds i8, ptr %known, i64 8
+  %34 = load ptr, ptr %none27, align 8
+  %cmp28.not = icmp eq ptr %call15, %34
+  br i1 %cmp28.not, label %lor.lhs.false30, label %if.then37
 
-lor.lhs.false33:                                  ; preds = %land.lhs.true, %cond.end26
-  %cmp34 = icmp eq i64 %cond17, -1
-  br i1 %cmp34, label %land.lhs.true36, label %if.end43
+lor.lhs.false30:                                  ; preds = %land.lhs.true, %cond.end23
+  %cmp31 = icmp eq i64 %cond14, -1
+  br i1 %cmp31, label %land.lhs.true33, label %if.end40
 
-land.lhs.true36:                                  ; preds = %lor.lhs.false33
-  %none37 = getelementptr inbounds i8, ptr %known, i64 8
-  %38 = load ptr, ptr %none37, align 8
-  %cmp38.not = icmp eq ptr %cond27, %38
-  br i1 %cmp38.not, label %if.end43, label %if.then40
+land.lhs.true33:                                  ; preds = %lor.lhs.false30
+  %none34 = getelementptr inbounds i8, ptr %known, i64 8
+  %35 = load ptr, ptr %none34, align 8
+  %cmp35.not = icmp eq ptr %cond24, %35
+  br i1 %cmp35.not, label %if.end40, label %if.then37
 
-if.then40:                                        ; preds = %land.lhs.true36, %land.lhs.true
-  %39 = phi ptr [ %38, %land.lhs.true36 ], [ %37, %land.lhs.true ]
-  tail call void @Py_IncRef(ptr noundef %39) #10
-  br label %cleanup120
+if.then37:                                        ; preds = %land.lhs.true33, %land.lhs.true
+  %36 = phi ptr [ %35, %land.lhs.true33 ], [ %34, %land.lhs.true ]
+  tail call void @Py_IncRef(ptr noundef %36) #11
+  br label %cleanup123
 
-if.end43:                                         ; preds = %land.lhs.true36, %lor.lhs.false33
-  %call44 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+if.end40:                                         ; preds = %land.lhs.true33, %lor.lhs.false30
+  %call41 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+  %tobool42.not = icmp eq i32 %call41, 0
+  br i1 %tobool42.not, label %if.then46, label %lor.lhs.false43
+
+lor.lhs.false43:                                  ; preds = %if.end40
+  %call44 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
   %tobool45.not = icmp eq i32 %call44, 0
-  br i1 %tobool45.not, label %if.then49, label %lor.lhs.false46
+  br i1 %tobool45.not, label %if.then46, label %if.end49
 
-lor.lhs.false46:                                  ; preds = %if.end43
-  %call47 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
-  %tobool48.not = icmp eq i32 %call47, 0
-  br i1 %tobool48.not, label %if.then49, label %if.end52
+if.then46:                                        ; preds = %lor.lhs.false43, %if.end40
+  %none47 = getelementptr inbounds i8, ptr %known, i64 8
+  %37 = load ptr, ptr %none47, align 8
+  call void @Py_IncRef(ptr noundef %37) #11
+  br label %cleanup123
 
-if.then49:                                        ; preds = %lor.lhs.false46, %if.end43
-  %none50 = getelementptr inbounds i8, ptr %known, i64 8
-  %40 = load ptr, ptr %none50, align 8
-  call void @Py_IncRef(ptr noundef %40) #10
-  br label %cleanup120
-
-if.end52:                                         ; preds = %lor.lhs.false46
+if.end49:                                         ; preds = %lor.lhs.false43
   %out_data = getelementptr inbounds i8, ptr %0, i64 48
-  %41 = load i64, ptr %out_data, align 8
-  %cmp53.not = icmp eq i64 %41, 0
-  br i1 %cmp53.not, label %if.end72, label %if.then55
+  %38 = load i64, ptr %out_data, align 8
+  %cmp50.not = icmp eq i64 %38, 0
+  br i1 %cmp50.not, label %if.end75, label %if.then52
 
-if.then55:                                        ; preds = %if.end52
-  %add.ptr57 = getelementptr inbounds i8, ptr %node, i64 %41
-  %42 = load ptr, ptr %add.ptr57, align 8
+if.then52:                                        ; preds = %if.end49
+  %add.ptr54 = getelementptr inbounds i8, ptr %node, i64 %38
+  %39 = load ptr, ptr %add.ptr54, align 8
   %not_saved = getelementptr inbounds i8, ptr %known, i64 168
-  %43 = load ptr, ptr %not_saved, align 8
-  %cmp58.not = icmp eq ptr %42, %43
-  br i1 %cmp58.not, label %if.end72, label %if.then60
+  %40 = load ptr, ptr %not_saved, align 8
+  %cmp55.not = icmp eq ptr %39, %40
+  br i1 %cmp55.not, label %if.end75, label %if.then57
 
-if.then60:                                        ; preds = %if.then55
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %unused) #10
-  %call61 = call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %42, i32 noundef 0, ptr noundef nonnull %values, ptr noundef nonnull %unused)
-  %tobool62.not.not = icmp eq i32 %call61, 0
-  br i1 %tobool62.not.not, label %cleanup69, label %cleanup69.thread207
+if.then57:                                        ; preds = %if.then52
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %steps) #11
+  %call58 = call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %39, ptr noundef nonnull %values, ptr noundef nonnull %steps)
+  %tobool59.not = icmp eq i32 %call58, 0
+  br i1 %tobool59.not, label %cleanup72, label %lor.lhs.false60
 
-cleanup69.thread207:                              ; preds = %if.then60
-  %data.i196 = getelementptr inbounds i8, ptr %42, i64 16
-  %44 = load ptr, ptr %data.i196, align 8
+lor.lhs.false60:                                  ; preds = %if.then57
+  %flags.i.i = getelementptr inbounds i8, ptr %39, i64 64
+  %41 = load i32, ptr %flags.i.i, align 8
+  %and.i = and i32 %41, 1
+  %tobool62.not = icmp eq i32 %and.i, 0
+  br i1 %tobool62.not, label %cleanup72, label %lor.lhs.false63
+
+lor.lhs.false63:                                  ; preds = %lor.lhs.false60
+  %call64 = call fastcc i32 @is_of_shape(ptr noundef nonnull %39, ptr noundef nonnull %values)
+  %tobool65.not = icmp eq i32 %call64, 0
+  br i1 %tobool65.not, label %cleanup72, label %cleanup72.thread213
+
+cleanup72.thread213:                              ; preds = %lor.lhs.false63
+  %data.i201 = getelementptr inbounds i8, ptr %39, i64 16
+  %42 = load ptr, ptr %data.i201, align 8
   %arrayidx = getelementptr inbounds i8, ptr %values, i64 24
-  store ptr %44, ptr %arrayidx, align 8
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %unused) #10
-  br label %if.end72
+  store ptr %42, ptr %arrayidx, align 8
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %steps) #11
+  br label %if.end75
 
-cleanup69:                                        ; preds = %if.then60
-  %none64 = getelementptr inbounds i8, ptr %known, i64 8
-  %45 = load ptr, ptr %none64, align 8
-  call void @Py_IncRef(ptr noundef %45) #10
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %unused) #10
-  br label %cleanup120
+cleanup72:                                        ; preds = %if.then57, %lor.lhs.false60, %lor.lhs.false63
+  %none67 = getelementptr inbounds i8, ptr %known, i64 8
+  %43 = load ptr, ptr %none67, align 8
+  call void @Py_IncRef(ptr noundef %43) #11
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %steps) #11
+  br label %cleanup123
 
-if.end72:                                         ; preds = %if.then55, %cleanup69.thread207, %if.end52
-  %46 = alloca [24576 x i8], align 64
-  br label %for.body.i197
+if.end75:                                         ; preds = %if.then52, %cleanup72.thread213, %if.end49
+  call fastcc void @find_way(ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+  %44 = alloca [24576 x i8], align 64
+  br label %for.body.i202
 
-for.body.i197:                                    ; preds = %for.body.i197, %if.end72
-  %indvars.iv.i198 = phi i64 [ 0, %if.end72 ], [ %indvars.iv.next.i200, %for.body.i197 ]
-  %47 = shl nuw nsw i64 %indvars.iv.i198, 12
-  %add.ptr.i = getelementptr inbounds i8, ptr %46, i64 %47
-  %48 = add nuw nsw i64 %indvars.iv.i198, 4
-  %arrayidx.i199 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %48
-  store ptr %add.ptr.i, ptr %arrayidx.i199, align 8
-  %indvars.iv.next.i200 = add nuw nsw i64 %indvars.iv.i198, 1
-  %exitcond.not.i201 = icmp eq i64 %indvars.iv.next.i200, 6
-  br i1 %exitcond.not.i201, label %give_room.exit, label %for.body.i197
+for.body.i202:                                    ; preds = %for.body.i202, %if.end75
+  %indvars.iv.i203 = phi i64 [ 0, %if.end75 ], [ %indvars.iv.next.i204, %for.body.i202 ]
+  %45 = shl nuw nsw i64 %indvars.iv.i203, 12
+  %add.ptr.i = getelementptr inbounds i8, ptr %44, i64 %45
+  %46 = add nuw nsw i64 %indvars.iv.i203, 4
+  %arrayidx.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %46
+  store ptr %add.ptr.i, ptr %arrayidx.i, align 8
+  %indvars.iv.next.i204 = add nuw nsw i64 %indvars.iv.i203, 1
+  %exitcond.not.i205 = icmp eq i64 %indvars.iv.next.i204, 6
+  br i1 %exitcond.not.i205, label %give_room.exit, label %for.body.i202
 
-give_room.exit:                                   ; preds = %for.body.i197
-  %49 = load i64, ptr %0, align 8
-  %call74 = call ptr @PyTuple_New(i64 noundef %49) #10
-  %cmp75 = icmp eq ptr %call74, null
-  br i1 %cmp75, label %if.then100, label %cond.end80
+give_room.exit:                                   ; preds = %for.body.i202
+  %47 = load i64, ptr %0, align 8
+  %call77 = call ptr @PyTuple_New(i64 noundef %47) #11
+  %cmp78 = icmp eq ptr %call77, null
+  br i1 %cmp78, label %if.then103, label %cond.end83
 
-cond.end80:                                       ; preds = %give_room.exit
-  %call79 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %call18, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
-  %cmp82.not = icmp eq ptr %call79, null
-  br i1 %cmp82.not, label %if.then100, label %land.lhs.true84
+cond.end83:                                       ; preds = %give_room.exit
+  %call82 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %call15, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp85.not = icmp eq ptr %call82, null
+  br i1 %cmp85.not, label %if.then103, label %land.lhs.true87
 
-land.lhs.true84:                                  ; preds = %cond.end80
-  %50 = load i64, ptr %0, align 8
-  %cmp86 = icmp eq i64 %50, 2
-  br i1 %cmp86, label %lor.lhs.false93, label %if.end101.thread
+land.lhs.true87:                                  ; preds = %cond.end83
+  %48 = load i64, ptr %0, align 8
+  %cmp89 = icmp eq i64 %48, 2
+  br i1 %cmp89, label %lor.lhs.false96, label %if.end104.thread
 
-lor.lhs.false93:                                  ; preds = %land.lhs.true84
-  %call89 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %cond27, i64 noundef %cond17, ptr noundef %gradient, ptr noundef nonnull %values)
-  %cmp94 = icmp eq ptr %call89, null
-  br i1 %cmp94, label %land.lhs.true96, label %if.then105
+lor.lhs.false96:                                  ; preds = %land.lhs.true87
+  %call92 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %cond24, i64 noundef %cond14, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp97 = icmp eq ptr %call92, null
+  br i1 %cmp97, label %land.lhs.true99, label %if.then108
 
-land.lhs.true96:                                  ; preds = %lor.lhs.false93
+land.lhs.true99:                                  ; preds = %lor.lhs.false96
   %.pr = load i64, ptr %0, align 8
-  %cmp98 = icmp eq i64 %.pr, 2
-  br i1 %cmp98, label %if.then100, label %if.end101.thread
+  %cmp101 = icmp eq i64 %.pr, 2
+  br i1 %cmp101, label %if.then103, label %if.end104.thread
 
-if.then100:                                       ; preds = %give_room.exit, %cond.end80, %land.lhs.true96
-  %cond81212217 = phi ptr [ %call79, %land.lhs.true96 ], [ null, %cond.end80 ], [ null, %give_room.exit ]
-  call void @Py_DecRef(ptr noundef %call74) #10
-  call void @Py_DecRef(ptr noundef %cond81212217) #10
-  br label %cleanup120
+if.then103:                                       ; preds = %give_room.exit, %cond.end83, %land.lhs.true99
+  %cond84218223 = phi ptr [ %call82, %land.lhs.true99 ], [ null, %cond.end83 ], [ null, %give_room.exit ]
+  call void @Py_DecRef(ptr noundef %call77) #11
+  call void @Py_DecRef(ptr noundef %cond84218223) #11
+  br label %cleanup123
 
-if.end101.thread:                                 ; preds = %land.lhs.true96, %land.lhs.true84
-  %call102234 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call74, i64 noundef 0, ptr noundef nonnull %call79) #10
-  br label %if.end107
+if.end104.thread:                                 ; preds = %land.lhs.true99, %land.lhs.true87
+  %call105240 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call77, i64 noundef 0, ptr noundef nonnull %call82) #11
+  br label %if.end110
 
-if.then105:                                       ; preds = %lor.lhs.false93
-  %call102 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call74, i64 noundef 0, ptr noundef nonnull %call79) #10
-  %call106 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call74, i64 noundef 1, ptr noundef nonnull %call89) #10
-  br label %if.end107
+if.then108:                                       ; preds = %lor.lhs.false96
+  %call105 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call77, i64 noundef 0, ptr noundef nonnull %call82) #11
+  %call109 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call77, i64 noundef 1, ptr noundef nonnull %call92) #11
+  br label %if.end110
 
-if.end107:                                        ; preds = %if.end101.thread, %if.then105
-  %tobool108.not = icmp eq i32 %keep, 0
-  br i1 %tobool108.not, label %if.then109, label %cleanup120
+if.end110:                                        ; preds = %if.end104.thread, %if.then108
+  %tobool111.not = icmp eq i32 %keep, 0
+  br i1 %tobool111.not, label %if.then112, label %cleanup123
 
-if.then109:                                       ; preds = %if.end107
+if.then112:                                       ; preds = %if.end110
   %x_data = getelementptr inbounds i8, ptr %0, i64 16
-  %51 = load i64, ptr %x_data, align 8
+  %49 = load i64, ptr %x_data, align 8
   %x_epoch = getelementptr inbounds i8, ptr %0, i64 24
-  %52 = load i64, ptr %x_epoch, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %51, i64 noundef %52)
+  %50 = load i64, ptr %x_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %49, i64 noundef %50)
   %y_data = getelementptr inbounds i8, ptr %0, i64 32
-  %53 = load i64, ptr %y_data, align 8
+  %51 = load i64, ptr %y_data, align 8
   %y_epoch = getelementptr inbounds i8, ptr %0, i64 40
-  %54 = load i64, ptr %y_epoch, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %53, i64 noundef %54)
-  %55 = load i64, ptr %out_data, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %55, i64 noundef 0)
-  br label %cleanup120
+  %52 = load i64, ptr %y_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %51, i64 noundef %52)
+  %53 = load i64, ptr %out_data, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %53, i64 noundef 0)
+  br label %cleanup123
 
-cleanup120:                                       ; preds = %cleanup69, %if.then40, %if.then49, %if.end107, %if.then109, %if.then100, %if.then
-  %retval.5 = phi ptr [ %32, %if.then ], [ %39, %if.then40 ], [ %45, %cleanup69 ], [ %40, %if.then49 ], [ null, %if.then100 ], [ %call74, %if.then109 ], [ %call74, %if.end107 ]
-  call void @llvm.lifetime.end.p0(i64 400, ptr nonnull %values) #10
+cleanup123:                                       ; preds = %cleanup72, %if.then37, %if.then46, %if.end110, %if.then112, %if.then103, %if.then
+  %retval.5 = phi ptr [ %29, %if.then ], [ %36, %if.then37 ], [ %43, %cleanup72 ], [ %37, %if.then46 ], [ null, %if.then103 ], [ %call77, %if.then112 ], [ %call77, %if.end110 ]
+  call void @llvm.lifetime.end.p0(i64 408, ptr nonnull %values) #11
   ret ptr %retval.5
 }
 
@@ -2184,7 +2182,7 @@ entry:
   %cond.in = getelementptr inbounds i8, ptr %formula, i64 %cond.in.v
   %cond = load i64, ptr %cond.in, align 8
   %cmp1 = icmp eq i64 %cond, 0
-  br i1 %cmp1, label %cleanup85, label %if.end
+  br i1 %cmp1, label %cleanup86, label %if.end
 
 if.end:                                           ; preds = %entry
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %cond
@@ -2215,96 +2213,96 @@ land.lhs.true:                                    ; preds = %if.then9
   %add.ptr11 = getelementptr inbounds i8, ptr %1, i64 %6
   %7 = load ptr, ptr %add.ptr11, align 8
   %cmp13.not = icmp eq ptr %7, %5
-  br i1 %cmp13.not, label %lor.lhs.false, label %cleanup85
+  br i1 %cmp13.not, label %lor.lhs.false, label %cleanup86
 
 lor.lhs.false:                                    ; preds = %land.lhs.true, %if.then9
-  %is_loose = getelementptr inbounds i8, ptr %formula, i64 8
-  %8 = load i64, ptr %is_loose, align 8
-  %conv = trunc i64 %8 to i32
-  %cond19.v = select i1 %cmp, i64 280, i64 328
-  %cond19 = getelementptr inbounds i8, ptr %values, i64 %cond19.v
-  %call20 = tail call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %0, i32 noundef %conv, ptr noundef %values, ptr noundef nonnull %cond19)
-  %tobool.not = icmp eq i32 %call20, 0
-  br i1 %tobool.not, label %cleanup85, label %if.end22
+  %cond18.v = select i1 %cmp, i64 288, i64 336
+  %cond18 = getelementptr inbounds i8, ptr %values, i64 %cond18.v
+  %call19 = tail call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %0, ptr noundef %values, ptr noundef nonnull %cond18)
+  %tobool.not = icmp eq i32 %call19, 0
+  br i1 %tobool.not, label %cleanup86, label %if.end21
 
-if.end22:                                         ; preds = %lor.lhs.false
+if.end21:                                         ; preds = %lor.lhs.false
+  %cond26.v = select i1 %cmp, i64 88, i64 92
+  %cond26 = getelementptr inbounds i8, ptr %values, i64 %cond26.v
+  store i32 1, ptr %cond26, align 4
   %data.i = getelementptr inbounds i8, ptr %0, i64 16
-  %9 = load ptr, ptr %data.i, align 8
+  %8 = load ptr, ptr %data.i, align 8
   %add = add nuw nsw i32 %which, 1
   %idxprom = zext nneg i32 %add to i64
   %arrayidx = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom
-  store ptr %9, ptr %arrayidx, align 8
-  br label %if.end81
+  store ptr %8, ptr %arrayidx, align 8
+  br label %if.end82
 
 if.else:                                          ; preds = %if.end
   %ob_type.i.i = getelementptr inbounds i8, ptr %0, i64 8
-  %10 = load ptr, ptr %ob_type.i.i, align 8
-  %11 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx.i = getelementptr inbounds i8, ptr %11, i64 16
-  %12 = load ptr, ptr %arrayidx.i, align 8
-  %cmp.i.not = icmp eq ptr %10, %12
-  br i1 %cmp.i.not, label %if.then26, label %if.else42
+  %9 = load ptr, ptr %ob_type.i.i, align 8
+  %10 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i = getelementptr inbounds i8, ptr %10, i64 16
+  %11 = load ptr, ptr %arrayidx.i, align 8
+  %cmp.i.not = icmp eq ptr %9, %11
+  br i1 %cmp.i.not, label %if.then30, label %if.else44
 
-if.then26:                                        ; preds = %if.else
+if.then30:                                        ; preds = %if.else
   %nd.i = getelementptr inbounds i8, ptr %0, i64 24
-  %13 = load i32, ptr %nd.i, align 8
-  %cmp28.not = icmp eq i32 %13, 0
-  br i1 %cmp28.not, label %lor.lhs.false30, label %cleanup85
+  %12 = load i32, ptr %nd.i, align 8
+  %cmp32.not = icmp eq i32 %12, 0
+  br i1 %cmp32.not, label %lor.lhs.false33, label %cleanup86
 
-lor.lhs.false30:                                  ; preds = %if.then26
-  %descr.i132 = getelementptr inbounds i8, ptr %0, i64 56
-  %14 = load ptr, ptr %descr.i132, align 8
-  %type_num32 = getelementptr inbounds i8, ptr %14, i64 28
-  %15 = load i32, ptr %type_num32, align 4
-  %cmp33.not = icmp eq i32 %15, %3
-  br i1 %cmp33.not, label %if.end36, label %cleanup85
+lor.lhs.false33:                                  ; preds = %if.then30
+  %descr.i135 = getelementptr inbounds i8, ptr %0, i64 56
+  %13 = load ptr, ptr %descr.i135, align 8
+  %type_num35 = getelementptr inbounds i8, ptr %13, i64 28
+  %14 = load i32, ptr %type_num35, align 4
+  %cmp36.not = icmp eq i32 %14, %3
+  br i1 %cmp36.not, label %if.end38, label %cleanup86
 
-if.end36:                                         ; preds = %lor.lhs.false30
-  %data.i133 = getelementptr inbounds i8, ptr %0, i64 16
-  %16 = load ptr, ptr %data.i133, align 8
-  %add39 = add nuw nsw i32 %which, 1
-  %idxprom40 = zext nneg i32 %add39 to i64
-  %arrayidx41 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom40
-  store ptr %16, ptr %arrayidx41, align 8
-  br label %if.end81
+if.end38:                                         ; preds = %lor.lhs.false33
+  %data.i136 = getelementptr inbounds i8, ptr %0, i64 16
+  %15 = load ptr, ptr %data.i136, align 8
+  %add41 = add nuw nsw i32 %which, 1
+  %idxprom42 = zext nneg i32 %add41 to i64
+  %arrayidx43 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom42
+  store ptr %15, ptr %arrayidx43, align 8
+  br label %if.end82
 
-if.else42:                                        ; preds = %if.else
-  %cmp.i135.not = icmp eq ptr %10, @PyFloat_Type
-  br i1 %cmp.i135.not, label %if.then45, label %if.else73
+if.else44:                                        ; preds = %if.else
+  %cmp.i138.not = icmp eq ptr %9, @PyFloat_Type
+  br i1 %cmp.i138.not, label %if.then47, label %if.else74
 
-if.then45:                                        ; preds = %if.else42
-  %call46 = tail call double @PyFloat_AsDouble(ptr noundef nonnull %0) #10
-  %wide = getelementptr inbounds i8, ptr %values, i64 376
-  %idxprom47 = zext nneg i32 %which to i64
-  %arrayidx48 = getelementptr inbounds [2 x double], ptr %wide, i64 0, i64 %idxprom47
-  store double %call46, ptr %arrayidx48, align 8
-  %conv52 = fptrunc double %call46 to float
-  %narrow = getelementptr inbounds i8, ptr %values, i64 392
-  %arrayidx54 = getelementptr inbounds [2 x float], ptr %narrow, i64 0, i64 %idxprom47
-  store float %conv52, ptr %arrayidx54, align 4
-  %add59 = add nuw nsw i32 %which, 1
-  %idxprom60 = zext nneg i32 %add59 to i64
-  %arrayidx61 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom60
-  %cmp62 = icmp eq i32 %3, 12
-  %spec.store.select = select i1 %cmp62, ptr %arrayidx48, ptr %arrayidx54
-  store ptr %spec.store.select, ptr %arrayidx61, align 8
-  br label %if.end81
+if.then47:                                        ; preds = %if.else44
+  %call48 = tail call double @PyFloat_AsDouble(ptr noundef nonnull %0) #11
+  %wide = getelementptr inbounds i8, ptr %values, i64 384
+  %idxprom49 = zext nneg i32 %which to i64
+  %arrayidx50 = getelementptr inbounds [2 x double], ptr %wide, i64 0, i64 %idxprom49
+  store double %call48, ptr %arrayidx50, align 8
+  %conv = fptrunc double %call48 to float
+  %narrow = getelementptr inbounds i8, ptr %values, i64 400
+  %arrayidx55 = getelementptr inbounds [2 x float], ptr %narrow, i64 0, i64 %idxprom49
+  store float %conv, ptr %arrayidx55, align 4
+  %add60 = add nuw nsw i32 %which, 1
+  %idxprom61 = zext nneg i32 %add60 to i64
+  %arrayidx62 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %idxprom61
+  %cmp63 = icmp eq i32 %3, 12
+  %spec.store.select = select i1 %cmp63, ptr %arrayidx50, ptr %arrayidx55
+  store ptr %spec.store.select, ptr %arrayidx62, align 8
+  br label %if.end82
 
-if.else73:                                        ; preds = %if.else42
-  %none74 = getelementptr inbounds i8, ptr %known, i64 8
-  %17 = load ptr, ptr %none74, align 8
-  %cmp75.not = icmp eq ptr %0, %17
-  br i1 %cmp75.not, label %if.end81, label %cleanup85
+if.else74:                                        ; preds = %if.else44
+  %none75 = getelementptr inbounds i8, ptr %known, i64 8
+  %16 = load ptr, ptr %none75, align 8
+  %cmp76.not = icmp eq ptr %0, %16
+  br i1 %cmp76.not, label %if.end82, label %cleanup86
 
-if.end81:                                         ; preds = %if.then45, %if.end36, %if.else73, %if.end22
-  br label %cleanup85
+if.end82:                                         ; preds = %if.then47, %if.end38, %if.else74, %if.end21
+  br label %cleanup86
 
-cleanup85:                                        ; preds = %if.end81, %lor.lhs.false, %land.lhs.true, %if.then26, %lor.lhs.false30, %if.else73, %entry
-  %retval.2 = phi i32 [ 1, %entry ], [ 1, %if.end81 ], [ 0, %lor.lhs.false ], [ 0, %land.lhs.true ], [ 0, %if.then26 ], [ 0, %lor.lhs.false30 ], [ 0, %if.else73 ]
+cleanup86:                                        ; preds = %if.end82, %lor.lhs.false, %land.lhs.true, %if.then30, %lor.lhs.false33, %if.else74, %entry
+  %retval.2 = phi i32 [ 1, %entry ], [ 1, %if.end82 ], [ 0, %lor.lhs.false ], [ 0, %land.lhs.true ], [ 0, %if.then30 ], [ 0, %lor.lhs.false33 ], [ 0, %if.else74 ]
   ret i32 %retval.2
 }
 
-define internal fastcc i32 @is_like(ptr nocapture noundef readonly %gradient, ptr nocapture noundef readonly %object, i32 noundef %is_loose, ptr nocapture noundef readonly %values, ptr nocapture noundef writeonly %steps) unnamed_addr #7 {
+define internal fastcc noundef i32 @is_like(ptr nocapture noundef readonly %gradient, ptr nocapture noundef readonly %object, ptr nocapture noundef %values, ptr nocapture noundef writeonly %steps) unnamed_addr #7 {
 entry:
   %ob_type.i.i = getelementptr inbounds i8, ptr %object, i64 8
   %0 = load ptr, ptr %ob_type.i.i, align 8
@@ -2330,134 +2328,319 @@ land.lhs.true.i:                                  ; preds = %lor.lhs.false
   br i1 %cmp3.not.i, label %cleanup, label %land.lhs.true5.i
 
 land.lhs.true5.i:                                 ; preds = %land.lhs.true.i
-  %flags.i.i = getelementptr inbounds i8, ptr %object, i64 64
-  %7 = load i32, ptr %flags.i.i, align 8
-  %and.i = and i32 %7, 256
-  %tobool.not.i = icmp eq i32 %and.i, 0
-  br i1 %tobool.not.i, label %cleanup, label %land.lhs.true7.i
-
-land.lhs.true7.i:                                 ; preds = %land.lhs.true5.i
   %nd.i.i = getelementptr inbounds i8, ptr %object, i64 24
-  %8 = load i32, ptr %nd.i.i, align 8
-  %cmp9.i = icmp slt i32 %8, 7
-  br i1 %cmp9.i, label %land.rhs.i, label %cleanup
+  %7 = load i32, ptr %nd.i.i, align 8
+  %cmp7.i = icmp slt i32 %7, 7
+  br i1 %cmp7.i, label %land.lhs.true9.i, label %cleanup
 
-land.rhs.i:                                       ; preds = %land.lhs.true7.i
-  %cmp6.i.i = icmp sgt i32 %8, 0
-  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %lor.lhs.false3
+land.lhs.true9.i:                                 ; preds = %land.lhs.true5.i
+  %cmp6.i.i = icmp sgt i32 %7, 0
+  br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %land.rhs.i
 
-for.body.lr.ph.i.i:                               ; preds = %land.rhs.i
+for.body.lr.ph.i.i:                               ; preds = %land.lhs.true9.i
   %dimensions.i.i.i = getelementptr inbounds i8, ptr %object, i64 32
-  %9 = load ptr, ptr %dimensions.i.i.i, align 8
-  %wide.trip.count.i.i = zext nneg i32 %8 to i64
+  %8 = load ptr, ptr %dimensions.i.i.i, align 8
+  %wide.trip.count.i.i = zext nneg i32 %7 to i64
   br label %for.body.i.i
 
 for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
   %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
   %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %9, i64 %indvars.iv.i.i
-  %10 = load i64, ptr %arrayidx.i.i, align 8
-  %mul.i.i = mul nsw i64 %10, %size.07.i.i
+  %arrayidx.i.i = getelementptr inbounds i64, ptr %8, i64 %indvars.iv.i.i
+  %9 = load i64, ptr %arrayidx.i.i, align 8
+  %mul.i.i = mul nsw i64 %9, %size.07.i.i
   %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
   %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
-  br i1 %exitcond.not.i.i, label %is_short.exit, label %for.body.i.i
+  br i1 %exitcond.not.i.i, label %size_of.exit.i, label %for.body.i.i
 
-is_short.exit:                                    ; preds = %for.body.i.i
-  %11 = icmp sgt i64 %mul.i.i, 512
-  br i1 %11, label %cleanup, label %lor.lhs.false3
+size_of.exit.i:                                   ; preds = %for.body.i.i
+  %cmp11.i = icmp slt i64 %mul.i.i, 513
+  br i1 %cmp11.i, label %land.rhs.i, label %cleanup
 
-lor.lhs.false3:                                   ; preds = %land.rhs.i, %is_short.exit
-  %descr.i41 = getelementptr inbounds i8, ptr %gradient, i64 56
-  %12 = load ptr, ptr %descr.i41, align 8
-  %type_num6 = getelementptr inbounds i8, ptr %12, i64 28
-  %13 = load i32, ptr %type_num6, align 4
-  %cmp.not = icmp ne i32 %4, %13
-  %and = and i32 %7, 1
-  %tobool9.not = icmp eq i32 %and, 0
-  %or.cond = or i1 %cmp.not, %tobool9.not
-  br i1 %or.cond, label %cleanup, label %if.end
+land.rhs.i:                                       ; preds = %size_of.exit.i, %land.lhs.true9.i
+  %flags.i.i.i = getelementptr inbounds i8, ptr %object, i64 64
+  %10 = load i32, ptr %flags.i.i.i, align 8
+  %and.i.i = and i32 %10, 256
+  %tobool.not.i.i = icmp eq i32 %and.i.i, 0
+  br i1 %tobool.not.i.i, label %cleanup, label %if.end.i.i
+
+if.end.i.i:                                       ; preds = %land.rhs.i
+  %strides.i.i.i = getelementptr inbounds i8, ptr %object, i64 40
+  %and.i.i.i = and i32 %10, 1
+  %tobool3.not.i.i = icmp eq i32 %and.i.i.i, 0
+  %or.cond5154.i.i = and i1 %cmp6.i.i, %tobool3.not.i.i
+  br i1 %or.cond5154.i.i, label %for.body.lr.ph.i21.i, label %lor.lhs.false3
+
+for.body.lr.ph.i21.i:                             ; preds = %if.end.i.i
+  %dimensions.i.i22.i = getelementptr inbounds i8, ptr %object, i64 32
+  %11 = load ptr, ptr %dimensions.i.i22.i, align 8
+  %12 = zext nneg i32 %7 to i64
+  br label %for.body.i23.i
+
+for.body.i23.i:                                   ; preds = %cleanup.i.i, %for.body.lr.ph.i21.i
+  %indvars.iv.i24.i = phi i64 [ %12, %for.body.lr.ph.i21.i ], [ %indvars.iv.next.i25.i, %cleanup.i.i ]
+  %inner.055.i.i = phi i64 [ 0, %for.body.lr.ph.i21.i ], [ %inner.1.i.i, %cleanup.i.i ]
+  %indvars.iv.next.i25.i = add nsw i64 %indvars.iv.i24.i, -1
+  %arrayidx.i26.i = getelementptr inbounds i64, ptr %11, i64 %indvars.iv.next.i25.i
+  %13 = load i64, ptr %arrayidx.i26.i, align 8
+  %cmp5.i.i = icmp eq i64 %13, 1
+  br i1 %cmp5.i.i, label %if.end13.thread.i.i, label %cond.end.i.i
+
+cond.end.i.i:                                     ; preds = %for.body.i23.i
+  %14 = load ptr, ptr %strides.i.i.i, align 8
+  %arrayidx8.i.i = getelementptr inbounds i64, ptr %14, i64 %indvars.iv.next.i25.i
+  %15 = load i64, ptr %arrayidx8.i.i, align 8
+  %.fr.i.i = freeze i64 %15
+  %cmp9.i.i = icmp slt i64 %.fr.i.i, 0
+  br i1 %cmp9.i.i, label %cleanup, label %lor.lhs.false.i.i
+
+lor.lhs.false.i.i:                                ; preds = %cond.end.i.i
+  %cmp10.not.i.i = icmp ne i64 %.fr.i.i, 0
+  %cmp11.i.i = icmp slt i64 %.fr.i.i, %inner.055.i.i
+  %or.cond.i.i = select i1 %cmp10.not.i.i, i1 %cmp11.i.i, i1 false
+  br i1 %or.cond.i.i, label %cleanup, label %if.end13.i.i
+
+if.end13.i.i:                                     ; preds = %lor.lhs.false.i.i
+  %cmp14.i.i = icmp eq i64 %.fr.i.i, 0
+  br i1 %cmp14.i.i, label %if.end13.thread.i.i, label %cleanup.i.i
+
+if.end13.thread.i.i:                              ; preds = %if.end13.i.i, %for.body.i23.i
+  br label %cleanup.i.i
+
+cleanup.i.i:                                      ; preds = %if.end13.thread.i.i, %if.end13.i.i
+  %inner.1.i.i = phi i64 [ %inner.055.i.i, %if.end13.thread.i.i ], [ %.fr.i.i, %if.end13.i.i ]
+  %cmp.i.i = icmp ugt i64 %indvars.iv.i24.i, 1
+  br i1 %cmp.i.i, label %for.body.i23.i, label %lor.lhs.false3
+
+lor.lhs.false3:                                   ; preds = %cleanup.i.i, %if.end.i.i
+  %descr.i23 = getelementptr inbounds i8, ptr %gradient, i64 56
+  %16 = load ptr, ptr %descr.i23, align 8
+  %type_num6 = getelementptr inbounds i8, ptr %16, i64 28
+  %17 = load i32, ptr %type_num6, align 4
+  %cmp.not = icmp eq i32 %4, %17
+  br i1 %cmp.not, label %if.end, label %cleanup
 
 if.end:                                           ; preds = %lor.lhs.false3
-  %tobool10.not = icmp eq i32 %is_loose, 0
-  br i1 %tobool10.not, label %if.end16, label %if.then11
+  %is_flat = getelementptr inbounds i8, ptr %values, i64 84
+  %18 = load i32, ptr %is_flat, align 4
+  %tobool7.not = icmp eq i32 %18, 0
+  %brmerge = or i1 %tobool7.not, %tobool3.not.i.i
+  br i1 %brmerge, label %land.end, label %land.rhs
 
-if.then11:                                        ; preds = %if.end
+land.rhs:                                         ; preds = %if.end
+  %ndim.i = getelementptr inbounds i8, ptr %values, i64 80
+  %19 = load i32, ptr %ndim.i, align 8
+  %cmp.i25 = icmp eq i32 %7, %19
+  br i1 %cmp.i25, label %land.rhs.i27, label %land.end
+
+land.rhs.i27:                                     ; preds = %land.rhs
+  %dimensions.i.i = getelementptr inbounds i8, ptr %object, i64 32
+  %20 = load ptr, ptr %dimensions.i.i, align 8
+  %lengths.i = getelementptr inbounds i8, ptr %values, i64 96
+  %conv.i28 = sext i32 %7 to i64
+  %mul.i = shl nsw i64 %conv.i28, 3
+  %bcmp.i = tail call i32 @bcmp(ptr %20, ptr nonnull readonly %lengths.i, i64 %mul.i)
+  %cmp4.i = icmp eq i32 %bcmp.i, 0
+  %21 = zext i1 %cmp4.i to i32
+  br label %land.end
+
+land.end:                                         ; preds = %if.end, %land.rhs.i27, %land.rhs
+  %land.ext = phi i32 [ 0, %if.end ], [ 0, %land.rhs ], [ %21, %land.rhs.i27 ]
+  store i32 %land.ext, ptr %is_flat, align 4
   %ndim = getelementptr inbounds i8, ptr %values, i64 80
-  %14 = load i32, ptr %ndim, align 8
-  %lengths = getelementptr inbounds i8, ptr %values, i64 88
-  %cmp14 = icmp eq i32 %4, 12
-  %cond = select i1 %cmp14, i64 8, i64 4
-  %sub.i = sub nsw i32 %14, %8
-  %cmp.i44 = icmp slt i32 %sub.i, 0
-  br i1 %cmp.i44, label %cleanup, label %for.cond.preheader.i
+  %22 = load i32, ptr %ndim, align 8
+  %lengths = getelementptr inbounds i8, ptr %values, i64 96
+  %23 = load i32, ptr %nd.i.i, align 8
+  %sub.i = sub nsw i32 %22, %23
+  %cmp.i30 = icmp slt i32 %sub.i, 0
+  br i1 %cmp.i30, label %cleanup, label %for.cond.preheader.i
 
-for.cond.preheader.i:                             ; preds = %if.then11
-  %cmp264.i = icmp slt i32 %14, 1
-  br i1 %cmp264.i, label %cleanup, label %for.body.lr.ph.i
+for.cond.preheader.i:                             ; preds = %land.end
+  %cmp255.i = icmp slt i32 %22, 1
+  br i1 %cmp255.i, label %cleanup, label %for.body.lr.ph.i
 
 for.body.lr.ph.i:                                 ; preds = %for.cond.preheader.i
-  %dimensions.i.i = getelementptr inbounds i8, ptr %object, i64 32
-  %15 = zext nneg i32 %14 to i64
-  %16 = zext nneg i32 %sub.i to i64
+  %dimensions.i.i31 = getelementptr inbounds i8, ptr %object, i64 32
+  %24 = zext nneg i32 %22 to i64
+  %25 = zext nneg i32 %sub.i to i64
   br label %for.body.i
 
-for.body.i:                                       ; preds = %cleanup.i, %for.body.lr.ph.i
-  %indvars.iv.i = phi i64 [ %15, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cleanup.i ]
-  %width.addr.065.i = phi i64 [ %cond, %for.body.lr.ph.i ], [ %mul.i, %cleanup.i ]
+for.body.i:                                       ; preds = %cond.end19.i, %for.body.lr.ph.i
+  %indvars.iv.i = phi i64 [ %24, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cond.end19.i ]
   %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
-  %cmp3.not.i45 = icmp sgt i64 %indvars.iv.i, %16
-  br i1 %cmp3.not.i45, label %cond.end.i, label %cleanup.i
+  %cmp3.not.i32 = icmp sgt i64 %indvars.iv.i, %25
+  br i1 %cmp3.not.i32, label %cond.end.i, label %cond.end19.i
 
 cond.end.i:                                       ; preds = %for.body.i
-  %17 = load ptr, ptr %dimensions.i.i, align 8
-  %18 = sub nsw i64 %indvars.iv.next.i, %16
-  %arrayidx.i46 = getelementptr inbounds i64, ptr %17, i64 %18
-  %19 = load i64, ptr %arrayidx.i46, align 8
-  %.fr.i = freeze i64 %19
+  %26 = load ptr, ptr %dimensions.i.i31, align 8
+  %27 = sub nsw i64 %indvars.iv.next.i, %25
+  %arrayidx.i33 = getelementptr inbounds i64, ptr %26, i64 %27
+  %28 = load i64, ptr %arrayidx.i33, align 8
   %arrayidx7.i = getelementptr inbounds i64, ptr %lengths, i64 %indvars.iv.next.i
-  %20 = load i64, ptr %arrayidx7.i, align 8
-  %cmp8.i = icmp eq i64 %.fr.i, %20
-  %cmp9.i47 = icmp eq i64 %.fr.i, 1
-  %or.cond.not.i = or i1 %cmp8.i, %cmp9.i47
+  %29 = load i64, ptr %arrayidx7.i, align 8
+  %cmp8.i = icmp eq i64 %28, %29
+  %cmp9.i = icmp eq i64 %28, 1
+  %or.cond.not.i = or i1 %cmp9.i, %cmp8.i
   br i1 %or.cond.not.i, label %if.end11.i, label %cleanup
 
 if.end11.i:                                       ; preds = %cond.end.i
-  %spec.select62.i = select i1 %cmp9.i47, i64 0, i64 %width.addr.065.i
-  br label %cleanup.i
+  br i1 %cmp9.i, label %cond.end19.i, label %cond.false14.i
 
-cleanup.i:                                        ; preds = %if.end11.i, %for.body.i
-  %cond4458.i = phi i64 [ %.fr.i, %if.end11.i ], [ 1, %for.body.i ]
-  %21 = phi i64 [ %spec.select62.i, %if.end11.i ], [ 0, %for.body.i ]
-  %arrayidx18.i = getelementptr inbounds [6 x i64], ptr %steps, i64 0, i64 %indvars.iv.next.i
-  store i64 %21, ptr %arrayidx18.i, align 8
-  %mul.i = mul nsw i64 %cond4458.i, %width.addr.065.i
+cond.false14.i:                                   ; preds = %if.end11.i
+  %30 = load ptr, ptr %strides.i.i.i, align 8
+  %arrayidx18.i = getelementptr inbounds i64, ptr %30, i64 %27
+  %31 = load i64, ptr %arrayidx18.i, align 8
+  br label %cond.end19.i
+
+cond.end19.i:                                     ; preds = %cond.false14.i, %if.end11.i, %for.body.i
+  %cond20.i = phi i64 [ %31, %cond.false14.i ], [ 0, %if.end11.i ], [ 0, %for.body.i ]
+  %arrayidx22.i = getelementptr inbounds [6 x i64], ptr %steps, i64 0, i64 %indvars.iv.next.i
+  store i64 %cond20.i, ptr %arrayidx22.i, align 8
   %cmp2.i = icmp ult i64 %indvars.iv.i, 2
   br i1 %cmp2.i, label %cleanup, label %for.body.i
 
-if.end16:                                         ; preds = %if.end
-  %full = getelementptr inbounds i8, ptr %values, i64 136
-  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %steps, ptr noundef nonnull align 8 dereferenceable(48) %full, i64 48, i1 false)
-  %22 = load i32, ptr %nd.i.i, align 8
-  %nd.i48 = getelementptr inbounds i8, ptr %gradient, i64 24
-  %23 = load i32, ptr %nd.i48, align 8
-  %cmp19 = icmp eq i32 %22, %23
-  br i1 %cmp19, label %land.rhs, label %cleanup
+cleanup:                                          ; preds = %cond.end.i.i, %lor.lhs.false.i.i, %cond.end19.i, %cond.end.i, %land.rhs.i, %lor.lhs.false, %land.lhs.true.i, %land.lhs.true5.i, %size_of.exit.i, %for.cond.preheader.i, %land.end, %entry, %lor.lhs.false3
+  %retval.0 = phi i32 [ 0, %lor.lhs.false3 ], [ 0, %entry ], [ 0, %land.end ], [ 1, %for.cond.preheader.i ], [ 0, %size_of.exit.i ], [ 0, %land.lhs.true5.i ], [ 0, %land.lhs.true.i ], [ 0, %lor.lhs.false ], [ 0, %land.rhs.i ], [ 1, %cond.end19.i ], [ 0, %cond.end.i ], [ 0, %lor.lhs.false.i.i ], [ 0, %cond.end.i.i ]
+  ret i32 %retval.0
+}
 
-land.rhs:                                         ; preds = %if.end16
-  %dimensions.i = getelementptr inbounds i8, ptr %object, i64 32
-  %24 = load ptr, ptr %dimensions.i, align 8
-  %dimensions.i49 = getelementptr inbounds i8, ptr %gradient, i64 32
-  %25 = load ptr, ptr %dimensions.i49, align 8
-  %conv24 = sext i32 %22 to i64
-  %mul = shl nsw i64 %conv24, 3
-  %bcmp = tail call i32 @bcmp(ptr %24, ptr %25, i64 %mul)
-  %cmp26 = icmp eq i32 %bcmp, 0
-  %26 = zext i1 %cmp26 to i32
+define internal fastcc range(i32 0, 2) i32 @is_of_shape(ptr nocapture noundef readonly %array, ptr nocapture noundef readonly %values) unnamed_addr #8 {
+entry:
+  %nd.i = getelementptr inbounds i8, ptr %array, i64 24
+  %0 = load i32, ptr %nd.i, align 8
+  %ndim = getelementptr inbounds i8, ptr %values, i64 80
+  %1 = load i32, ptr %ndim, align 8
+  %cmp = icmp eq i32 %0, %1
+  br i1 %cmp, label %land.rhs, label %land.end
+
+land.rhs:                                         ; preds = %entry
+  %dimensions.i = getelementptr inbounds i8, ptr %array, i64 32
+  %2 = load ptr, ptr %dimensions.i, align 8
+  %lengths = getelementptr inbounds i8, ptr %values, i64 96
+  %conv = sext i32 %0 to i64
+  %mul = shl nsw i64 %conv, 3
+  %bcmp = tail call i32 @bcmp(ptr %2, ptr nonnull %lengths, i64 %mul)
+  %cmp4 = icmp eq i32 %bcmp, 0
+  %3 = zext i1 %cmp4 to i32
+  br label %land.end
+
+land.end:                                         ; preds = %land.rhs, %entry
+  %land.ext = phi i32 [ 0, %entry ], [ %3, %land.rhs ]
+  ret i32 %land.ext
+}
+
+define internal fastcc void @find_way(ptr nocapture noundef readonly %gradient, ptr nocapture noundef %values) unnamed_addr #9 {
+entry:
+  %descr.i = getelementptr inbounds i8, ptr %gradient, i64 56
+  %0 = load ptr, ptr %descr.i, align 8
+  %type_num = getelementptr inbounds i8, ptr %0, i64 28
+  %1 = load i32, ptr %type_num, align 4
+  %cmp = icmp eq i32 %1, 12
+  %cond = select i1 %cmp, i64 8, i64 4
+  %is_flat = getelementptr inbounds i8, ptr %values, i64 84
+  %2 = load i32, ptr %is_flat, align 4
+  %tobool.not = icmp eq i32 %2, 0
+  br i1 %tobool.not, label %if.then, label %if.end
+
+if.then:                                          ; preds = %entry
+  %ndim.i = getelementptr inbounds i8, ptr %values, i64 80
+  %3 = load i32, ptr %ndim.i, align 8
+  %cmp17.i = icmp sgt i32 %3, 0
+  br i1 %cmp17.i, label %for.body.lr.ph.i, label %cleanup
+
+for.body.lr.ph.i:                                 ; preds = %if.then
+  %lengths.i = getelementptr inbounds i8, ptr %values, i64 96
+  %full.i = getelementptr inbounds i8, ptr %values, i64 144
+  %4 = zext nneg i32 %3 to i64
+  %5 = select i1 %cmp, i64 3, i64 2
+  br label %for.body.i
+
+for.body.i:                                       ; preds = %for.body.i, %for.body.lr.ph.i
+  %indvars.iv.i = phi i64 [ %4, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %for.body.i ]
+  %size.018.i = phi i64 [ 1, %for.body.lr.ph.i ], [ %mul7.i, %for.body.i ]
+  %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
+  %arrayidx.i = getelementptr inbounds [6 x i64], ptr %lengths.i, i64 0, i64 %indvars.iv.next.i
+  %6 = load i64, ptr %arrayidx.i, align 8
+  %cmp1.i = icmp eq i64 %6, 1
+  %mul.i = shl i64 %size.018.i, %5
+  %cond.i = select i1 %cmp1.i, i64 0, i64 %mul.i
+  %arrayidx3.i = getelementptr inbounds [6 x i64], ptr %full.i, i64 0, i64 %indvars.iv.next.i
+  store i64 %cond.i, ptr %arrayidx3.i, align 8
+  %mul7.i = mul nsw i64 %6, %size.018.i
+  %cmp.i = icmp ugt i64 %indvars.iv.i, 1
+  br i1 %cmp.i, label %for.body.i, label %cleanup
+
+if.end:                                           ; preds = %entry
+  %nd.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
+  %7 = load i32, ptr %nd.i.i, align 8
+  %cmp6.i = icmp sgt i32 %7, 0
+  br i1 %cmp6.i, label %for.body.lr.ph.i34, label %size_of.exit.thread
+
+size_of.exit.thread:                              ; preds = %if.end
+  %ndim.i4046 = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 1, ptr %ndim.i4046, align 8
+  %lengths.i4147 = getelementptr inbounds i8, ptr %values, i64 96
+  store i64 1, ptr %lengths.i4147, align 8
+  br label %10
+
+for.body.lr.ph.i34:                               ; preds = %if.end
+  %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %8 = load ptr, ptr %dimensions.i.i, align 8
+  %wide.trip.count.i = zext nneg i32 %7 to i64
+  br label %for.body.i35
+
+for.body.i35:                                     ; preds = %for.body.i35, %for.body.lr.ph.i34
+  %indvars.iv.i36 = phi i64 [ 0, %for.body.lr.ph.i34 ], [ %indvars.iv.next.i39, %for.body.i35 ]
+  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i34 ], [ %mul.i38, %for.body.i35 ]
+  %arrayidx.i37 = getelementptr inbounds i64, ptr %8, i64 %indvars.iv.i36
+  %9 = load i64, ptr %arrayidx.i37, align 8
+  %.fr = freeze i64 %9
+  %mul.i38 = mul i64 %.fr, %size.07.i
+  %indvars.iv.next.i39 = add nuw nsw i64 %indvars.iv.i36, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i39, %wide.trip.count.i
+  br i1 %exitcond.not.i, label %size_of.exit, label %for.body.i35
+
+size_of.exit:                                     ; preds = %for.body.i35
+  %ndim.i40 = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 1, ptr %ndim.i40, align 8
+  %lengths.i41 = getelementptr inbounds i8, ptr %values, i64 96
+  store i64 %mul.i38, ptr %lengths.i41, align 8
+  %cmp.i42 = icmp eq i64 %mul.i38, 1
+  br i1 %cmp.i42, label %10, label %cond.end
+
+10:                                               ; preds = %size_of.exit.thread, %size_of.exit
+  br label %cond.end
+
+cond.end:                                         ; preds = %size_of.exit, %10
+  %11 = phi i64 [ 0, %10 ], [ %cond, %size_of.exit ]
+  %full.i44 = getelementptr inbounds i8, ptr %values, i64 144
+  store i64 %11, ptr %full.i44, align 8
+  %of_g = getelementptr inbounds i8, ptr %values, i64 240
+  %flags.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
+  %12 = load i32, ptr %flags.i.i, align 8
+  %and.i = and i32 %12, 1
+  %tobool4.not = icmp eq i32 %and.i, 0
+  %none = getelementptr inbounds i8, ptr %values, i64 192
+  %none.sink = select i1 %tobool4.not, ptr %none, ptr %full.i44
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_g, ptr noundef nonnull align 8 dereferenceable(48) %none.sink, i64 48, i1 false)
+  %of_x = getelementptr inbounds i8, ptr %values, i64 288
+  %is_x = getelementptr inbounds i8, ptr %values, i64 88
+  %13 = load i32, ptr %is_x, align 8
+  %tobool5.not = icmp eq i32 %13, 0
+  %none9 = getelementptr inbounds i8, ptr %values, i64 192
+  %none9.sink = select i1 %tobool5.not, ptr %none9, ptr %full.i44
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_x, ptr noundef nonnull align 8 dereferenceable(48) %none9.sink, i64 48, i1 false)
+  %of_y = getelementptr inbounds i8, ptr %values, i64 336
+  %is_y = getelementptr inbounds i8, ptr %values, i64 92
+  %14 = load i32, ptr %is_y, align 4
+  %tobool11.not = icmp eq i32 %14, 0
+  %none15 = getelementptr inbounds i8, ptr %values, i64 192
+  %full.i44.sink = select i1 %tobool11.not, ptr %none15, ptr %full.i44
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_y, ptr noundef nonnull align 8 dereferenceable(48) %full.i44.sink, i64 48, i1 false)
   br label %cleanup
 
-cleanup:                                          ; preds = %cleanup.i, %cond.end.i, %lor.lhs.false, %land.lhs.true.i, %land.lhs.true5.i, %land.lhs.true7.i, %for.cond.preheader.i, %if.then11, %if.end16, %land.rhs, %entry, %is_short.exit, %lor.lhs.false3
-  %retval.0 = phi i32 [ 0, %lor.lhs.false3 ], [ 0, %is_short.exit ], [ 0, %entry ], [ 0, %if.end16 ], [ %26, %land.rhs ], [ 0, %if.then11 ], [ 1, %for.cond.preheader.i ], [ 0, %land.lhs.true7.i ], [ 0, %land.lhs.true5.i ], [ 0, %land.lhs.true.i ], [ 0, %lor.lhs.false ], [ 1, %cleanup.i ], [ 0, %cond.end.i ]
-  ret i32 %retval.0
+cleanup:                                          ; preds = %for.body.i, %cond.end, %if.then
+  ret void
 }
 
 define internal fastcc ptr @pulled(ptr nocapture noundef readonly %known, ptr noundef %formula, ptr nocapture noundef readonly %node, ptr noundef %behind, i64 noundef %begin, ptr noundef %gradient, ptr noundef %values) unnamed_addr #0 {
@@ -2471,7 +2654,7 @@ entry:
   br i1 %cmp, label %if.then, label %if.end
 
 if.then:                                          ; preds = %entry
-  tail call void @Py_IncRef(ptr noundef %behind) #10
+  tail call void @Py_IncRef(ptr noundef %behind) #11
   br label %return
 
 if.end:                                           ; preds = %entry
@@ -2479,13 +2662,13 @@ if.end:                                           ; preds = %entry
   br i1 %cmp1, label %cond.true, label %cond.false
 
 cond.true:                                        ; preds = %if.end
-  tail call void @Py_IncRef(ptr noundef %gradient) #10
+  tail call void @Py_IncRef(ptr noundef %gradient) #11
   br label %cond.end
 
 cond.false:                                       ; preds = %if.end
   %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
   %1 = load ptr, ptr %descr.i.i, align 8
-  tail call void @Py_IncRef(ptr noundef %1) #10
+  tail call void @Py_IncRef(ptr noundef %1) #11
   %2 = load ptr, ptr @pullback_numpy, align 8
   %arrayidx.i = getelementptr inbounds i8, ptr %2, i64 752
   %3 = load ptr, ptr %arrayidx.i, align 8
@@ -2496,7 +2679,7 @@ cond.false:                                       ; preds = %if.end
   %6 = load i32, ptr %nd.i.i, align 8
   %dimensions.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
   %7 = load ptr, ptr %dimensions.i.i, align 8
-  %call5.i = tail call ptr %3(ptr noundef %4, ptr noundef %5, i32 noundef %6, ptr noundef %7, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #10
+  %call5.i = tail call ptr %3(ptr noundef %4, ptr noundef %5, i32 noundef %6, ptr noundef %7, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #11
   %cmp.not.i = icmp eq ptr %call5.i, null
   br i1 %cmp.not.i, label %return, label %if.then.i
 
@@ -2512,9 +2695,9 @@ for.body.lr.ph.i.i:                               ; preds = %if.then.i
   %steps.i.i = getelementptr inbounds i8, ptr %all.i.i, i64 24
   %sub14.i.i = add nsw i64 %8, -1
   %data.i.i.i = getelementptr inbounds i8, ptr %call5.i, i64 16
-  %full.i.i = getelementptr inbounds i8, ptr %values, i64 136
+  %full.i.i = getelementptr inbounds i8, ptr %values, i64 144
   %ndim.i.i = getelementptr inbounds i8, ptr %values, i64 80
-  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 88
+  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 96
   %invariant.gep.i.i.i = getelementptr i8, ptr %axes.i.i.i, i64 -40
   %9 = getelementptr inbounds i8, ptr %axes.i.i.i, i64 8
   br label %for.body.i.i
@@ -2522,7 +2705,7 @@ for.body.lr.ph.i.i:                               ; preds = %if.then.i
 for.body.i.i:                                     ; preds = %go_through.exit.i.i, %for.body.lr.ph.i.i
   %step.073.i.i = phi ptr [ %arrayidx1.i.i, %for.body.lr.ph.i.i ], [ %incdec.ptr.i.i, %go_through.exit.i.i ]
   %k.072.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %inc36.i.i, %go_through.exit.i.i ]
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i.i) #10
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i.i) #11
   %count3.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 16
   %10 = load i64, ptr %count3.i.i, align 8
   %cmp469.i.i = icmp sgt i64 %10, 0
@@ -2554,13 +2737,13 @@ cond.false.i.i:                                   ; preds = %for.body6.i.i
   br label %cond.end.i.i
 
 cond.end.i.i:                                     ; preds = %cond.false.i.i, %cond.true.i.i
-  %cond.v.i.i.i = phi i64 [ 184, %cond.true.i.i ], [ 136, %cond.false.i.i ]
+  %cond.v.i.i.i = phi i64 [ 192, %cond.true.i.i ], [ 144, %cond.false.i.i ]
   %cond.i.i = phi ptr [ %arrayidx9.i.i, %cond.true.i.i ], [ %12, %cond.false.i.i ]
   %arrayidx11.i.i = getelementptr inbounds [3 x ptr], ptr %all.i.i, i64 0, i64 %i.070.i.i
   store ptr %cond.i.i, ptr %arrayidx11.i.i, align 8
   %13 = icmp ult i64 %11, 3
   %switch.idx.mult = mul nsw i64 %11, 48
-  %switch.offset = add nsw i64 %switch.idx.mult, 232
+  %switch.offset = add nsw i64 %switch.idx.mult, 240
   %cond.v.sink.i.i.i = select i1 %13, i64 %switch.offset, i64 %cond.v.i.i.i
   %cond.i.i.i = getelementptr inbounds i8, ptr %values, i64 %cond.v.sink.i.i.i
   %arrayidx13.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %i.070.i.i
@@ -2588,7 +2771,7 @@ cond.end21.i.i:                                   ; preds = %cond.false18.i.i, %
   %conv.i.i = trunc i64 %10 to i32
   %add31.i.i = add nsw i32 %conv.i.i, 1
   %17 = load i32, ptr %ndim.i.i, align 8
-  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i.i) #10
+  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i.i) #11
   %cmp227.i.i.i = icmp slt i32 %17, 1
   br i1 %cmp227.i.i.i, label %cond.end21.if.end79.thread.i_crit_edge.i.i, label %for.body.lr.ph.i.i.i
 
@@ -2709,7 +2892,7 @@ for.body85.lr.ph.i.i.i:                           ; preds = %if.end79.i.i.i, %if
   br label %for.body85.i.i.i
 
 for.body85.i.i.i:                                 ; preds = %for.end150.i.i.i, %for.body85.lr.ph.i.i.i
-  call void %15(ptr noundef nonnull %all.i.i, ptr noundef nonnull %axes.i.i.i, ptr noundef nonnull %9, ptr noundef %16) #10
+  call void %15(ptr noundef nonnull %all.i.i, ptr noundef nonnull %axes.i.i.i, ptr noundef nonnull %9, ptr noundef %16) #11
   br i1 %cmp92235.not.i.i.i, label %for.end150.i.i.i, label %for.cond96.preheader.i.i.i
 
 for.cond96.preheader.i.i.i:                       ; preds = %for.body85.i.i.i, %for.cond.cleanup130.i.i.i
@@ -2775,8 +2958,8 @@ for.end150.i.i.i:                                 ; preds = %for.end150.loopexit
   br i1 %cmp82.i.i.i, label %for.body85.i.i.i, label %go_through.exit.i.i
 
 go_through.exit.i.i:                              ; preds = %for.body.i.i.i, %for.end150.i.i.i, %for.cond.cleanup130.i.i.i, %if.end79.i.i.i
-  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i.i) #10
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i.i) #10
+  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i.i) #11
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i.i) #11
   %inc36.i.i = add nuw nsw i64 %k.072.i.i, 1
   %incdec.ptr.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 48
   %exitcond77.not.i.i = icmp eq i64 %inc36.i.i, %8
@@ -2805,7 +2988,7 @@ lor.lhs.false5:                                   ; preds = %lor.lhs.false
   br i1 %cmp8, label %return, label %if.end10
 
 if.end10:                                         ; preds = %lor.lhs.false5
-  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given) #10
+  call void @llvm.lifetime.start.p0(i64 40, ptr nonnull %given) #11
   store ptr %cond32, ptr %given, align 8
   %arrayinit.element = getelementptr inbounds i8, ptr %given, i64 8
   store ptr %behind, ptr %arrayinit.element, align 8
@@ -2813,9 +2996,9 @@ if.end10:                                         ; preds = %lor.lhs.false5
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(24) %scevgep, i8 0, i64 24, i1 false)
   %fitted12 = getelementptr inbounds i8, ptr %known, i64 128
   %45 = load ptr, ptr %fitted12, align 8
-  %call14 = call ptr @PyObject_Vectorcall(ptr noundef %45, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #10
-  call void @Py_DecRef(ptr noundef nonnull %cond32) #10
-  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given) #10
+  %call14 = call ptr @PyObject_Vectorcall(ptr noundef %45, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #11
+  call void @Py_DecRef(ptr noundef nonnull %cond32) #11
+  call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given) #11
   br label %return
 
 return:                                           ; preds = %cond.false, %if.end10, %lor.lhs.false5, %lor.lhs.false, %cond.end, %if.then
@@ -2852,10 +3035,10 @@ if.then:                                          ; preds = %cond.false, %cond.t
   %add.ptr5 = getelementptr inbounds i8, ptr %node, i64 %data
   %none = getelementptr inbounds i8, ptr %known, i64 8
   %4 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %4) #10
+  tail call void @Py_IncRef(ptr noundef %4) #11
   %5 = load ptr, ptr %add.ptr5, align 8
   store ptr %4, ptr %add.ptr5, align 8
-  tail call void @Py_DecRef(ptr noundef %5) #10
+  tail call void @Py_DecRef(ptr noundef %5) #11
   br label %if.end
 
 if.end:                                           ; preds = %if.then, %cond.false, %cond.true, %entry
@@ -2864,9 +3047,7 @@ if.end:                                           ; preds = %if.then, %cond.fals
 
 declare double @PyFloat_AsDouble(ptr noundef) local_unnamed_addr #2
 
-declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #8
-
-declare i32 @llvm.smax.i32(i32, i32) #9
+declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #10
 
 attributes #0 = { nounwind }
 attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
@@ -2876,7 +3057,8 @@ attributes #4 = { mustprogress nounwind willreturn allockind("free") memory(argm
 attributes #5 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
 attributes #6 = { mustprogress nounwind willreturn allockind("realloc") allocsize(1) memory(argmem: readwrite, inaccessiblemem: readwrite) }
 attributes #7 = { nofree nounwind memory(read, argmem: readwrite, inaccessiblemem: none) }
-attributes #8 = { nofree nounwind willreturn memory(argmem: read) }
-attributes #9 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
-attributes #10 = { nounwind }
-attributes #11 = { nounwind allocsize(1) }
+attributes #8 = { mustprogress nofree nounwind willreturn memory(read, inaccessiblemem: none) }
+attributes #9 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none) }
+attributes #10 = { nofree nounwind willreturn memory(argmem: read) }
+attributes #11 = { nounwind }
+attributes #12 = { nounwind allocsize(1) }

@@ -8,7 +8,7 @@
 %struct.operand_steps = type { [3 x ptr] }
 %struct.operands = type { [2 x %struct.operand] }
 %struct.operand = type { ptr, ptr }
-%struct.values = type { [10 x ptr], i32, [6 x i64], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
+%struct.values = type { [10 x ptr], i32, i32, i32, i32, [6 x i64], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
 %struct.steps = type { [6 x i64] }
 %struct.slots = type { i64, i64, i64 }
 
@@ -28,13 +28,13 @@ entry:
   %0 = load ptr, ptr %data.i, align 8
   %1 = load ptr, ptr %0, align 8
   call void @llvm.lifetime.start.p0(i64 32, ptr nonnull %given) #8
-  call void @llvm.lifetime.start.p0(i64 400, ptr nonnull %values) #8
+  call void @llvm.lifetime.start.p0(i64 408, ptr nonnull %values) #8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %given, i8 0, i64 32, i1 false)
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(400) %values, i8 0, i64 400, i1 false)
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(408) %values, i8 0, i64 408, i1 false)
   %operands = getelementptr inbounds i8, ptr %0, i64 24
   %2 = load i64, ptr %operands, align 8
   %cmp = icmp eq i64 %2, %count
-  %indvars.iv.i.i182.sroa.gep203 = getelementptr inbounds i8, ptr %given, i64 16
+  %indvars.iv.i.i183.sroa.gep204 = getelementptr inbounds i8, ptr %given, i64 16
   br i1 %cmp, label %cond.true, label %if.then12
 
 cond.true:                                        ; preds = %entry
@@ -44,9 +44,9 @@ cond.true:                                        ; preds = %entry
   %3 = load ptr, ptr %modes1.i, align 8
   %call.i = call i32 @PyContextVar_Get(ptr noundef %3, ptr noundef null, ptr noundef nonnull %modes.i) #8
   %cmp.i = icmp slt i32 %call.i, 0
-  br i1 %cmp.i, label %cond.end.thread207, label %cond.end
+  br i1 %cmp.i, label %cond.end.thread208, label %cond.end
 
-cond.end.thread207:                               ; preds = %cond.true
+cond.end.thread208:                               ; preds = %cond.true
   call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #8
   br label %cleanup78
 
@@ -181,16 +181,16 @@ if.then24.i:                                      ; preds = %land.lhs.true21.i
   %add.ptr28.i = getelementptr inbounds i8, ptr %31, i64 %34
   %35 = load ptr, ptr %add.ptr28.i, align 8
   %cmp29.not.i = icmp eq ptr %33, %15
-  br i1 %cmp29.not.i, label %cond.end7.thread221, label %land.lhs.true30.i
+  br i1 %cmp29.not.i, label %cond.end7.thread224, label %land.lhs.true30.i
 
-cond.end7.thread221:                              ; preds = %if.then24.i
-  store ptr %31, ptr %indvars.iv.i.i182.sroa.gep203, align 8
-  %saved.i137.i222 = getelementptr inbounds i8, ptr %given, i64 24
-  store ptr %35, ptr %saved.i137.i222, align 8
-  %data.i.i138.i223 = getelementptr inbounds i8, ptr %35, i64 16
-  %36 = load ptr, ptr %data.i.i138.i223, align 8
-  %arrayidx.i139.i224 = getelementptr inbounds i8, ptr %values, i64 16
-  store ptr %36, ptr %arrayidx.i139.i224, align 8
+cond.end7.thread224:                              ; preds = %if.then24.i
+  store ptr %31, ptr %indvars.iv.i.i183.sroa.gep204, align 8
+  %saved.i137.i225 = getelementptr inbounds i8, ptr %given, i64 24
+  store ptr %35, ptr %saved.i137.i225, align 8
+  %data.i.i138.i226 = getelementptr inbounds i8, ptr %35, i64 16
+  %36 = load ptr, ptr %data.i.i138.i226, align 8
+  %arrayidx.i139.i227 = getelementptr inbounds i8, ptr %values, i64 16
+  store ptr %36, ptr %arrayidx.i139.i227, align 8
   br label %lor.lhs.false
 
 land.lhs.true30.i:                                ; preds = %if.then24.i
@@ -283,7 +283,7 @@ if.end11.i.i:                                     ; preds = %if.end.i.i
   br i1 %tobool13.not.i.i, label %if.end15.i.i, label %if.then12
 
 if.end15.i.i:                                     ; preds = %if.end11.i.i
-  %wide16.i.i = getelementptr inbounds i8, ptr %values, i64 376
+  %wide16.i.i = getelementptr inbounds i8, ptr %values, i64 384
   %arrayidx18.i.i = getelementptr inbounds [2 x double], ptr %wide16.i.i, i64 0, i64 %idxprom18.i
   %55 = load ptr, ptr %ob_type.i.i.i.i, align 8
   %cmp.i76.not.i.i = icmp eq ptr %55, @PyFloat_Type
@@ -321,7 +321,7 @@ if.end28.i.i:                                     ; preds = %if.end28thread-pre-
 if.end31.i.i:                                     ; preds = %if.end28.i.i, %if.end28.thread.i.i
   %58 = phi double [ 0.000000e+00, %if.end28.thread.i.i ], [ %57, %if.end28.i.i ]
   %conv.i.i = fptrunc double %58 to float
-  %narrow.i.i = getelementptr inbounds i8, ptr %values, i64 392
+  %narrow.i.i = getelementptr inbounds i8, ptr %values, i64 400
   %arrayidx33.i.i = getelementptr inbounds [2 x float], ptr %narrow.i.i, i64 0, i64 %idxprom18.i
   store float %conv.i.i, ptr %arrayidx33.i.i, align 4
   %cmp34.i.i = icmp eq i32 %19, 12
@@ -340,7 +340,7 @@ read_number.exit.i:                               ; preds = %if.end31.i.i, %if.e
   br label %lor.lhs.false
 
 cond.end7:                                        ; preds = %is_for_loops.exit133.i
-  store ptr %31, ptr %indvars.iv.i.i182.sroa.gep203, align 8
+  store ptr %31, ptr %indvars.iv.i.i183.sroa.gep204, align 8
   %saved.i137.i = getelementptr inbounds i8, ptr %given, i64 24
   store ptr %35, ptr %saved.i137.i, align 8
   %data.i.i138.i = getelementptr inbounds i8, ptr %35, i64 16
@@ -350,7 +350,7 @@ cond.end7:                                        ; preds = %is_for_loops.exit13
   %cmp9 = icmp eq ptr %17, null
   br i1 %cmp9, label %if.then12, label %lor.lhs.false
 
-lor.lhs.false:                                    ; preds = %read_number.exit.i, %if.end12.i, %cond.end7.thread221, %cond.end7
+lor.lhs.false:                                    ; preds = %read_number.exit.i, %if.end12.i, %cond.end7.thread224, %cond.end7
   %saved.i = getelementptr inbounds i8, ptr %given, i64 8
   %60 = load ptr, ptr %saved.i, align 8
   %saved2.i = getelementptr inbounds i8, ptr %given, i64 24
@@ -361,48 +361,66 @@ lor.lhs.false:                                    ; preds = %read_number.exit.i,
   %cmp.i119 = icmp eq i32 %63, 12
   %cond.i120 = select i1 %cmp.i119, i64 8, i64 4
   %64 = load ptr, ptr %given, align 8
-  %cmp4.not.i = icmp eq ptr %64, null
-  br i1 %cmp4.not.i, label %if.then.i, label %land.lhs.true.i121
+  %cmp4.i = icmp ne ptr %64, null
+  %65 = load ptr, ptr %indvars.iv.i.i183.sroa.gep204, align 8
+  %cmp8.i = icmp ne ptr %65, null
+  %or.cond.i121 = select i1 %cmp4.i, i1 %cmp8.i, i1 false
+  br i1 %or.cond.i121, label %land.rhs.i, label %land.lhs.true20.i
 
-land.lhs.true.i121:                               ; preds = %lor.lhs.false
-  %65 = load ptr, ptr %indvars.iv.i.i182.sroa.gep203, align 8
-  %cmp8.not.i = icmp eq ptr %65, null
-  br i1 %cmp8.not.i, label %if.then.i, label %land.rhs.i
+land.rhs.i:                                       ; preds = %lor.lhs.false
+  %spec_of_tensor.i131 = getelementptr inbounds i8, ptr %1, i64 192
+  %66 = load i64, ptr %spec_of_tensor.i131, align 8
+  %add.ptr.i132 = getelementptr inbounds i8, ptr %64, i64 %66
+  %67 = load ptr, ptr %add.ptr.i132, align 8
+  %add.ptr16.i = getelementptr inbounds i8, ptr %65, i64 %66
+  %68 = load ptr, ptr %add.ptr16.i, align 8
+  %cmp17.i.not = icmp eq ptr %67, %68
+  br i1 %cmp17.i.not, label %lor.lhs.false.i129, label %cond.true44.sink.split.i
 
-land.rhs.i:                                       ; preds = %land.lhs.true.i121
-  %spec_of_tensor.i122 = getelementptr inbounds i8, ptr %1, i64 192
-  %66 = load i64, ptr %spec_of_tensor.i122, align 8
-  %add.ptr.i123 = getelementptr inbounds i8, ptr %64, i64 %66
-  %67 = load ptr, ptr %add.ptr.i123, align 8
-  %add.ptr15.i = getelementptr inbounds i8, ptr %65, i64 %66
-  %68 = load ptr, ptr %add.ptr15.i, align 8
-  %cmp16.i124.not = icmp eq ptr %67, %68
-  br i1 %cmp16.i124.not, label %if.then.i, label %if.end.i127
+land.lhs.true20.i:                                ; preds = %lor.lhs.false
+  br i1 %cmp4.i, label %lor.lhs.false.i129, label %land.lhs.true24.i
 
-if.then.i:                                        ; preds = %lor.lhs.false, %land.lhs.true.i121, %land.rhs.i
-  %69 = load i32, ptr %nd.i.i.i.i, align 8
-  %cmp6.i.i = icmp sgt i32 %69, 0
+lor.lhs.false.i129:                               ; preds = %land.lhs.true20.i, %land.rhs.i
+  %flags.i.i.i = getelementptr inbounds i8, ptr %60, i64 64
+  %69 = load i32, ptr %flags.i.i.i, align 8
+  %and.i.i = and i32 %69, 1
+  %tobool23.not.i130 = icmp eq i32 %and.i.i, 0
+  br i1 %tobool23.not.i130, label %cond.end41.i, label %land.lhs.true24.i
+
+land.lhs.true24.i:                                ; preds = %lor.lhs.false.i129, %land.lhs.true20.i
+  br i1 %cmp8.i, label %lor.lhs.false26.i, label %if.then.i
+
+lor.lhs.false26.i:                                ; preds = %land.lhs.true24.i
+  %flags.i.i164.i = getelementptr inbounds i8, ptr %61, i64 64
+  %70 = load i32, ptr %flags.i.i164.i, align 8
+  %and.i165.i = and i32 %70, 1
+  %tobool28.not.i = icmp eq i32 %and.i165.i, 0
+  br i1 %tobool28.not.i, label %if.end.i124, label %if.then.i
+
+if.then.i:                                        ; preds = %lor.lhs.false26.i, %land.lhs.true24.i
+  %71 = load i32, ptr %nd.i.i.i.i, align 8
+  %cmp6.i.i = icmp sgt i32 %71, 0
   br i1 %cmp6.i.i, label %for.body.lr.ph.i.i, label %size_of.exit.thread.i
 
 size_of.exit.thread.i:                            ; preds = %if.then.i
-  %ndim.i211.i = getelementptr inbounds i8, ptr %values, i64 80
-  store i32 1, ptr %ndim.i211.i, align 8
-  %lengths.i212.i = getelementptr inbounds i8, ptr %values, i64 88
-  store i64 1, ptr %lengths.i212.i, align 8
-  br label %72
+  %ndim.i216.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 1, ptr %ndim.i216.i, align 8
+  %lengths.i217.i = getelementptr inbounds i8, ptr %values, i64 96
+  store i64 1, ptr %lengths.i217.i, align 8
+  br label %74
 
 for.body.lr.ph.i.i:                               ; preds = %if.then.i
   %dimensions.i.i.i = getelementptr inbounds i8, ptr %17, i64 32
-  %70 = load ptr, ptr %dimensions.i.i.i, align 8
-  %wide.trip.count.i.i = zext nneg i32 %69 to i64
+  %72 = load ptr, ptr %dimensions.i.i.i, align 8
+  %wide.trip.count.i.i = zext nneg i32 %71 to i64
   br label %for.body.i.i
 
 for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
   %indvars.iv.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
   %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul.i.i, %for.body.i.i ]
-  %arrayidx.i.i125 = getelementptr inbounds i64, ptr %70, i64 %indvars.iv.i.i
-  %71 = load i64, ptr %arrayidx.i.i125, align 8
-  %.fr.i = freeze i64 %71
+  %arrayidx.i.i122 = getelementptr inbounds i64, ptr %72, i64 %indvars.iv.i.i
+  %73 = load i64, ptr %arrayidx.i.i122, align 8
+  %.fr.i = freeze i64 %73
   %mul.i.i = mul i64 %.fr.i, %size.07.i.i
   %indvars.iv.next.i.i = add nuw nsw i64 %indvars.iv.i.i, 1
   %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i.i, %wide.trip.count.i.i
@@ -411,315 +429,358 @@ for.body.i.i:                                     ; preds = %for.body.i.i, %for.
 size_of.exit.i:                                   ; preds = %for.body.i.i
   %ndim.i.i = getelementptr inbounds i8, ptr %values, i64 80
   store i32 1, ptr %ndim.i.i, align 8
-  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 88
+  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 96
   store i64 %mul.i.i, ptr %lengths.i.i, align 8
-  %cmp.i.i126 = icmp eq i64 %mul.i.i, 1
-  br i1 %cmp.i.i126, label %72, label %cond.end.i
+  %cmp.i.i123 = icmp eq i64 %mul.i.i, 1
+  br i1 %cmp.i.i123, label %74, label %cond.end.i
 
-72:                                               ; preds = %size_of.exit.i, %size_of.exit.thread.i
+74:                                               ; preds = %size_of.exit.i, %size_of.exit.thread.i
   br label %cond.end.i
 
-cond.end.i:                                       ; preds = %72, %size_of.exit.i
-  %73 = phi i64 [ 0, %72 ], [ %cond.i120, %size_of.exit.i ]
-  %full.i.i = getelementptr inbounds i8, ptr %values, i64 136
-  store i64 %73, ptr %full.i.i, align 8
-  %of_x.i = getelementptr inbounds i8, ptr %values, i64 280
-  %none.i = getelementptr inbounds i8, ptr %values, i64 184
-  %full.i.sink.i = select i1 %cmp4.not.i, ptr %none.i, ptr %full.i.i
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_x.i, ptr noundef nonnull align 8 dereferenceable(48) %full.i.sink.i, i64 48, i1 false)
-  %of_y.i = getelementptr inbounds i8, ptr %values, i64 328
-  %74 = load ptr, ptr %indvars.iv.i.i182.sroa.gep203, align 8
-  %cmp25.i = icmp eq ptr %74, null
-  %none28.sink.i = select i1 %cmp25.i, ptr %none.i, ptr %full.i.i
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_y.i, ptr noundef nonnull align 8 dereferenceable(48) %none28.sink.i, i64 48, i1 false)
+cond.end.i:                                       ; preds = %74, %size_of.exit.i
+  %75 = phi i64 [ 0, %74 ], [ %cond.i120, %size_of.exit.i ]
+  %full.i.i = getelementptr inbounds i8, ptr %values, i64 144
+  store i64 %75, ptr %full.i.i, align 8
+  %of_x.i = getelementptr inbounds i8, ptr %values, i64 288
+  %none.i = getelementptr inbounds i8, ptr %values, i64 192
+  %none.sink.i = select i1 %cmp4.i, ptr %full.i.i, ptr %none.i
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_x.i, ptr noundef nonnull align 8 dereferenceable(48) %none.sink.i, i64 48, i1 false)
+  %of_y.i = getelementptr inbounds i8, ptr %values, i64 336
+  %full.i.sink.i = select i1 %cmp8.i, ptr %full.i.i, ptr %none.i
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %of_y.i, ptr noundef nonnull align 8 dereferenceable(48) %full.i.sink.i, i64 48, i1 false)
   br label %if.end20
 
-if.end.i127:                                      ; preds = %land.rhs.i
+if.end.i124:                                      ; preds = %lor.lhs.false26.i
+  br i1 %cmp4.i, label %cond.true44.sink.split.i, label %cond.true44.i
+
+cond.end41.i:                                     ; preds = %lor.lhs.false.i129
   %nd.i.i = getelementptr inbounds i8, ptr %60, i64 24
-  %75 = load i32, ptr %nd.i.i, align 8
-  %nd.i167.i = getelementptr inbounds i8, ptr %61, i64 24
-  %76 = load i32, ptr %nd.i167.i, align 8
-  %spec.select.i = call i32 @llvm.smax.i32(i32 %75, i32 %76)
-  %ndim42.i = getelementptr inbounds i8, ptr %values, i64 80
-  store i32 %spec.select.i, ptr %ndim42.i, align 8
-  %cmp43.i = icmp sgt i32 %spec.select.i, 6
-  br i1 %cmp43.i, label %if.then12, label %for.cond.preheader.i
+  %76 = load i32, ptr %nd.i.i, align 8
+  br i1 %cmp8.i, label %cond.true44.i, label %cond.end47.i
 
-for.cond.preheader.i:                             ; preds = %if.end.i127
-  %cmp47219.i = icmp sgt i32 %spec.select.i, 0
-  br i1 %cmp47219.i, label %for.body.lr.ph.i, label %for.cond.cleanup.i
+cond.true44.sink.split.i:                         ; preds = %if.end.i124, %land.rhs.i
+  %is_loose.2 = phi i32 [ 1, %land.rhs.i ], [ 0, %if.end.i124 ]
+  %nd.i226.i = getelementptr inbounds i8, ptr %60, i64 24
+  %77 = load i32, ptr %nd.i226.i, align 8
+  br label %cond.true44.i
 
-for.body.lr.ph.i:                                 ; preds = %for.cond.preheader.i
+cond.true44.i:                                    ; preds = %cond.true44.sink.split.i, %cond.end41.i, %if.end.i124
+  %is_loose.3 = phi i32 [ %is_loose.2, %cond.true44.sink.split.i ], [ 0, %cond.end41.i ], [ 0, %if.end.i124 ]
+  %cond42222.i = phi i32 [ %77, %cond.true44.sink.split.i ], [ %76, %cond.end41.i ], [ 0, %if.end.i124 ]
+  %nd.i166.i = getelementptr inbounds i8, ptr %61, i64 24
+  %78 = load i32, ptr %nd.i166.i, align 8
+  br label %cond.end47.i
+
+cond.end47.i:                                     ; preds = %cond.true44.i, %cond.end41.i
+  %is_loose.4 = phi i32 [ %is_loose.3, %cond.true44.i ], [ 0, %cond.end41.i ]
+  %cond42221.i = phi i32 [ %cond42222.i, %cond.true44.i ], [ %76, %cond.end41.i ]
+  %cond48.i = phi i32 [ %78, %cond.true44.i ], [ 0, %cond.end41.i ]
+  %cond54.i = call i32 @llvm.smax.i32(i32 %cond42221.i, i32 %cond48.i)
+  %cmp55.i = icmp sgt i32 %cond54.i, 6
+  br i1 %cmp55.i, label %if.then12, label %if.end58.i
+
+if.end58.i:                                       ; preds = %cond.end47.i
+  %ndim59.i = getelementptr inbounds i8, ptr %values, i64 80
+  store i32 %cond54.i, ptr %ndim59.i, align 8
+  %cmp60234.i = icmp sgt i32 %cond54.i, 0
+  br i1 %cmp60234.i, label %for.body.lr.ph.i, label %lay_out.exit.i
+
+for.body.lr.ph.i:                                 ; preds = %if.end58.i
   %dimensions.i.i = getelementptr inbounds i8, ptr %60, i64 32
-  %dimensions.i172.i = getelementptr inbounds i8, ptr %61, i64 32
-  %lengths.i = getelementptr inbounds i8, ptr %values, i64 88
-  %77 = select i1 %cmp.i119, i64 3, i64 2
-  %full86.i = getelementptr inbounds i8, ptr %values, i64 136
-  %78 = zext nneg i32 %spec.select.i to i64
+  %dimensions.i179.i = getelementptr inbounds i8, ptr %61, i64 32
+  %lengths.i = getelementptr inbounds i8, ptr %values, i64 96
+  %79 = zext nneg i32 %cond54.i to i64
   br label %for.body.i
 
-for.cond.cleanup.i:                               ; preds = %cond.end73.i, %for.cond.preheader.i
-  %size.0.lcssa.i = phi i64 [ 1, %for.cond.preheader.i ], [ %mul92.i, %cond.end73.i ]
+for.body.lr.ph.i169.i:                            ; preds = %cond.end81.i
+  %full.i171.i = getelementptr inbounds i8, ptr %values, i64 144
+  %80 = select i1 %cmp.i119, i64 3, i64 2
+  br label %for.body.i172.i
+
+for.body.i172.i:                                  ; preds = %for.body.i172.i, %for.body.lr.ph.i169.i
+  %indvars.iv.i173.i = phi i64 [ %79, %for.body.lr.ph.i169.i ], [ %indvars.iv.next.i174.i, %for.body.i172.i ]
+  %size.018.i.i = phi i64 [ 1, %for.body.lr.ph.i169.i ], [ %mul7.i.i, %for.body.i172.i ]
+  %indvars.iv.next.i174.i = add nsw i64 %indvars.iv.i173.i, -1
+  %arrayidx.i175.i = getelementptr inbounds [6 x i64], ptr %lengths.i, i64 0, i64 %indvars.iv.next.i174.i
+  %81 = load i64, ptr %arrayidx.i175.i, align 8
+  %cmp1.i.i = icmp eq i64 %81, 1
+  %mul.i176.i = shl i64 %size.018.i.i, %80
+  %cond.i177.i = select i1 %cmp1.i.i, i64 0, i64 %mul.i176.i
+  %arrayidx3.i.i = getelementptr inbounds [6 x i64], ptr %full.i171.i, i64 0, i64 %indvars.iv.next.i174.i
+  store i64 %cond.i177.i, ptr %arrayidx3.i.i, align 8
+  %mul7.i.i = mul nsw i64 %81, %size.018.i.i
+  %cmp.i178.i = icmp ugt i64 %indvars.iv.i173.i, 1
+  br i1 %cmp.i178.i, label %for.body.i172.i, label %lay_out.exit.i
+
+lay_out.exit.i:                                   ; preds = %for.body.i172.i, %if.end58.i
+  %size.0.lcssa.i168.i = phi i64 [ 1, %if.end58.i ], [ %mul7.i.i, %for.body.i172.i ]
   %most.i = getelementptr inbounds i8, ptr %1, i64 120
-  %79 = load i64, ptr %most.i, align 8
-  %cmp93.not.i = icmp sgt i64 %size.0.lcssa.i, %79
-  br i1 %cmp93.not.i, label %if.then12, label %land.lhs.true95.i
+  %82 = load i64, ptr %most.i, align 8
+  %cmp87.not.i = icmp sgt i64 %size.0.lcssa.i168.i, %82
+  br i1 %cmp87.not.i, label %if.then12, label %land.lhs.true89.i
 
-for.body.i:                                       ; preds = %cond.end73.i, %for.body.lr.ph.i
-  %indvars.iv.i = phi i64 [ %78, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cond.end73.i ]
-  %size.0220.i = phi i64 [ 1, %for.body.lr.ph.i ], [ %mul92.i, %cond.end73.i ]
+for.body.i:                                       ; preds = %cond.end81.i, %for.body.lr.ph.i
+  %indvars.iv.i = phi i64 [ %79, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cond.end81.i ]
+  %in_y.0236.i = phi i32 [ %cond48.i, %for.body.lr.ph.i ], [ %dec70.i, %cond.end81.i ]
+  %in_x.0235.i = phi i32 [ %cond42221.i, %for.body.lr.ph.i ], [ %dec.i, %cond.end81.i ]
   %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
-  %80 = load i32, ptr %nd.i.i, align 8
-  %sub50.neg.i = sub i32 %80, %spec.select.i
-  %81 = trunc nuw nsw i64 %indvars.iv.next.i to i32
-  %sub51.i = add i32 %sub50.neg.i, %81
-  %82 = load i32, ptr %nd.i167.i, align 8
-  %sub53.neg.i = sub i32 %82, %spec.select.i
-  %sub54.i = add i32 %sub53.neg.i, %81
-  %cmp55.i = icmp slt i32 %sub51.i, 0
-  br i1 %cmp55.i, label %cond.end61.i, label %cond.false58.i
+  %dec.i = add nsw i32 %in_x.0235.i, -1
+  %cmp62.i = icmp slt i32 %in_x.0235.i, 1
+  br i1 %cmp62.i, label %cond.end68.i, label %cond.false65.i
 
-cond.false58.i:                                   ; preds = %for.body.i
+cond.false65.i:                                   ; preds = %for.body.i
   %83 = load ptr, ptr %dimensions.i.i, align 8
-  %idxprom.i131 = zext nneg i32 %sub51.i to i64
-  %arrayidx60.i = getelementptr inbounds i64, ptr %83, i64 %idxprom.i131
-  %84 = load i64, ptr %arrayidx60.i, align 8
-  br label %cond.end61.i
+  %idxprom.i128 = zext nneg i32 %dec.i to i64
+  %arrayidx67.i = getelementptr inbounds i64, ptr %83, i64 %idxprom.i128
+  %84 = load i64, ptr %arrayidx67.i, align 8
+  br label %cond.end68.i
 
-cond.end61.i:                                     ; preds = %cond.false58.i, %for.body.i
-  %cond62.i = phi i64 [ %84, %cond.false58.i ], [ 1, %for.body.i ]
-  %cmp63.i = icmp eq i64 %cond62.i, 1
-  %cmp66.i = icmp sgt i32 %sub54.i, -1
-  %or.cond.i132 = select i1 %cmp63.i, i1 %cmp66.i, i1 false
-  br i1 %or.cond.i132, label %cond.true68.i, label %cond.end73.i
+cond.end68.i:                                     ; preds = %cond.false65.i, %for.body.i
+  %cond69.i = phi i64 [ %84, %cond.false65.i ], [ 1, %for.body.i ]
+  %dec70.i = add nsw i32 %in_y.0236.i, -1
+  %cmp71.i = icmp sgt i32 %in_y.0236.i, 0
+  %cmp74.i = icmp eq i64 %cond69.i, 1
+  %or.cond112.i = select i1 %cmp71.i, i1 %cmp74.i, i1 false
+  br i1 %or.cond112.i, label %cond.true76.i, label %cond.end81.i
 
-cond.true68.i:                                    ; preds = %cond.end61.i
-  %85 = load ptr, ptr %dimensions.i172.i, align 8
-  %idxprom70.i = zext nneg i32 %sub54.i to i64
-  %arrayidx71.i = getelementptr inbounds i64, ptr %85, i64 %idxprom70.i
-  %86 = load i64, ptr %arrayidx71.i, align 8
-  br label %cond.end73.i
+cond.true76.i:                                    ; preds = %cond.end68.i
+  %85 = load ptr, ptr %dimensions.i179.i, align 8
+  %idxprom78.i = zext nneg i32 %dec70.i to i64
+  %arrayidx79.i = getelementptr inbounds i64, ptr %85, i64 %idxprom78.i
+  %86 = load i64, ptr %arrayidx79.i, align 8
+  br label %cond.end81.i
 
-cond.end73.i:                                     ; preds = %cond.true68.i, %cond.end61.i
-  %cond74.i = phi i64 [ %86, %cond.true68.i ], [ %cond62.i, %cond.end61.i ]
-  %arrayidx76.i = getelementptr inbounds [6 x i64], ptr %lengths.i, i64 0, i64 %indvars.iv.next.i
-  store i64 %cond74.i, ptr %arrayidx76.i, align 8
-  %cmp80.i = icmp eq i64 %cond74.i, 1
-  %mul.i = shl i64 %size.0220.i, %77
-  %cond85.i = select i1 %cmp80.i, i64 0, i64 %mul.i
-  %arrayidx88.i = getelementptr inbounds [6 x i64], ptr %full86.i, i64 0, i64 %indvars.iv.next.i
-  store i64 %cond85.i, ptr %arrayidx88.i, align 8
-  %mul92.i = mul nsw i64 %cond74.i, %size.0220.i
-  %cmp47.i = icmp ugt i64 %indvars.iv.i, 1
-  br i1 %cmp47.i, label %for.body.i, label %for.cond.cleanup.i
+cond.end81.i:                                     ; preds = %cond.true76.i, %cond.end68.i
+  %cond82.i = phi i64 [ %86, %cond.true76.i ], [ %cond69.i, %cond.end68.i ]
+  %arrayidx84.i = getelementptr inbounds [6 x i64], ptr %lengths.i, i64 0, i64 %indvars.iv.next.i
+  store i64 %cond82.i, ptr %arrayidx84.i, align 8
+  %cmp60.i = icmp ugt i64 %indvars.iv.i, 1
+  br i1 %cmp60.i, label %for.body.i, label %for.body.lr.ph.i169.i
 
-land.lhs.true95.i:                                ; preds = %for.cond.cleanup.i
-  %of_x96.i = getelementptr inbounds i8, ptr %values, i64 280
-  %lengths97.i = getelementptr inbounds i8, ptr %values, i64 88
-  %87 = load i32, ptr %nd.i.i, align 8
-  %sub.i.i = sub nsw i32 %spec.select.i, %87
-  %cmp.i174.i = icmp slt i32 %sub.i.i, 0
-  br i1 %cmp.i174.i, label %if.then12, label %for.cond.preheader.i.i
+land.lhs.true89.i:                                ; preds = %lay_out.exit.i
+  br i1 %cmp4.i, label %lor.lhs.false91.i, label %land.rhs96.i
 
-for.cond.preheader.i.i:                           ; preds = %land.lhs.true95.i
-  %cmp264.i.i = icmp slt i32 %spec.select.i, 1
-  br i1 %cmp264.i.i, label %find_ways.exit, label %for.body.lr.ph.i175.i
+lor.lhs.false91.i:                                ; preds = %land.lhs.true89.i
+  %of_x92.i = getelementptr inbounds i8, ptr %values, i64 288
+  %lengths93.i = getelementptr inbounds i8, ptr %values, i64 96
+  %nd.i.i180.i = getelementptr inbounds i8, ptr %60, i64 24
+  %87 = load i32, ptr %nd.i.i180.i, align 8
+  %sub.i.i = sub nsw i32 %cond54.i, %87
+  %cmp.i181.i = icmp slt i32 %sub.i.i, 0
+  br i1 %cmp.i181.i, label %if.then12, label %for.cond.preheader.i.i
 
-for.body.lr.ph.i175.i:                            ; preds = %for.cond.preheader.i.i
-  %dimensions.i.i176.i = getelementptr inbounds i8, ptr %60, i64 32
-  %88 = zext nneg i32 %spec.select.i to i64
+for.cond.preheader.i.i:                           ; preds = %lor.lhs.false91.i
+  %cmp255.i.i = icmp slt i32 %cond54.i, 1
+  br i1 %cmp255.i.i, label %find_steps.exit.i, label %for.body.lr.ph.i182.i
+
+for.body.lr.ph.i182.i:                            ; preds = %for.cond.preheader.i.i
+  %dimensions.i.i183.i = getelementptr inbounds i8, ptr %60, i64 32
+  %strides.i.i.i = getelementptr inbounds i8, ptr %60, i64 40
+  %88 = zext nneg i32 %cond54.i to i64
   %89 = zext nneg i32 %sub.i.i to i64
-  br label %for.body.i177.i
+  br label %for.body.i184.i
 
-for.body.i177.i:                                  ; preds = %cleanup.i.i, %for.body.lr.ph.i175.i
-  %indvars.iv.i178.i = phi i64 [ %88, %for.body.lr.ph.i175.i ], [ %indvars.iv.next.i179.i, %cleanup.i.i ]
-  %width.addr.065.i.i = phi i64 [ %cond.i120, %for.body.lr.ph.i175.i ], [ %mul.i180.i, %cleanup.i.i ]
-  %indvars.iv.next.i179.i = add nsw i64 %indvars.iv.i178.i, -1
-  %cmp3.not.i.i = icmp sgt i64 %indvars.iv.i178.i, %89
-  br i1 %cmp3.not.i.i, label %cond.end.i.i129, label %cleanup.i.i
+for.body.i184.i:                                  ; preds = %cond.end19.i.i, %for.body.lr.ph.i182.i
+  %indvars.iv.i185.i = phi i64 [ %88, %for.body.lr.ph.i182.i ], [ %indvars.iv.next.i186.i, %cond.end19.i.i ]
+  %indvars.iv.next.i186.i = add nsw i64 %indvars.iv.i185.i, -1
+  %cmp3.not.i.i = icmp sgt i64 %indvars.iv.i185.i, %89
+  br i1 %cmp3.not.i.i, label %cond.end.i.i125, label %cond.end19.i.i
 
-cond.end.i.i129:                                  ; preds = %for.body.i177.i
-  %90 = load ptr, ptr %dimensions.i.i176.i, align 8
-  %91 = sub nsw i64 %indvars.iv.next.i179.i, %89
-  %arrayidx.i181.i = getelementptr inbounds i64, ptr %90, i64 %91
-  %92 = load i64, ptr %arrayidx.i181.i, align 8
-  %.fr.i.i = freeze i64 %92
-  %arrayidx7.i.i = getelementptr inbounds i64, ptr %lengths97.i, i64 %indvars.iv.next.i179.i
+cond.end.i.i125:                                  ; preds = %for.body.i184.i
+  %90 = load ptr, ptr %dimensions.i.i183.i, align 8
+  %91 = sub nsw i64 %indvars.iv.next.i186.i, %89
+  %arrayidx.i187.i = getelementptr inbounds i64, ptr %90, i64 %91
+  %92 = load i64, ptr %arrayidx.i187.i, align 8
+  %arrayidx7.i.i = getelementptr inbounds i64, ptr %lengths93.i, i64 %indvars.iv.next.i186.i
   %93 = load i64, ptr %arrayidx7.i.i, align 8
-  %cmp8.i.i = icmp eq i64 %.fr.i.i, %93
-  %cmp9.i.i = icmp eq i64 %.fr.i.i, 1
-  %or.cond.not.i.i = or i1 %cmp8.i.i, %cmp9.i.i
-  br i1 %or.cond.not.i.i, label %if.end11.i.i130, label %if.then12
+  %cmp8.i.i = icmp eq i64 %92, %93
+  %cmp9.i.i = icmp eq i64 %92, 1
+  %or.cond.not.i.i = or i1 %cmp9.i.i, %cmp8.i.i
+  br i1 %or.cond.not.i.i, label %if.end11.i.i126, label %if.then12
 
-if.end11.i.i130:                                  ; preds = %cond.end.i.i129
-  %spec.select62.i.i = select i1 %cmp9.i.i, i64 0, i64 %width.addr.065.i.i
-  br label %cleanup.i.i
+if.end11.i.i126:                                  ; preds = %cond.end.i.i125
+  br i1 %cmp9.i.i, label %cond.end19.i.i, label %cond.false14.i.i
 
-cleanup.i.i:                                      ; preds = %if.end11.i.i130, %for.body.i177.i
-  %cond4458.i.i = phi i64 [ %.fr.i.i, %if.end11.i.i130 ], [ 1, %for.body.i177.i ]
-  %94 = phi i64 [ %spec.select62.i.i, %if.end11.i.i130 ], [ 0, %for.body.i177.i ]
-  %arrayidx18.i.i128 = getelementptr inbounds [6 x i64], ptr %of_x96.i, i64 0, i64 %indvars.iv.next.i179.i
-  store i64 %94, ptr %arrayidx18.i.i128, align 8
-  %mul.i180.i = mul nsw i64 %cond4458.i.i, %width.addr.065.i.i
-  %cmp2.i.i = icmp ult i64 %indvars.iv.i178.i, 2
-  br i1 %cmp2.i.i, label %land.rhs100.i, label %for.body.i177.i
+cond.false14.i.i:                                 ; preds = %if.end11.i.i126
+  %94 = load ptr, ptr %strides.i.i.i, align 8
+  %arrayidx18.i.i127 = getelementptr inbounds i64, ptr %94, i64 %91
+  %95 = load i64, ptr %arrayidx18.i.i127, align 8
+  br label %cond.end19.i.i
 
-land.rhs100.i:                                    ; preds = %cleanup.i.i
-  %of_y101.i = getelementptr inbounds i8, ptr %values, i64 328
-  %95 = load i32, ptr %nd.i167.i, align 8
-  %sub.i183.i = sub nsw i32 %spec.select.i, %95
-  %cmp.i184.i = icmp slt i32 %sub.i183.i, 0
-  br i1 %cmp.i184.i, label %if.then12, label %for.body.lr.ph.i187.i
+cond.end19.i.i:                                   ; preds = %cond.false14.i.i, %if.end11.i.i126, %for.body.i184.i
+  %cond20.i.i = phi i64 [ %95, %cond.false14.i.i ], [ 0, %if.end11.i.i126 ], [ 0, %for.body.i184.i ]
+  %arrayidx22.i.i = getelementptr inbounds [6 x i64], ptr %of_x92.i, i64 0, i64 %indvars.iv.next.i186.i
+  store i64 %cond20.i.i, ptr %arrayidx22.i.i, align 8
+  %cmp2.i.i = icmp ult i64 %indvars.iv.i185.i, 2
+  br i1 %cmp2.i.i, label %find_steps.exit.i, label %for.body.i184.i
 
-for.body.lr.ph.i187.i:                            ; preds = %land.rhs100.i
-  %dimensions.i.i188.i = getelementptr inbounds i8, ptr %61, i64 32
-  %96 = zext nneg i32 %sub.i183.i to i64
-  br label %for.body.i189.i
+find_steps.exit.i:                                ; preds = %cond.end19.i.i, %for.cond.preheader.i.i
+  br i1 %cmp8.i, label %lor.rhs.i, label %if.end20
 
-for.body.i189.i:                                  ; preds = %cleanup.i194.i, %for.body.lr.ph.i187.i
-  %indvars.iv.i190.i = phi i64 [ %88, %for.body.lr.ph.i187.i ], [ %indvars.iv.next.i192.i, %cleanup.i194.i ]
-  %width.addr.065.i191.i = phi i64 [ %cond.i120, %for.body.lr.ph.i187.i ], [ %mul.i197.i, %cleanup.i194.i ]
-  %indvars.iv.next.i192.i = add nsw i64 %indvars.iv.i190.i, -1
-  %cmp3.not.i193.i = icmp sgt i64 %indvars.iv.i190.i, %96
-  br i1 %cmp3.not.i193.i, label %cond.end.i200.i, label %cleanup.i194.i
+land.rhs96.i:                                     ; preds = %land.lhs.true89.i
+  br i1 %cmp8.i, label %lor.rhs.i, label %if.end20
 
-cond.end.i200.i:                                  ; preds = %for.body.i189.i
-  %97 = load ptr, ptr %dimensions.i.i188.i, align 8
-  %98 = sub nsw i64 %indvars.iv.next.i192.i, %96
-  %arrayidx.i201.i = getelementptr inbounds i64, ptr %97, i64 %98
-  %99 = load i64, ptr %arrayidx.i201.i, align 8
-  %.fr.i202.i = freeze i64 %99
-  %arrayidx7.i203.i = getelementptr inbounds i64, ptr %lengths97.i, i64 %indvars.iv.next.i192.i
-  %100 = load i64, ptr %arrayidx7.i203.i, align 8
-  %cmp8.i204.i = icmp eq i64 %.fr.i202.i, %100
-  %cmp9.i205.i = icmp eq i64 %.fr.i202.i, 1
-  %or.cond.not.i206.i = or i1 %cmp8.i204.i, %cmp9.i205.i
-  br i1 %or.cond.not.i206.i, label %if.end11.i207.i, label %if.then12
+lor.rhs.i:                                        ; preds = %land.rhs96.i, %find_steps.exit.i
+  %of_y98.i = getelementptr inbounds i8, ptr %values, i64 336
+  %lengths99.i = getelementptr inbounds i8, ptr %values, i64 96
+  %nd.i.i188.i = getelementptr inbounds i8, ptr %61, i64 24
+  %96 = load i32, ptr %nd.i.i188.i, align 8
+  %sub.i189.i = sub nsw i32 %cond54.i, %96
+  %cmp.i190.i = icmp slt i32 %sub.i189.i, 0
+  br i1 %cmp.i190.i, label %if.then12, label %for.cond.preheader.i191.i
 
-if.end11.i207.i:                                  ; preds = %cond.end.i200.i
-  %spec.select62.i208.i = select i1 %cmp9.i205.i, i64 0, i64 %width.addr.065.i191.i
-  br label %cleanup.i194.i
+for.cond.preheader.i191.i:                        ; preds = %lor.rhs.i
+  %cmp255.i192.i = icmp slt i32 %cond54.i, 1
+  br i1 %cmp255.i192.i, label %if.end20, label %for.body.lr.ph.i193.i
 
-cleanup.i194.i:                                   ; preds = %if.end11.i207.i, %for.body.i189.i
-  %cond4458.i195.i = phi i64 [ %.fr.i202.i, %if.end11.i207.i ], [ 1, %for.body.i189.i ]
-  %101 = phi i64 [ %spec.select62.i208.i, %if.end11.i207.i ], [ 0, %for.body.i189.i ]
-  %arrayidx18.i196.i = getelementptr inbounds [6 x i64], ptr %of_y101.i, i64 0, i64 %indvars.iv.next.i192.i
-  store i64 %101, ptr %arrayidx18.i196.i, align 8
-  %mul.i197.i = mul nsw i64 %cond4458.i195.i, %width.addr.065.i191.i
-  %cmp2.i198.i = icmp ult i64 %indvars.iv.i190.i, 2
-  br i1 %cmp2.i198.i, label %if.end20, label %for.body.i189.i
+for.body.lr.ph.i193.i:                            ; preds = %for.cond.preheader.i191.i
+  %dimensions.i.i194.i = getelementptr inbounds i8, ptr %61, i64 32
+  %strides.i.i195.i = getelementptr inbounds i8, ptr %61, i64 40
+  %97 = zext nneg i32 %cond54.i to i64
+  %98 = zext nneg i32 %sub.i189.i to i64
+  br label %for.body.i196.i
 
-find_ways.exit:                                   ; preds = %for.cond.preheader.i.i
-  %102 = load i32, ptr %nd.i167.i, align 8
-  %cmp.i184226.i.not = icmp slt i32 %spec.select.i, %102
-  br i1 %cmp.i184226.i.not, label %if.then12, label %if.end20
+for.body.i196.i:                                  ; preds = %cond.end19.i200.i, %for.body.lr.ph.i193.i
+  %indvars.iv.i197.i = phi i64 [ %97, %for.body.lr.ph.i193.i ], [ %indvars.iv.next.i198.i, %cond.end19.i200.i ]
+  %indvars.iv.next.i198.i = add nsw i64 %indvars.iv.i197.i, -1
+  %cmp3.not.i199.i = icmp sgt i64 %indvars.iv.i197.i, %98
+  br i1 %cmp3.not.i199.i, label %cond.end.i205.i, label %cond.end19.i200.i
 
-if.then12:                                        ; preds = %cond.end.i.i129, %cond.end.i200.i, %land.rhs100.i, %land.lhs.true95.i, %for.cond.cleanup.i, %if.end.i127, %entry, %if.else.i, %if.end28.i.i, %if.end11.i.i, %if.then4.i.i, %land.lhs.true.i110.i, %land.lhs.true30.i, %land.lhs.true3.i113.i, %if.end.i114, %land.lhs.true3.i.i, %is_for_loops.exit133.i, %is_for_loops.exit.i, %land.lhs.true.i, %lor.lhs.false.i, %cond.end, %find_ways.exit, %cond.end7
+cond.end.i205.i:                                  ; preds = %for.body.i196.i
+  %99 = load ptr, ptr %dimensions.i.i194.i, align 8
+  %100 = sub nsw i64 %indvars.iv.next.i198.i, %98
+  %arrayidx.i206.i = getelementptr inbounds i64, ptr %99, i64 %100
+  %101 = load i64, ptr %arrayidx.i206.i, align 8
+  %arrayidx7.i207.i = getelementptr inbounds i64, ptr %lengths99.i, i64 %indvars.iv.next.i198.i
+  %102 = load i64, ptr %arrayidx7.i207.i, align 8
+  %cmp8.i208.i = icmp eq i64 %101, %102
+  %cmp9.i209.i = icmp eq i64 %101, 1
+  %or.cond.not.i210.i = or i1 %cmp9.i209.i, %cmp8.i208.i
+  br i1 %or.cond.not.i210.i, label %if.end11.i211.i, label %if.then12
+
+if.end11.i211.i:                                  ; preds = %cond.end.i205.i
+  br i1 %cmp9.i209.i, label %cond.end19.i200.i, label %cond.false14.i212.i
+
+cond.false14.i212.i:                              ; preds = %if.end11.i211.i
+  %103 = load ptr, ptr %strides.i.i195.i, align 8
+  %arrayidx18.i213.i = getelementptr inbounds i64, ptr %103, i64 %100
+  %104 = load i64, ptr %arrayidx18.i213.i, align 8
+  br label %cond.end19.i200.i
+
+cond.end19.i200.i:                                ; preds = %cond.false14.i212.i, %if.end11.i211.i, %for.body.i196.i
+  %cond20.i201.i = phi i64 [ %104, %cond.false14.i212.i ], [ 0, %if.end11.i211.i ], [ 0, %for.body.i196.i ]
+  %arrayidx22.i202.i = getelementptr inbounds [6 x i64], ptr %of_y98.i, i64 0, i64 %indvars.iv.next.i198.i
+  store i64 %cond20.i201.i, ptr %arrayidx22.i202.i, align 8
+  %cmp2.i203.i = icmp ult i64 %indvars.iv.i197.i, 2
+  br i1 %cmp2.i203.i, label %if.end20, label %for.body.i196.i
+
+if.then12:                                        ; preds = %cond.end.i.i125, %cond.end.i205.i, %lor.rhs.i, %lor.lhs.false91.i, %lay_out.exit.i, %cond.end47.i, %entry, %if.else.i, %if.end28.i.i, %if.end11.i.i, %if.then4.i.i, %land.lhs.true.i110.i, %land.lhs.true30.i, %land.lhs.true3.i113.i, %if.end.i114, %land.lhs.true3.i.i, %is_for_loops.exit133.i, %is_for_loops.exit.i, %land.lhs.true.i, %lor.lhs.false.i, %cond.end, %cond.end7
   %call13 = call ptr @PyErr_Occurred() #8
   %tobool14.not = icmp eq ptr %call13, null
   br i1 %tobool14.not, label %cond.false16, label %cleanup78
 
 cond.false16:                                     ; preds = %if.then12
   %none = getelementptr inbounds i8, ptr %1, i64 24
-  %103 = load ptr, ptr %none, align 8
-  call void @Py_IncRef(ptr noundef %103) #8
+  %105 = load ptr, ptr %none, align 8
+  call void @Py_IncRef(ptr noundef %105) #8
   br label %cleanup78
 
-if.end20:                                         ; preds = %cleanup.i194.i, %cond.end.i, %find_ways.exit
-  %is_loose.1239.shrunk = phi i1 [ true, %find_ways.exit ], [ false, %cond.end.i ], [ true, %cleanup.i194.i ]
-  %104 = load ptr, ptr %descr.i.i, align 8
-  %type_num = getelementptr inbounds i8, ptr %104, i64 28
-  %105 = load i32, ptr %type_num, align 4
-  %cmp22 = icmp eq i32 %105, 12
-  call void @Py_IncRef(ptr noundef %104) #8
-  %106 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx = getelementptr inbounds i8, ptr %106, i64 752
-  %107 = load ptr, ptr %arrayidx, align 8
-  %arrayidx24 = getelementptr inbounds i8, ptr %106, i64 16
-  %108 = load ptr, ptr %arrayidx24, align 8
-  %109 = load ptr, ptr %descr.i.i, align 8
-  br i1 %is_loose.1239.shrunk, label %cond.true33, label %cond.false35
+if.end20:                                         ; preds = %cond.end19.i200.i, %for.cond.preheader.i191.i, %land.rhs96.i, %find_steps.exit.i, %cond.end.i
+  %is_loose.5 = phi i32 [ %is_loose.4, %for.cond.preheader.i191.i ], [ %is_loose.4, %find_steps.exit.i ], [ %is_loose.4, %land.rhs96.i ], [ 0, %cond.end.i ], [ %is_loose.4, %cond.end19.i200.i ]
+  %106 = load ptr, ptr %descr.i.i, align 8
+  %type_num = getelementptr inbounds i8, ptr %106, i64 28
+  %107 = load i32, ptr %type_num, align 4
+  %cmp22 = icmp eq i32 %107, 12
+  call void @Py_IncRef(ptr noundef %106) #8
+  %108 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx = getelementptr inbounds i8, ptr %108, i64 752
+  %109 = load ptr, ptr %arrayidx, align 8
+  %arrayidx24 = getelementptr inbounds i8, ptr %108, i64 16
+  %110 = load ptr, ptr %arrayidx24, align 8
+  %111 = load ptr, ptr %descr.i.i, align 8
+  %tobool26.not = icmp eq i32 %is_loose.5, 0
+  br i1 %tobool26.not, label %cond.false35, label %cond.true33
 
 cond.true33:                                      ; preds = %if.end20
   %ndim = getelementptr inbounds i8, ptr %values, i64 80
-  %110 = load i32, ptr %ndim, align 8
-  %lengths = getelementptr inbounds i8, ptr %values, i64 88
+  %112 = load i32, ptr %ndim, align 8
+  %lengths = getelementptr inbounds i8, ptr %values, i64 96
   br label %cond.end37
 
 cond.false35:                                     ; preds = %if.end20
-  %111 = load i32, ptr %nd.i.i.i.i, align 8
+  %113 = load i32, ptr %nd.i.i.i.i, align 8
   %dimensions.i = getelementptr inbounds i8, ptr %17, i64 32
-  %112 = load ptr, ptr %dimensions.i, align 8
+  %114 = load ptr, ptr %dimensions.i, align 8
   br label %cond.end37
 
 cond.end37:                                       ; preds = %cond.false35, %cond.true33
-  %cond31241 = phi i32 [ %110, %cond.true33 ], [ %111, %cond.false35 ]
-  %cond38 = phi ptr [ %lengths, %cond.true33 ], [ %112, %cond.false35 ]
-  %call39 = call ptr %107(ptr noundef %108, ptr noundef %109, i32 noundef %cond31241, ptr noundef %cond38, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #8
+  %cond31234 = phi i32 [ %112, %cond.true33 ], [ %113, %cond.false35 ]
+  %cond38 = phi ptr [ %lengths, %cond.true33 ], [ %114, %cond.false35 ]
+  %call39 = call ptr %109(ptr noundef %110, ptr noundef %111, i32 noundef %cond31234, ptr noundef %cond38, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #8
   %cmp40 = icmp eq ptr %call39, null
   br i1 %cmp40, label %cleanup78, label %if.end43
 
 if.end43:                                         ; preds = %cond.end37
   %temporaries = getelementptr inbounds i8, ptr %0, i64 112
-  %113 = load i64, ptr %temporaries, align 8
-  %cmp44.not = icmp eq i64 %113, 0
+  %115 = load i64, ptr %temporaries, align 8
+  %cmp44.not = icmp eq i64 %115, 0
   br i1 %cmp44.not, label %if.end50, label %if.then46
 
 if.then46:                                        ; preds = %if.end43
   %nd.i.i135 = getelementptr inbounds i8, ptr %call39, i64 24
-  %114 = load i32, ptr %nd.i.i135, align 8
-  %cmp6.i = icmp sgt i32 %114, 0
-  br i1 %cmp6.i, label %for.body.lr.ph.i138, label %size_of.exit
+  %116 = load i32, ptr %nd.i.i135, align 8
+  %cmp6.i = icmp sgt i32 %116, 0
+  br i1 %cmp6.i, label %for.body.lr.ph.i137, label %size_of.exit
 
-for.body.lr.ph.i138:                              ; preds = %if.then46
-  %dimensions.i.i139 = getelementptr inbounds i8, ptr %call39, i64 32
-  %115 = load ptr, ptr %dimensions.i.i139, align 8
-  %wide.trip.count.i = zext nneg i32 %114 to i64
-  br label %for.body.i140
+for.body.lr.ph.i137:                              ; preds = %if.then46
+  %dimensions.i.i138 = getelementptr inbounds i8, ptr %call39, i64 32
+  %117 = load ptr, ptr %dimensions.i.i138, align 8
+  %wide.trip.count.i = zext nneg i32 %116 to i64
+  br label %for.body.i139
 
-for.body.i140:                                    ; preds = %for.body.i140, %for.body.lr.ph.i138
-  %indvars.iv.i141 = phi i64 [ 0, %for.body.lr.ph.i138 ], [ %indvars.iv.next.i143, %for.body.i140 ]
-  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i138 ], [ %mul.i142, %for.body.i140 ]
-  %arrayidx.i = getelementptr inbounds i64, ptr %115, i64 %indvars.iv.i141
-  %116 = load i64, ptr %arrayidx.i, align 8
-  %mul.i142 = mul nsw i64 %116, %size.07.i
-  %indvars.iv.next.i143 = add nuw nsw i64 %indvars.iv.i141, 1
-  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i143, %wide.trip.count.i
-  br i1 %exitcond.not.i, label %size_of.exit.loopexit, label %for.body.i140
+for.body.i139:                                    ; preds = %for.body.i139, %for.body.lr.ph.i137
+  %indvars.iv.i140 = phi i64 [ 0, %for.body.lr.ph.i137 ], [ %indvars.iv.next.i141, %for.body.i139 ]
+  %size.07.i = phi i64 [ 1, %for.body.lr.ph.i137 ], [ %mul.i, %for.body.i139 ]
+  %arrayidx.i = getelementptr inbounds i64, ptr %117, i64 %indvars.iv.i140
+  %118 = load i64, ptr %arrayidx.i, align 8
+  %mul.i = mul nsw i64 %118, %size.07.i
+  %indvars.iv.next.i141 = add nuw nsw i64 %indvars.iv.i140, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i141, %wide.trip.count.i
+  br i1 %exitcond.not.i, label %size_of.exit.loopexit, label %for.body.i139
 
-size_of.exit.loopexit:                            ; preds = %for.body.i140
-  %117 = shl i64 %mul.i142, 3
-  %118 = add i64 %117, 8
+size_of.exit.loopexit:                            ; preds = %for.body.i139
+  %119 = shl i64 %mul.i, 3
+  %120 = add i64 %119, 8
   br label %size_of.exit
 
 size_of.exit:                                     ; preds = %size_of.exit.loopexit, %if.then46
-  %size.0.lcssa.i137 = phi i64 [ 16, %if.then46 ], [ %118, %size_of.exit.loopexit ]
-  %mul49 = mul nsw i64 %size.0.lcssa.i137, %113
-  %119 = alloca i8, i64 %mul49, align 64
-  br label %for.body.i144
+  %size.0.lcssa.i = phi i64 [ 16, %if.then46 ], [ %120, %size_of.exit.loopexit ]
+  %mul49 = mul nsw i64 %size.0.lcssa.i, %115
+  %121 = alloca i8, i64 %mul49, align 64
+  br label %for.body.i142
 
-for.body.i144:                                    ; preds = %for.body.i144, %size_of.exit
-  %indvars.iv.i145 = phi i64 [ 0, %size_of.exit ], [ %indvars.iv.next.i149, %for.body.i144 ]
-  %mul.i146 = mul nsw i64 %indvars.iv.i145, %size.0.lcssa.i137
-  %add.ptr.i147 = getelementptr inbounds i8, ptr %119, i64 %mul.i146
-  %120 = add nuw nsw i64 %indvars.iv.i145, 4
-  %arrayidx.i148 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %120
-  store ptr %add.ptr.i147, ptr %arrayidx.i148, align 8
-  %indvars.iv.next.i149 = add nuw nsw i64 %indvars.iv.i145, 1
-  %exitcond.not.i150 = icmp eq i64 %indvars.iv.next.i149, 6
-  br i1 %exitcond.not.i150, label %if.end50, label %for.body.i144
+for.body.i142:                                    ; preds = %for.body.i142, %size_of.exit
+  %indvars.iv.i143 = phi i64 [ 0, %size_of.exit ], [ %indvars.iv.next.i147, %for.body.i142 ]
+  %mul.i144 = mul nsw i64 %indvars.iv.i143, %size.0.lcssa.i
+  %add.ptr.i145 = getelementptr inbounds i8, ptr %121, i64 %mul.i144
+  %122 = add nuw nsw i64 %indvars.iv.i143, 4
+  %arrayidx.i146 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %122
+  store ptr %add.ptr.i145, ptr %arrayidx.i146, align 8
+  %indvars.iv.next.i147 = add nuw nsw i64 %indvars.iv.i143, 1
+  %exitcond.not.i148 = icmp eq i64 %indvars.iv.next.i147, 6
+  br i1 %exitcond.not.i148, label %if.end50, label %for.body.i142
 
-if.end50:                                         ; preds = %for.body.i144, %if.end43
+if.end50:                                         ; preds = %for.body.i142, %if.end43
   %flags = getelementptr inbounds i8, ptr %1, i64 112
-  %121 = load i64, ptr %flags, align 8
-  %conv51 = trunc i64 %121 to i32
+  %123 = load i64, ptr %flags, align 8
+  %conv51 = trunc i64 %123 to i32
   %call52 = call i32 @fetestexcept(i32 noundef %conv51) #8
   %tobool53.not = icmp eq i32 %call52, 0
   br i1 %tobool53.not, label %if.end58, label %if.then54
 
 if.then54:                                        ; preds = %if.end50
-  %122 = load i64, ptr %flags, align 8
-  %conv56 = trunc i64 %122 to i32
+  %124 = load i64, ptr %flags, align 8
+  %conv56 = trunc i64 %124 to i32
   %call57 = call i32 @feclearexcept(i32 noundef %conv56) #8
   br label %if.end58
 
@@ -728,161 +789,161 @@ if.end58:                                         ; preds = %if.then54, %if.end5
   %cond64.in.v = select i1 %cmp22, i64 104, i64 96
   %cond64.in = getelementptr inbounds i8, ptr %0, i64 %cond64.in.v
   %cond64 = load i64, ptr %cond64.in, align 8
-  %arrayidx.i152 = getelementptr inbounds i64, ptr %rest, i64 %cond64
-  %123 = load i64, ptr %arrayidx.i152, align 8
-  %cmp71.i = icmp sgt i64 %123, 0
-  br i1 %cmp71.i, label %for.body.lr.ph.i154, label %take_steps.exit
+  %arrayidx.i150 = getelementptr inbounds i64, ptr %rest, i64 %cond64
+  %125 = load i64, ptr %arrayidx.i150, align 8
+  %cmp71.i151 = icmp sgt i64 %125, 0
+  br i1 %cmp71.i151, label %for.body.lr.ph.i153, label %take_steps.exit
 
-for.body.lr.ph.i154:                              ; preds = %if.end58
-  %arrayidx1.i155 = getelementptr i8, ptr %arrayidx.i152, i64 8
+for.body.lr.ph.i153:                              ; preds = %if.end58
+  %arrayidx1.i154 = getelementptr i8, ptr %arrayidx.i150, i64 8
   %steps.i = getelementptr inbounds i8, ptr %all.i, i64 24
-  %sub14.i = add nsw i64 %123, -1
+  %sub14.i = add nsw i64 %125, -1
   %data.i.i = getelementptr inbounds i8, ptr %call39, i64 16
-  %full.i = getelementptr inbounds i8, ptr %values, i64 136
+  %full.i = getelementptr inbounds i8, ptr %values, i64 144
   %ndim.i = getelementptr inbounds i8, ptr %values, i64 80
-  %lengths.i156 = getelementptr inbounds i8, ptr %values, i64 88
+  %lengths.i155 = getelementptr inbounds i8, ptr %values, i64 96
   %invariant.gep.i.i = getelementptr i8, ptr %axes.i.i, i64 -40
-  %124 = getelementptr inbounds i8, ptr %axes.i.i, i64 8
-  br label %for.body.i157
+  %126 = getelementptr inbounds i8, ptr %axes.i.i, i64 8
+  br label %for.body.i156
 
-for.body.i157:                                    ; preds = %go_through.exit.i, %for.body.lr.ph.i154
-  %step.073.i = phi ptr [ %arrayidx1.i155, %for.body.lr.ph.i154 ], [ %incdec.ptr.i, %go_through.exit.i ]
-  %k.072.i = phi i64 [ 0, %for.body.lr.ph.i154 ], [ %inc36.i, %go_through.exit.i ]
+for.body.i156:                                    ; preds = %go_through.exit.i, %for.body.lr.ph.i153
+  %step.073.i = phi ptr [ %arrayidx1.i154, %for.body.lr.ph.i153 ], [ %incdec.ptr.i, %go_through.exit.i ]
+  %k.072.i = phi i64 [ 0, %for.body.lr.ph.i153 ], [ %inc36.i, %go_through.exit.i ]
   call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i) #8
   %count3.i = getelementptr inbounds i8, ptr %step.073.i, i64 16
-  %125 = load i64, ptr %count3.i, align 8
-  %cmp469.i = icmp sgt i64 %125, 0
+  %127 = load i64, ptr %count3.i, align 8
+  %cmp469.i = icmp sgt i64 %127, 0
   br i1 %cmp469.i, label %for.body6.lr.ph.i, label %for.cond.cleanup5.i
 
-for.body6.lr.ph.i:                                ; preds = %for.body.i157
+for.body6.lr.ph.i:                                ; preds = %for.body.i156
   %operands.i170 = getelementptr inbounds i8, ptr %step.073.i, i64 24
   br label %for.body6.i
 
-for.cond.cleanup5.i:                              ; preds = %cond.end.i171, %for.body.i157
+for.cond.cleanup5.i:                              ; preds = %cond.end.i172, %for.body.i156
   %cmp15.i = icmp eq i64 %k.072.i, %sub14.i
   br i1 %cmp15.i, label %cond.end21.i, label %cond.false18.i
 
-for.body6.i:                                      ; preds = %cond.end.i171, %for.body6.lr.ph.i
-  %i.070.i = phi i64 [ 0, %for.body6.lr.ph.i ], [ %inc.i, %cond.end.i171 ]
+for.body6.i:                                      ; preds = %cond.end.i172, %for.body6.lr.ph.i
+  %i.070.i = phi i64 [ 0, %for.body6.lr.ph.i ], [ %inc.i, %cond.end.i172 ]
   %arrayidx7.i = getelementptr inbounds [2 x i64], ptr %operands.i170, i64 0, i64 %i.070.i
-  %126 = load i64, ptr %arrayidx7.i, align 8
-  %cmp8.i = icmp slt i64 %126, 0
-  br i1 %cmp8.i, label %cond.true.i, label %cond.false.i
+  %128 = load i64, ptr %arrayidx7.i, align 8
+  %cmp8.i171 = icmp slt i64 %128, 0
+  br i1 %cmp8.i171, label %cond.true.i, label %cond.false.i
 
 cond.true.i:                                      ; preds = %for.body6.i
-  %sub.i = xor i64 %126, -1
+  %sub.i = xor i64 %128, -1
   %arrayidx9.i = getelementptr inbounds i64, ptr %rest, i64 %sub.i
-  br label %cond.end.i171
+  br label %cond.end.i172
 
 cond.false.i:                                     ; preds = %for.body6.i
-  %arrayidx10.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %126
-  %127 = load ptr, ptr %arrayidx10.i, align 8
-  br label %cond.end.i171
+  %arrayidx10.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %128
+  %129 = load ptr, ptr %arrayidx10.i, align 8
+  br label %cond.end.i172
 
-cond.end.i171:                                    ; preds = %cond.false.i, %cond.true.i
-  %cond.v.i.i = phi i64 [ 184, %cond.true.i ], [ 136, %cond.false.i ]
-  %cond.i172 = phi ptr [ %arrayidx9.i, %cond.true.i ], [ %127, %cond.false.i ]
+cond.end.i172:                                    ; preds = %cond.false.i, %cond.true.i
+  %cond.v.i.i = phi i64 [ 192, %cond.true.i ], [ 144, %cond.false.i ]
+  %cond.i173 = phi ptr [ %arrayidx9.i, %cond.true.i ], [ %129, %cond.false.i ]
   %arrayidx11.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %i.070.i
-  store ptr %cond.i172, ptr %arrayidx11.i, align 8
-  %128 = icmp ult i64 %126, 3
-  %switch.idx.mult = mul nsw i64 %126, 48
-  %switch.offset = add nsw i64 %switch.idx.mult, 232
-  %cond.v.sink.i.i = select i1 %128, i64 %switch.offset, i64 %cond.v.i.i
-  %cond.i.i173 = getelementptr inbounds i8, ptr %values, i64 %cond.v.sink.i.i
+  store ptr %cond.i173, ptr %arrayidx11.i, align 8
+  %130 = icmp ult i64 %128, 3
+  %switch.idx.mult = mul nsw i64 %128, 48
+  %switch.offset = add nsw i64 %switch.idx.mult, 240
+  %cond.v.sink.i.i = select i1 %130, i64 %switch.offset, i64 %cond.v.i.i
+  %cond.i.i174 = getelementptr inbounds i8, ptr %values, i64 %cond.v.sink.i.i
   %arrayidx13.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %i.070.i
-  store ptr %cond.i.i173, ptr %arrayidx13.i, align 8
+  store ptr %cond.i.i174, ptr %arrayidx13.i, align 8
   %inc.i = add nuw nsw i64 %i.070.i, 1
-  %exitcond.not.i174 = icmp eq i64 %inc.i, %125
-  br i1 %exitcond.not.i174, label %for.cond.cleanup5.i, label %for.body6.i
+  %exitcond.not.i175 = icmp eq i64 %inc.i, %127
+  br i1 %exitcond.not.i175, label %for.cond.cleanup5.i, label %for.body6.i
 
 cond.false18.i:                                   ; preds = %for.cond.cleanup5.i
   %result.i = getelementptr inbounds i8, ptr %step.073.i, i64 40
-  %129 = load i64, ptr %result.i, align 8
-  %arrayidx20.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %129
+  %131 = load i64, ptr %result.i, align 8
+  %arrayidx20.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %131
   br label %cond.end21.i
 
 cond.end21.i:                                     ; preds = %cond.false18.i, %for.cond.cleanup5.i
   %cond22.in.i = phi ptr [ %arrayidx20.i, %cond.false18.i ], [ %data.i.i, %for.cond.cleanup5.i ]
   %cond22.i = load ptr, ptr %cond22.in.i, align 8
-  %arrayidx25.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %125
+  %arrayidx25.i = getelementptr inbounds [3 x ptr], ptr %all.i, i64 0, i64 %127
   store ptr %cond22.i, ptr %arrayidx25.i, align 8
-  %arrayidx29.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %125
+  %arrayidx29.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %127
   store ptr %full.i, ptr %arrayidx29.i, align 8
-  %130 = load ptr, ptr %step.073.i, align 8
+  %132 = load ptr, ptr %step.073.i, align 8
   %its.i = getelementptr inbounds i8, ptr %step.073.i, i64 8
-  %131 = load ptr, ptr %its.i, align 8
-  %conv.i158 = trunc i64 %125 to i32
-  %add31.i = add nsw i32 %conv.i158, 1
-  %132 = load i32, ptr %ndim.i, align 8
+  %133 = load ptr, ptr %its.i, align 8
+  %conv.i157 = trunc i64 %127 to i32
+  %add31.i = add nsw i32 %conv.i157, 1
+  %134 = load i32, ptr %ndim.i, align 8
   call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i) #8
-  %cmp227.i.i = icmp slt i32 %132, 1
-  br i1 %cmp227.i.i, label %cond.end21.if.end79.thread.i_crit_edge.i, label %for.body.lr.ph.i.i159
+  %cmp227.i.i = icmp slt i32 %134, 1
+  br i1 %cmp227.i.i, label %cond.end21.if.end79.thread.i_crit_edge.i, label %for.body.lr.ph.i.i158
 
 cond.end21.if.end79.thread.i_crit_edge.i:         ; preds = %cond.end21.i
   %.pre78.i = zext nneg i32 %add31.i to i64
   br label %if.end79.thread.i.i
 
-for.body.lr.ph.i.i159:                            ; preds = %cond.end21.i
-  %cmp10222.i.i = icmp sgt i32 %conv.i158, -1
-  %133 = sext i32 %add31.i to i64
-  %134 = zext nneg i32 %132 to i64
-  %wide.trip.count.i.i160 = zext nneg i32 %add31.i to i64
-  br label %for.body.i.i161
+for.body.lr.ph.i.i158:                            ; preds = %cond.end21.i
+  %cmp10222.i.i = icmp sgt i32 %conv.i157, -1
+  %135 = sext i32 %add31.i to i64
+  %136 = zext nneg i32 %134 to i64
+  %wide.trip.count.i.i159 = zext nneg i32 %add31.i to i64
+  br label %for.body.i.i160
 
-for.body.i.i161:                                  ; preds = %for.inc69.i.i, %for.body.lr.ph.i.i159
-  %indvars.iv245.i.i = phi i64 [ %134, %for.body.lr.ph.i.i159 ], [ %indvars.iv.next246.i.i, %for.inc69.i.i ]
-  %found.0228.i.i = phi i32 [ 0, %for.body.lr.ph.i.i159 ], [ %found.2.i.i, %for.inc69.i.i ]
+for.body.i.i160:                                  ; preds = %for.inc69.i.i, %for.body.lr.ph.i.i158
+  %indvars.iv245.i.i = phi i64 [ %136, %for.body.lr.ph.i.i158 ], [ %indvars.iv.next246.i.i, %for.inc69.i.i ]
+  %found.0228.i.i = phi i32 [ 0, %for.body.lr.ph.i.i158 ], [ %found.2.i.i, %for.inc69.i.i ]
   %indvars.iv.next246.i.i = add nsw i64 %indvars.iv245.i.i, -1
-  %arrayidx.i.i162 = getelementptr inbounds i64, ptr %lengths.i156, i64 %indvars.iv.next246.i.i
-  %135 = load i64, ptr %arrayidx.i.i162, align 8
-  switch i64 %135, label %if.end7.i.i [
+  %arrayidx.i.i161 = getelementptr inbounds i64, ptr %lengths.i155, i64 %indvars.iv.next246.i.i
+  %137 = load i64, ptr %arrayidx.i.i161, align 8
+  switch i64 %137, label %if.end7.i.i [
     i64 0, label %go_through.exit.i
     i64 1, label %for.inc69.i.i
   ]
 
-if.end7.i.i:                                      ; preds = %for.body.i.i161
-  %cmp8.i.i164 = icmp sgt i32 %found.0228.i.i, 0
-  %136 = select i1 %cmp10222.i.i, i1 %cmp8.i.i164, i1 false
-  br i1 %136, label %for.body13.lr.ph.i.i, label %for.cond.cleanup12.i.i
+if.end7.i.i:                                      ; preds = %for.body.i.i160
+  %cmp8.i.i163 = icmp sgt i32 %found.0228.i.i, 0
+  %138 = select i1 %cmp10222.i.i, i1 %cmp8.i.i163, i1 false
+  br i1 %138, label %for.body13.lr.ph.i.i, label %for.cond.cleanup12.i.i
 
 for.body13.lr.ph.i.i:                             ; preds = %if.end7.i.i
-  %137 = zext nneg i32 %found.0228.i.i to i64
-  %138 = getelementptr %struct.axis, ptr %axes.i.i, i64 %137
-  %arrayidx22.i.i = getelementptr i8, ptr %138, i64 -40
-  %steps23.i.i = getelementptr i8, ptr %138, i64 -32
-  %139 = load i64, ptr %arrayidx22.i.i, align 8
+  %139 = zext nneg i32 %found.0228.i.i to i64
+  %140 = getelementptr %struct.axis, ptr %axes.i.i, i64 %139
+  %arrayidx22.i.i165 = getelementptr i8, ptr %140, i64 -40
+  %steps23.i.i = getelementptr i8, ptr %140, i64 -32
+  %141 = load i64, ptr %arrayidx22.i.i165, align 8
   br label %for.body13.i.i
 
 for.cond.cleanup12.i.i:                           ; preds = %for.body13.i.i, %if.end7.i.i
-  %joins.0.in.lcssa.i.i = phi i1 [ %cmp8.i.i164, %if.end7.i.i ], [ %cmp29.i.i168, %for.body13.i.i ]
-  %140 = sext i32 %found.0228.i.i to i64
+  %joins.0.in.lcssa.i.i = phi i1 [ %cmp8.i.i163, %if.end7.i.i ], [ %cmp29.i.i168, %for.body13.i.i ]
+  %142 = sext i32 %found.0228.i.i to i64
   br i1 %joins.0.in.lcssa.i.i, label %if.then32.i.i, label %if.end40.i.i
 
 for.body13.i.i:                                   ; preds = %for.body13.i.i, %for.body13.lr.ph.i.i
   %indvars.iv.i.i166 = phi i64 [ 0, %for.body13.lr.ph.i.i ], [ %indvars.iv.next.i.i169, %for.body13.i.i ]
   %arrayidx16.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %indvars.iv.i.i166
-  %141 = load ptr, ptr %arrayidx16.i.i, align 8
-  %arrayidx19.i.i = getelementptr inbounds [6 x i64], ptr %141, i64 0, i64 %indvars.iv.next246.i.i
-  %142 = load i64, ptr %arrayidx19.i.i, align 8
+  %143 = load ptr, ptr %arrayidx16.i.i, align 8
+  %arrayidx19.i.i = getelementptr inbounds [6 x i64], ptr %143, i64 0, i64 %indvars.iv.next246.i.i
+  %144 = load i64, ptr %arrayidx19.i.i, align 8
   %arrayidx25.i.i = getelementptr inbounds [3 x i64], ptr %steps23.i.i, i64 0, i64 %indvars.iv.i.i166
-  %143 = load i64, ptr %arrayidx25.i.i, align 8
-  %mul.i.i167 = mul nsw i64 %143, %139
-  %cmp29.i.i168 = icmp eq i64 %142, %mul.i.i167
+  %145 = load i64, ptr %arrayidx25.i.i, align 8
+  %mul.i.i167 = mul nsw i64 %145, %141
+  %cmp29.i.i168 = icmp eq i64 %144, %mul.i.i167
   %indvars.iv.next.i.i169 = add nuw nsw i64 %indvars.iv.i.i166, 1
-  %cmp10.i.i = icmp slt i64 %indvars.iv.next.i.i169, %133
-  %144 = select i1 %cmp10.i.i, i1 %cmp29.i.i168, i1 false
-  br i1 %144, label %for.body13.i.i, label %for.cond.cleanup12.i.i
+  %cmp10.i.i = icmp slt i64 %indvars.iv.next.i.i169, %135
+  %146 = select i1 %cmp10.i.i, i1 %cmp29.i.i168, i1 false
+  br i1 %146, label %for.body13.i.i, label %for.cond.cleanup12.i.i
 
 if.then32.i.i:                                    ; preds = %for.cond.cleanup12.i.i
-  %gep.i.i = getelementptr %struct.axis, ptr %invariant.gep.i.i, i64 %140
-  %145 = load i64, ptr %gep.i.i, align 8
-  %mul39.i.i = mul nsw i64 %145, %135
+  %gep.i.i = getelementptr %struct.axis, ptr %invariant.gep.i.i, i64 %142
+  %147 = load i64, ptr %gep.i.i, align 8
+  %mul39.i.i = mul nsw i64 %147, %137
   store i64 %mul39.i.i, ptr %gep.i.i, align 8
   br label %for.inc69.i.i
 
 if.end40.i.i:                                     ; preds = %for.cond.cleanup12.i.i
-  %arrayidx44.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %140
-  store i64 %135, ptr %arrayidx44.i.i, align 8
+  %arrayidx44.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %142
+  store i64 %137, ptr %arrayidx44.i.i, align 8
   %at.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i, i64 32
   store i64 0, ptr %at.i.i, align 8
   br i1 %cmp10222.i.i, label %for.body53.lr.ph.i.i, label %for.cond.cleanup52.i.i
@@ -898,27 +959,27 @@ for.cond.cleanup52.i.i:                           ; preds = %for.body53.i.i, %if
 for.body53.i.i:                                   ; preds = %for.body53.i.i, %for.body53.lr.ph.i.i
   %indvars.iv242.i.i = phi i64 [ 0, %for.body53.lr.ph.i.i ], [ %indvars.iv.next243.i.i, %for.body53.i.i ]
   %arrayidx56.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i, i64 0, i64 %indvars.iv242.i.i
-  %146 = load ptr, ptr %arrayidx56.i.i, align 8
-  %arrayidx59.i.i = getelementptr inbounds [6 x i64], ptr %146, i64 0, i64 %indvars.iv.next246.i.i
-  %147 = load i64, ptr %arrayidx59.i.i, align 8
+  %148 = load ptr, ptr %arrayidx56.i.i, align 8
+  %arrayidx59.i.i = getelementptr inbounds [6 x i64], ptr %148, i64 0, i64 %indvars.iv.next246.i.i
+  %149 = load i64, ptr %arrayidx59.i.i, align 8
   %arrayidx64.i.i = getelementptr inbounds [3 x i64], ptr %steps62.i.i, i64 0, i64 %indvars.iv242.i.i
-  store i64 %147, ptr %arrayidx64.i.i, align 8
+  store i64 %149, ptr %arrayidx64.i.i, align 8
   %indvars.iv.next243.i.i = add nuw nsw i64 %indvars.iv242.i.i, 1
-  %exitcond.not.i.i165 = icmp eq i64 %indvars.iv.next243.i.i, %wide.trip.count.i.i160
-  br i1 %exitcond.not.i.i165, label %for.cond.cleanup52.i.i, label %for.body53.i.i
+  %exitcond.not.i.i164 = icmp eq i64 %indvars.iv.next243.i.i, %wide.trip.count.i.i159
+  br i1 %exitcond.not.i.i164, label %for.cond.cleanup52.i.i, label %for.body53.i.i
 
-for.inc69.i.i:                                    ; preds = %for.cond.cleanup52.i.i, %if.then32.i.i, %for.body.i.i161
-  %found.2.i.i = phi i32 [ %found.0228.i.i, %for.body.i.i161 ], [ %found.0228.i.i, %if.then32.i.i ], [ %inc68.i.i, %for.cond.cleanup52.i.i ]
+for.inc69.i.i:                                    ; preds = %for.cond.cleanup52.i.i, %if.then32.i.i, %for.body.i.i160
+  %found.2.i.i = phi i32 [ %found.0228.i.i, %for.body.i.i160 ], [ %found.0228.i.i, %if.then32.i.i ], [ %inc68.i.i, %for.cond.cleanup52.i.i ]
   %cmp.i65.i = icmp slt i64 %indvars.iv245.i.i, 2
-  br i1 %cmp.i65.i, label %for.end72.i.i, label %for.body.i.i161
+  br i1 %cmp.i65.i, label %for.end72.i.i, label %for.body.i.i160
 
 for.end72.i.i:                                    ; preds = %for.inc69.i.i
   %cmp73.i.i = icmp eq i32 %found.2.i.i, 0
   br i1 %cmp73.i.i, label %if.end79.thread.i.i, label %if.end79.i.i
 
 if.end79.thread.i.i:                              ; preds = %for.end72.i.i, %cond.end21.if.end79.thread.i_crit_edge.i
-  %.pre.pre-phi.i = phi i64 [ %.pre78.i, %cond.end21.if.end79.thread.i_crit_edge.i ], [ %wide.trip.count.i.i160, %for.end72.i.i ]
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(40) %124, i8 0, i64 32, i1 false)
+  %.pre.pre-phi.i = phi i64 [ %.pre78.i, %cond.end21.if.end79.thread.i_crit_edge.i ], [ %wide.trip.count.i.i159, %for.end72.i.i ]
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(40) %126, i8 0, i64 32, i1 false)
   store i64 1, ptr %axes.i.i, align 8
   br label %for.body85.lr.ph.i.i
 
@@ -927,15 +988,15 @@ if.end79.i.i:                                     ; preds = %for.end72.i.i
   br i1 %cmp82239.i.i, label %for.body85.lr.ph.i.i, label %go_through.exit.i
 
 for.body85.lr.ph.i.i:                             ; preds = %if.end79.i.i, %if.end79.thread.i.i
-  %wide.trip.count251.i.pre-phi.i = phi i64 [ %wide.trip.count.i.i160, %if.end79.i.i ], [ %.pre.pre-phi.i, %if.end79.thread.i.i ]
+  %wide.trip.count251.i.pre-phi.i = phi i64 [ %wide.trip.count.i.i159, %if.end79.i.i ], [ %.pre.pre-phi.i, %if.end79.thread.i.i ]
   %found.3267.i.i = phi i32 [ %found.2.i.i, %if.end79.i.i ], [ 1, %if.end79.thread.i.i ]
   %cmp92235.not.i.i = icmp eq i32 %found.3267.i.i, 1
-  %cmp97231.i.i = icmp sgt i32 %conv.i158, -1
+  %cmp97231.i.i = icmp sgt i32 %conv.i157, -1
   %wide.trip.count261.i.i = zext nneg i32 %found.3267.i.i to i64
   br label %for.body85.i.i
 
 for.body85.i.i:                                   ; preds = %for.end150.i.i, %for.body85.lr.ph.i.i
-  call void %130(ptr noundef nonnull %all.i, ptr noundef nonnull %axes.i.i, ptr noundef nonnull %124, ptr noundef %131) #8
+  call void %132(ptr noundef nonnull %all.i, ptr noundef nonnull %axes.i.i, ptr noundef nonnull %126, ptr noundef %133) #8
   br i1 %cmp92235.not.i.i, label %for.end150.i.i, label %for.cond96.preheader.i.i
 
 for.cond96.preheader.i.i:                         ; preds = %for.body85.i.i, %for.cond.cleanup130.i.i
@@ -945,21 +1006,21 @@ for.cond96.preheader.i.i:                         ; preds = %for.body85.i.i, %fo
 for.cond.cleanup99.i.i:                           ; preds = %for.body100.i.i, %for.cond96.preheader.i.i
   %arrayidx113.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv258.i.i
   %at114.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i, i64 32
-  %148 = load i64, ptr %at114.i.i, align 8
-  %inc115.i.i = add nsw i64 %148, 1
+  %150 = load i64, ptr %at114.i.i, align 8
+  %inc115.i.i = add nsw i64 %150, 1
   store i64 %inc115.i.i, ptr %at114.i.i, align 8
-  %149 = load i64, ptr %arrayidx113.i.i, align 8
-  %cmp119.i.i = icmp slt i64 %inc115.i.i, %149
+  %151 = load i64, ptr %arrayidx113.i.i, align 8
+  %cmp119.i.i = icmp slt i64 %inc115.i.i, %151
   br i1 %cmp119.i.i, label %for.end150.loopexit.i.i, label %if.end122.i.i
 
 for.body100.i.i:                                  ; preds = %for.cond96.preheader.i.i, %for.body100.i.i
   %indvars.iv248.i.i = phi i64 [ %indvars.iv.next249.i.i, %for.body100.i.i ], [ 0, %for.cond96.preheader.i.i ]
   %arrayidx105.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i, i64 %indvars.iv258.i.i, i32 1, i64 %indvars.iv248.i.i
-  %150 = load i64, ptr %arrayidx105.i.i, align 8
+  %152 = load i64, ptr %arrayidx105.i.i, align 8
   %arrayidx107.i.i = getelementptr inbounds ptr, ptr %all.i, i64 %indvars.iv248.i.i
-  %151 = load ptr, ptr %arrayidx107.i.i, align 8
-  %add.ptr.i.i163 = getelementptr inbounds i8, ptr %151, i64 %150
-  store ptr %add.ptr.i.i163, ptr %arrayidx107.i.i, align 8
+  %153 = load ptr, ptr %arrayidx107.i.i, align 8
+  %add.ptr.i.i162 = getelementptr inbounds i8, ptr %153, i64 %152
+  store ptr %add.ptr.i.i162, ptr %arrayidx107.i.i, align 8
   %indvars.iv.next249.i.i = add nuw nsw i64 %indvars.iv248.i.i, 1
   %exitcond252.not.i.i = icmp eq i64 %indvars.iv.next249.i.i, %wide.trip.count251.i.pre-phi.i
   br i1 %exitcond252.not.i.i, label %for.cond.cleanup99.i.i, label %for.body100.i.i
@@ -980,145 +1041,146 @@ for.cond.cleanup130.i.i:                          ; preds = %for.body131.i.i, %i
 for.body131.i.i:                                  ; preds = %for.body131.i.i, %for.body131.lr.ph.i.i
   %indvars.iv253.i.i = phi i64 [ 0, %for.body131.lr.ph.i.i ], [ %indvars.iv.next254.i.i, %for.body131.i.i ]
   %arrayidx136.i.i = getelementptr inbounds [3 x i64], ptr %steps134.i.i, i64 0, i64 %indvars.iv253.i.i
-  %152 = load i64, ptr %arrayidx136.i.i, align 8
+  %154 = load i64, ptr %arrayidx136.i.i, align 8
   %arrayidx142.i.i = getelementptr inbounds ptr, ptr %all.i, i64 %indvars.iv253.i.i
-  %153 = load ptr, ptr %arrayidx142.i.i, align 8
-  %154 = mul i64 %149, %152
-  %mul140.reass.i.i = sub i64 0, %154
-  %add.ptr143.i.i = getelementptr inbounds i8, ptr %153, i64 %mul140.reass.i.i
+  %155 = load ptr, ptr %arrayidx142.i.i, align 8
+  %156 = mul i64 %151, %154
+  %mul140.reass.i.i = sub i64 0, %156
+  %add.ptr143.i.i = getelementptr inbounds i8, ptr %155, i64 %mul140.reass.i.i
   store ptr %add.ptr143.i.i, ptr %arrayidx142.i.i, align 8
   %indvars.iv.next254.i.i = add nuw nsw i64 %indvars.iv253.i.i, 1
   %exitcond257.not.i.i = icmp eq i64 %indvars.iv.next254.i.i, %wide.trip.count251.i.pre-phi.i
   br i1 %exitcond257.not.i.i, label %for.cond.cleanup130.i.i, label %for.body131.i.i
 
 for.end150.loopexit.i.i:                          ; preds = %for.cond.cleanup99.i.i
-  %155 = trunc nuw nsw i64 %indvars.iv258.i.i to i32
+  %157 = trunc nuw nsw i64 %indvars.iv258.i.i to i32
   br label %for.end150.i.i
 
 for.end150.i.i:                                   ; preds = %for.end150.loopexit.i.i, %for.body85.i.i
-  %k80.1.lcssa.i.i = phi i32 [ 1, %for.body85.i.i ], [ %155, %for.end150.loopexit.i.i ]
+  %k80.1.lcssa.i.i = phi i32 [ 1, %for.body85.i.i ], [ %157, %for.end150.loopexit.i.i ]
   %cmp82.i.i = icmp slt i32 %k80.1.lcssa.i.i, %found.3267.i.i
   br i1 %cmp82.i.i, label %for.body85.i.i, label %go_through.exit.i
 
-go_through.exit.i:                                ; preds = %for.body.i.i161, %for.end150.i.i, %for.cond.cleanup130.i.i, %if.end79.i.i
+go_through.exit.i:                                ; preds = %for.body.i.i160, %for.end150.i.i, %for.cond.cleanup130.i.i, %if.end79.i.i
   call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i) #8
   call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i) #8
   %inc36.i = add nuw nsw i64 %k.072.i, 1
   %incdec.ptr.i = getelementptr inbounds i8, ptr %step.073.i, i64 48
-  %exitcond77.not.i = icmp eq i64 %inc36.i, %123
-  br i1 %exitcond77.not.i, label %take_steps.exit, label %for.body.i157
+  %exitcond77.not.i = icmp eq i64 %inc36.i, %125
+  br i1 %exitcond77.not.i, label %take_steps.exit, label %for.body.i156
 
 take_steps.exit:                                  ; preds = %go_through.exit.i, %if.end58
-  %156 = load i64, ptr %flags, align 8
-  %conv66 = trunc i64 %156 to i32
+  %158 = load i64, ptr %flags, align 8
+  %conv66 = trunc i64 %158 to i32
   %call67 = call i32 @fetestexcept(i32 noundef %conv66) #8
   %tobool68.not = icmp eq i32 %call67, 0
   br i1 %tobool68.not, label %cond.false72, label %cond.true69
 
 cond.true69:                                      ; preds = %take_steps.exit
   %none70 = getelementptr inbounds i8, ptr %1, i64 24
-  %157 = load ptr, ptr %none70, align 8
-  call void @Py_IncRef(ptr noundef %157) #8
+  %159 = load ptr, ptr %none70, align 8
+  call void @Py_IncRef(ptr noundef %159) #8
   br label %cond.end74
 
 cond.false72:                                     ; preds = %take_steps.exit
-  %158 = load ptr, ptr %0, align 8
-  br i1 %is_loose.1239.shrunk, label %if.end.i176, label %if.then.i195
+  %160 = load ptr, ptr %0, align 8
+  br i1 %tobool26.not, label %if.then.i196, label %if.end.i177
 
-if.then.i195:                                     ; preds = %cond.false72
+if.then.i196:                                     ; preds = %cond.false72
   %node.i = getelementptr inbounds i8, ptr %0, i64 8
-  %159 = load ptr, ptr %node.i, align 8
-  %idxprom.i197 = zext i1 %cmp4.not.i to i64
-  %arrayidx2.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom.i197
-  %160 = load ptr, ptr %arrayidx2.i, align 8
-  %spec_of_tensor.i198 = getelementptr inbounds i8, ptr %158, i64 192
-  %161 = load i64, ptr %spec_of_tensor.i198, align 8
-  %add.ptr.i199 = getelementptr inbounds i8, ptr %160, i64 %161
-  %162 = load ptr, ptr %add.ptr.i199, align 8
-  %call.i200 = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %159, ptr noundef %162, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
+  %161 = load ptr, ptr %node.i, align 8
+  %cmp.i197 = icmp eq ptr %64, null
+  %idxprom.i198 = zext i1 %cmp.i197 to i64
+  %arrayidx2.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom.i198
+  %162 = load ptr, ptr %arrayidx2.i, align 8
+  %spec_of_tensor.i199 = getelementptr inbounds i8, ptr %160, i64 192
+  %163 = load i64, ptr %spec_of_tensor.i199, align 8
+  %add.ptr.i200 = getelementptr inbounds i8, ptr %162, i64 %163
+  %164 = load ptr, ptr %add.ptr.i200, align 8
+  %call.i201 = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %161, ptr noundef %164, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
   br label %cond.end74
 
-if.end.i176:                                      ; preds = %cond.false72
-  %nd.i.i.i177 = getelementptr inbounds i8, ptr %call39, i64 24
-  %163 = load i32, ptr %nd.i.i.i177, align 8
+if.end.i177:                                      ; preds = %cond.false72
+  %nd.i.i.i178 = getelementptr inbounds i8, ptr %call39, i64 24
+  %165 = load i32, ptr %nd.i.i.i178, align 8
   %dimensions.i79.i.i = getelementptr inbounds i8, ptr %call39, i64 32
-  %conv.i.i178 = sext i32 %163 to i64
-  %mul.i.i179 = shl nsw i64 %conv.i.i178, 3
-  br label %for.body.i.i180
+  %conv.i.i179 = sext i32 %165 to i64
+  %mul.i.i180 = shl nsw i64 %conv.i.i179, 3
+  br label %for.body.i.i181
 
-for.body.i.i180:                                  ; preds = %for.inc.i.i, %if.end.i176
-  %cmp.not.i.i181 = phi i1 [ true, %if.end.i176 ], [ false, %for.inc.i.i ]
-  %indvars.iv.i.i182.sroa.phi = phi ptr [ %given, %if.end.i176 ], [ %indvars.iv.i.i182.sroa.gep203, %for.inc.i.i ]
-  %saved.i.i184 = getelementptr inbounds i8, ptr %indvars.iv.i.i182.sroa.phi, i64 8
-  %164 = load ptr, ptr %saved.i.i184, align 8
-  %nd.i78.i.i = getelementptr inbounds i8, ptr %164, i64 24
-  %165 = load i32, ptr %nd.i78.i.i, align 8
-  %cmp2.i.i185 = icmp eq i32 %165, %163
-  br i1 %cmp2.i.i185, label %land.lhs.true.i.i, label %for.inc.i.i
+for.body.i.i181:                                  ; preds = %for.inc.i.i, %if.end.i177
+  %cmp.not.i.i182 = phi i1 [ true, %if.end.i177 ], [ false, %for.inc.i.i ]
+  %indvars.iv.i.i183.sroa.phi = phi ptr [ %given, %if.end.i177 ], [ %indvars.iv.i.i183.sroa.gep204, %for.inc.i.i ]
+  %saved.i.i185 = getelementptr inbounds i8, ptr %indvars.iv.i.i183.sroa.phi, i64 8
+  %166 = load ptr, ptr %saved.i.i185, align 8
+  %nd.i78.i.i = getelementptr inbounds i8, ptr %166, i64 24
+  %167 = load i32, ptr %nd.i78.i.i, align 8
+  %cmp2.i.i186 = icmp eq i32 %167, %165
+  br i1 %cmp2.i.i186, label %land.lhs.true.i.i, label %for.inc.i.i
 
-land.lhs.true.i.i:                                ; preds = %for.body.i.i180
-  %dimensions.i.i.i192 = getelementptr inbounds i8, ptr %164, i64 32
-  %166 = load ptr, ptr %dimensions.i.i.i192, align 8
-  %167 = load ptr, ptr %dimensions.i79.i.i, align 8
-  %bcmp.i.i = call i32 @bcmp(ptr %166, ptr %167, i64 %mul.i.i179)
-  %cmp6.i.i193 = icmp eq i32 %bcmp.i.i, 0
-  br i1 %cmp6.i.i193, label %cleanup11.i.i, label %for.inc.i.i
+land.lhs.true.i.i:                                ; preds = %for.body.i.i181
+  %dimensions.i.i.i193 = getelementptr inbounds i8, ptr %166, i64 32
+  %168 = load ptr, ptr %dimensions.i.i.i193, align 8
+  %169 = load ptr, ptr %dimensions.i79.i.i, align 8
+  %bcmp.i.i = call i32 @bcmp(ptr %168, ptr %169, i64 %mul.i.i180)
+  %cmp6.i.i194 = icmp eq i32 %bcmp.i.i, 0
+  br i1 %cmp6.i.i194, label %cleanup11.i.i, label %for.inc.i.i
 
-for.inc.i.i:                                      ; preds = %land.lhs.true.i.i, %for.body.i.i180
-  br i1 %cmp.not.i.i181, label %for.body.i.i180, label %for.end.i.i
+for.inc.i.i:                                      ; preds = %land.lhs.true.i.i, %for.body.i.i181
+  br i1 %cmp.not.i.i182, label %for.body.i.i181, label %for.end.i.i
 
 cleanup11.i.i:                                    ; preds = %land.lhs.true.i.i
-  %168 = load ptr, ptr %indvars.iv.i.i182.sroa.phi, align 8
-  %spec_of_tensor.i.i = getelementptr inbounds i8, ptr %158, i64 192
-  %169 = load i64, ptr %spec_of_tensor.i.i, align 8
-  %add.ptr.i.i194 = getelementptr inbounds i8, ptr %168, i64 %169
-  %170 = load ptr, ptr %add.ptr.i.i194, align 8
-  call void @Py_IncRef(ptr noundef %170) #8
+  %170 = load ptr, ptr %indvars.iv.i.i183.sroa.phi, align 8
+  %spec_of_tensor.i.i = getelementptr inbounds i8, ptr %160, i64 192
+  %171 = load i64, ptr %spec_of_tensor.i.i, align 8
+  %add.ptr.i.i195 = getelementptr inbounds i8, ptr %170, i64 %171
+  %172 = load ptr, ptr %add.ptr.i.i195, align 8
+  call void @Py_IncRef(ptr noundef %172) #8
   br label %spec_of_both.exit.i
 
 for.end.i.i:                                      ; preds = %for.inc.i.i
   call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given.i.i) #8
-  %call14.i.i = call ptr @PyTuple_New(i64 noundef %conv.i.i178) #8
+  %call14.i.i = call ptr @PyTuple_New(i64 noundef %conv.i.i179) #8
   store ptr %call14.i.i, ptr %given.i.i, align 8
   %arrayinit.element.i.i = getelementptr inbounds i8, ptr %given.i.i, i64 8
   %descr.i.i.i = getelementptr inbounds i8, ptr %call39, i64 56
-  %171 = load ptr, ptr %descr.i.i.i, align 8
-  store ptr %171, ptr %arrayinit.element.i.i, align 8
+  %173 = load ptr, ptr %descr.i.i.i, align 8
+  store ptr %173, ptr %arrayinit.element.i.i, align 8
   %cmp19.i.i = icmp ne ptr %call14.i.i, null
-  %cmp2188.i.i = icmp sgt i32 %163, 0
-  %172 = and i1 %cmp2188.i.i, %cmp19.i.i
-  br i1 %172, label %for.body23.i.i, label %for.end39.i.i
+  %cmp2188.i.i = icmp sgt i32 %165, 0
+  %174 = and i1 %cmp2188.i.i, %cmp19.i.i
+  br i1 %174, label %for.body23.i.i, label %for.end39.i.i
 
 for.body23.i.i:                                   ; preds = %for.end.i.i, %for.inc37.i.i
   %indvars.iv95.i.i = phi i64 [ %indvars.iv.next96.i.i, %for.inc37.i.i ], [ 0, %for.end.i.i ]
-  %173 = load ptr, ptr %dimensions.i79.i.i, align 8
-  %arrayidx26.i.i = getelementptr inbounds i64, ptr %173, i64 %indvars.iv95.i.i
-  %174 = load i64, ptr %arrayidx26.i.i, align 8
-  %call27.i.i = call ptr @PyLong_FromSsize_t(i64 noundef %174) #8
+  %175 = load ptr, ptr %dimensions.i79.i.i, align 8
+  %arrayidx26.i.i = getelementptr inbounds i64, ptr %175, i64 %indvars.iv95.i.i
+  %176 = load i64, ptr %arrayidx26.i.i, align 8
+  %call27.i.i = call ptr @PyLong_FromSsize_t(i64 noundef %176) #8
   %cmp28.i.i = icmp eq ptr %call27.i.i, null
   br i1 %cmp28.i.i, label %for.end39.loopexit.i.i, label %for.inc37.i.i
 
 for.inc37.i.i:                                    ; preds = %for.body23.i.i
   %call33.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call14.i.i, i64 noundef %indvars.iv95.i.i, ptr noundef nonnull %call27.i.i) #8
   %indvars.iv.next96.i.i = add nuw nsw i64 %indvars.iv95.i.i, 1
-  %exitcond.not.i191 = icmp eq i64 %indvars.iv.next96.i.i, %conv.i.i178
-  br i1 %exitcond.not.i191, label %for.end39.loopexit.i.i, label %for.body23.i.i
+  %exitcond.not.i192 = icmp eq i64 %indvars.iv.next96.i.i, %conv.i.i179
+  br i1 %exitcond.not.i192, label %for.end39.loopexit.i.i, label %for.body23.i.i
 
 for.end39.loopexit.i.i:                           ; preds = %for.inc37.i.i, %for.body23.i.i
-  %k.0.lcssa.ph.in.i.i = phi i64 [ %conv.i.i178, %for.inc37.i.i ], [ %indvars.iv95.i.i, %for.body23.i.i ]
+  %k.0.lcssa.ph.in.i.i = phi i64 [ %conv.i.i179, %for.inc37.i.i ], [ %indvars.iv95.i.i, %for.body23.i.i ]
   %k.0.lcssa.ph.i.i = trunc i64 %k.0.lcssa.ph.in.i.i to i32
   br label %for.end39.i.i
 
 for.end39.i.i:                                    ; preds = %for.end39.loopexit.i.i, %for.end.i.i
   %k.0.lcssa.i.i = phi i32 [ 0, %for.end.i.i ], [ %k.0.lcssa.ph.i.i, %for.end39.loopexit.i.i ]
-  %cmp43.i.i = icmp eq i32 %k.0.lcssa.i.i, %163
-  %or.cond.i.i186 = and i1 %cmp19.i.i, %cmp43.i.i
-  br i1 %or.cond.i.i186, label %if.then45.i.i, label %if.end48.i.i
+  %cmp43.i.i = icmp eq i32 %k.0.lcssa.i.i, %165
+  %or.cond.i.i187 = and i1 %cmp19.i.i, %cmp43.i.i
+  br i1 %or.cond.i.i187, label %if.then45.i.i, label %if.end48.i.i
 
 if.then45.i.i:                                    ; preds = %for.end39.i.i
-  %spec_for.i.i = getelementptr inbounds i8, ptr %158, i64 104
-  %175 = load ptr, ptr %spec_for.i.i, align 8
-  %call47.i.i = call ptr @PyObject_Vectorcall(ptr noundef %175, ptr noundef nonnull %given.i.i, i64 noundef 2, ptr noundef null) #8
+  %spec_for.i.i = getelementptr inbounds i8, ptr %160, i64 104
+  %177 = load ptr, ptr %spec_for.i.i, align 8
+  %call47.i.i = call ptr @PyObject_Vectorcall(ptr noundef %177, ptr noundef nonnull %given.i.i, i64 noundef 2, ptr noundef null) #8
   br label %if.end48.i.i
 
 if.end48.i.i:                                     ; preds = %if.then45.i.i, %for.end39.i.i
@@ -1128,29 +1190,29 @@ if.end48.i.i:                                     ; preds = %if.then45.i.i, %for
   br label %spec_of_both.exit.i
 
 spec_of_both.exit.i:                              ; preds = %if.end48.i.i, %cleanup11.i.i
-  %retval.3.i.i = phi ptr [ %spec.0.i.i, %if.end48.i.i ], [ %170, %cleanup11.i.i ]
+  %retval.3.i.i = phi ptr [ %spec.0.i.i, %if.end48.i.i ], [ %172, %cleanup11.i.i ]
   %cmp5.i = icmp eq ptr %retval.3.i.i, null
-  br i1 %cmp5.i, label %cond.end.i188, label %cond.false.i187
+  br i1 %cmp5.i, label %cond.end.i189, label %cond.false.i188
 
-cond.false.i187:                                  ; preds = %spec_of_both.exit.i
+cond.false.i188:                                  ; preds = %spec_of_both.exit.i
   %loose.i = getelementptr inbounds i8, ptr %0, i64 16
-  %176 = load ptr, ptr %loose.i, align 8
-  %call7.i = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %176, ptr noundef nonnull %retval.3.i.i, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
-  br label %cond.end.i188
+  %178 = load ptr, ptr %loose.i, align 8
+  %call7.i = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %178, ptr noundef nonnull %retval.3.i.i, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
+  br label %cond.end.i189
 
-cond.end.i188:                                    ; preds = %cond.false.i187, %spec_of_both.exit.i
-  %cond.i189 = phi ptr [ %call7.i, %cond.false.i187 ], [ null, %spec_of_both.exit.i ]
+cond.end.i189:                                    ; preds = %cond.false.i188, %spec_of_both.exit.i
+  %cond.i190 = phi ptr [ %call7.i, %cond.false.i188 ], [ null, %spec_of_both.exit.i ]
   call void @Py_DecRef(ptr noundef %retval.3.i.i) #8
   br label %cond.end74
 
-cond.end74:                                       ; preds = %cond.end.i188, %if.then.i195, %cond.true69
-  %cond75 = phi ptr [ %157, %cond.true69 ], [ %cond.i189, %cond.end.i188 ], [ %call.i200, %if.then.i195 ]
+cond.end74:                                       ; preds = %cond.end.i189, %if.then.i196, %cond.true69
+  %cond75 = phi ptr [ %159, %cond.true69 ], [ %cond.i190, %cond.end.i189 ], [ %call.i201, %if.then.i196 ]
   call void @Py_DecRef(ptr noundef nonnull %call39) #8
   br label %cleanup78
 
-cleanup78:                                        ; preds = %cond.end.thread207, %if.then12, %cond.false16, %cond.end37, %cond.end74
-  %retval.2 = phi ptr [ %103, %cond.false16 ], [ null, %if.then12 ], [ %cond75, %cond.end74 ], [ null, %cond.end37 ], [ null, %cond.end.thread207 ]
-  call void @llvm.lifetime.end.p0(i64 400, ptr nonnull %values) #8
+cleanup78:                                        ; preds = %cond.end.thread208, %if.then12, %cond.false16, %cond.end37, %cond.end74
+  %retval.2 = phi ptr [ %105, %cond.false16 ], [ null, %if.then12 ], [ %cond75, %cond.end74 ], [ null, %cond.end37 ], [ null, %cond.end.thread208 ]
+  call void @llvm.lifetime.end.p0(i64 408, ptr nonnull %values) #8
   call void @llvm.lifetime.end.p0(i64 32, ptr nonnull %given) #8
   ret ptr %retval.2
 }
@@ -1901,13 +1963,63 @@ is_usual.exit:                                    ; preds = %if.end.i, %is_fresh
 land.rhs:                                         ; preds = %is_usual.exit
   %flags.i.i = getelementptr inbounds i8, ptr %18, i64 64
   %22 = load i32, ptr %flags.i.i, align 8
-  %and.i = and i32 %22, 257
-  %cmp.i = icmp eq i32 %and.i, 257
-  %conv.i = zext i1 %cmp.i to i32
-  br label %land.end
+  %and.i = and i32 %22, 256
+  %tobool.not.i = icmp eq i32 %and.i, 0
+  br i1 %tobool.not.i, label %land.end, label %if.end.i5
 
-land.end:                                         ; preds = %lor.lhs.false.i, %lor.lhs.false.i.i, %lor.lhs.false3.i.i, %is_fresh.exit.i, %entry, %land.rhs, %is_usual.exit
-  %land.ext = phi i32 [ 0, %is_usual.exit ], [ %conv.i, %land.rhs ], [ 0, %entry ], [ 0, %is_fresh.exit.i ], [ 0, %lor.lhs.false3.i.i ], [ 0, %lor.lhs.false.i.i ], [ 0, %lor.lhs.false.i ]
+if.end.i5:                                        ; preds = %land.rhs
+  %nd.i.i = getelementptr inbounds i8, ptr %18, i64 24
+  %23 = load i32, ptr %nd.i.i, align 8
+  %strides.i.i = getelementptr inbounds i8, ptr %18, i64 40
+  %and.i.i = and i32 %22, 1
+  %tobool3.not.i = icmp eq i32 %and.i.i, 0
+  %cmp53.i = icmp sgt i32 %23, 0
+  %or.cond5154.i = and i1 %tobool3.not.i, %cmp53.i
+  br i1 %or.cond5154.i, label %for.body.lr.ph.i, label %land.end
+
+for.body.lr.ph.i:                                 ; preds = %if.end.i5
+  %dimensions.i.i = getelementptr inbounds i8, ptr %18, i64 32
+  %24 = load ptr, ptr %dimensions.i.i, align 8
+  %25 = zext nneg i32 %23 to i64
+  br label %for.body.i
+
+for.body.i:                                       ; preds = %cleanup.i, %for.body.lr.ph.i
+  %indvars.iv.i = phi i64 [ %25, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %cleanup.i ]
+  %inner.055.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inner.1.i, %cleanup.i ]
+  %indvars.iv.next.i = add nsw i64 %indvars.iv.i, -1
+  %arrayidx.i6 = getelementptr inbounds i64, ptr %24, i64 %indvars.iv.next.i
+  %26 = load i64, ptr %arrayidx.i6, align 8
+  %cmp5.i7 = icmp eq i64 %26, 1
+  br i1 %cmp5.i7, label %if.end13.thread.i, label %cond.end.i
+
+cond.end.i:                                       ; preds = %for.body.i
+  %27 = load ptr, ptr %strides.i.i, align 8
+  %arrayidx8.i = getelementptr inbounds i64, ptr %27, i64 %indvars.iv.next.i
+  %28 = load i64, ptr %arrayidx8.i, align 8
+  %.fr.i = freeze i64 %28
+  %cmp9.i = icmp slt i64 %.fr.i, 0
+  br i1 %cmp9.i, label %land.end, label %lor.lhs.false.i8
+
+lor.lhs.false.i8:                                 ; preds = %cond.end.i
+  %cmp10.not.i = icmp ne i64 %.fr.i, 0
+  %cmp11.i = icmp slt i64 %.fr.i, %inner.055.i
+  %or.cond.i = select i1 %cmp10.not.i, i1 %cmp11.i, i1 false
+  br i1 %or.cond.i, label %land.end, label %if.end13.i
+
+if.end13.i:                                       ; preds = %lor.lhs.false.i8
+  %cmp14.i = icmp eq i64 %.fr.i, 0
+  br i1 %cmp14.i, label %if.end13.thread.i, label %cleanup.i
+
+if.end13.thread.i:                                ; preds = %if.end13.i, %for.body.i
+  br label %cleanup.i
+
+cleanup.i:                                        ; preds = %if.end13.thread.i, %if.end13.i
+  %inner.1.i = phi i64 [ %inner.055.i, %if.end13.thread.i ], [ %.fr.i, %if.end13.i ]
+  %cmp.i = icmp ugt i64 %indvars.iv.i, 1
+  br i1 %cmp.i, label %for.body.i, label %land.end
+
+land.end:                                         ; preds = %cleanup.i, %lor.lhs.false.i8, %cond.end.i, %if.end.i5, %land.rhs, %lor.lhs.false.i, %lor.lhs.false.i.i, %lor.lhs.false3.i.i, %is_fresh.exit.i, %entry, %is_usual.exit
+  %land.ext = phi i32 [ 0, %is_usual.exit ], [ 0, %entry ], [ 0, %is_fresh.exit.i ], [ 0, %lor.lhs.false3.i.i ], [ 0, %lor.lhs.false.i.i ], [ 0, %lor.lhs.false.i ], [ 0, %land.rhs ], [ 1, %if.end.i5 ], [ 0, %lor.lhs.false.i8 ], [ 0, %cond.end.i ], [ 1, %cleanup.i ]
   ret i32 %land.ext
 }
 
@@ -2376,9 +2488,9 @@ declare ptr @PyObject_CallObject(ptr noundef, ptr noundef) local_unnamed_addr #3
 
 declare ptr @PyObject_GetAttr(ptr noundef, ptr noundef) local_unnamed_addr #3
 
-declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #6
+declare i32 @llvm.smax.i32(i32, i32) #6
 
-declare i32 @llvm.smax.i32(i32, i32) #7
+declare i32 @bcmp(ptr nocapture, ptr nocapture, i64) local_unnamed_addr #7
 
 attributes #0 = { nounwind }
 attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
@@ -2386,6 +2498,6 @@ attributes #2 = { mustprogress nocallback nofree nounwind willreturn memory(argm
 attributes #3 = { nounwind }
 attributes #4 = { nounwind }
 attributes #5 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
-attributes #6 = { nofree nounwind willreturn memory(argmem: read) }
-attributes #7 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #6 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #7 = { nofree nounwind willreturn memory(argmem: read) }
 attributes #8 = { nounwind }
