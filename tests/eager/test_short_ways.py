@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from pullback.declare.op import registry
+from pullback.declare.samples import samples_of
 
 VALUES = np.array([[1.0, -2.0, 0.0], [4.0, 0.5, -0.25]])
 
@@ -131,3 +133,19 @@ def test_writes_to_parts_are_numpys_and_are_counted():
     x[0] = pb.tensor(VALUES[:, :1]).reshape((2,))[0]
     x[1] = leaf[0]
     assert x.requires_grad
+
+
+@pytest.mark.parametrize("mode", [pb.enable_grad, pb.no_grad])
+def test_what_a_tensor_says_of_arrays_in_another_byte_order_is_what_they_are(mode):
+    """NumPy's loops give results in the machine's own order."""
+    told = []
+    for op in registry.values():
+        sample = next(iter(samples_of(op)), None) if op.sample_rule is not None else None
+        if sample is None or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fc" for x in sample.inputs()):
+            continue
+        operands = [pb.asarray(x.astype(x.dtype.newbyteorder())) for x in sample.inputs()]
+        with mode(), np.errstate(all="ignore"):
+            made = op(*operands, **sample.params)
+        results = made if isinstance(made, tuple) else (made,)
+        told += [op.name for x in results if isinstance(x, pb.Tensor) and x.dtype != x.detach().numpy().dtype]
+    assert not told

@@ -3,6 +3,7 @@ operator call means: call after call, as in `compiled`."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.spec import LARGE
 from pullback.eager import large, small
 from pullback.eager.native_tape import tape
 
+from . import shrink
 from .compare import shown
 from .compiled import Compiled, Seen, compared, run
 from .known import is_known
@@ -72,7 +75,8 @@ class Eager(Compiled):
         if told is None:
             with native_tape():
                 again = run(program, compiles=False)
-            told = strictly(program, found, again, "native tape", to_the_bit=True)
+            is_small = all(math.prod(each.shape) < LARGE for each in shrink.all_inputs(program))
+            told = strictly(program, found, again, "native tape", to_the_bit=is_small)
         if told is None and program.option("calls") == "native":
             with native_calls():
                 told = strictly(program, found, run(program, compiles=False), "native calls")

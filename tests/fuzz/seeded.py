@@ -88,7 +88,7 @@ def branches_again(seed: int) -> None:
 
 
 def numbers_in_captures(seed: int) -> None:
-    found = random_numbers.check(seed, ("numpy", "llvm")[seed % 8 == 0])
+    found = random_numbers.check(seed)  # down to bits, which LLVM's sines do not keep
     assert found is None, found
 
 

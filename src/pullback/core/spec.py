@@ -21,8 +21,8 @@ _COMPLEX = frozenset("FDG")
 
 class Spec:
     """Shape and dtype of a value. `is_differentiable` says whether gradients may flow through it, `is_real` also
-    that it is not complex, and `is_plain` also that there is no use of native code for its arrays, and that results of
-    such arrays lie in the same byte order."""
+    that it is not complex and in the machine's byte order, so that results are of the same dtype, and `is_plain` also
+    that there is no use of native code for its arrays."""
 
     __slots__ = ("__weakref__", "dtype", "is_complex", "is_differentiable", "is_plain", "is_real",
                  "known", "ndim", "numbers", "shape", "single")  # fmt: skip
@@ -43,9 +43,9 @@ class Spec:
         self.dtype = dtype
         self.ndim = len(shape)
         self.is_complex = dtype.char in _COMPLEX
-        self.is_real = dtype.char in _FLOATING
-        self.is_plain = self.is_real and dtype.isnative and (self.size < LARGE or dtype.char not in _NATIVE)
-        self.is_differentiable = self.is_real or self.is_complex
+        self.is_real = dtype.char in _FLOATING and dtype.isnative
+        self.is_plain = self.is_real and (self.size < LARGE or dtype.char not in _NATIVE)
+        self.is_differentiable = dtype.char in _FLOATING or self.is_complex
         self.numbers = {}
         self.known = {}
         self.single = (self,)

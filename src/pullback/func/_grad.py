@@ -77,7 +77,7 @@ def _check_scalar(who: str, output: Any, number_site: str) -> Tensor:
             fix="reduce it with .sum() or .mean(); pb.func.jacrev has all derivatives, and pb.func.vmap(grad(f)) one "
             "gradient per row",
         )
-    if not output._spec.is_real:
+    if output.dtype.kind != "f":
         raise told(
             RuntimeError(f"{who}: Expected f(*args) to return a real scalar, got dtype {output.dtype}"),
             why="a complex number has two derivatives, that of its real part and that of its imaginary part",
