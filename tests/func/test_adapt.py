@@ -552,6 +552,19 @@ def test_functions_of_math_fail_where_they_do_for_numbers(function, value, error
     assert x.grad.tolist() == [3.0]
 
 
+@pytest.mark.parametrize("pack", [lambda x: [x], lambda x: (2.0, {"x": [x]}), lambda x: {"x": x}])
+def test_leaves_in_containers_may_be_written_to(pack):
+    def write(held):
+        while not hasattr(held, "shape"):
+            held = held["x"] if isinstance(held, dict) else held[-1]
+        held[0] *= held[1]
+        return held.sum()
+
+    x = leaf([2.0, 3.0])
+    adapt(write)(pack(x)).backward()
+    assert x.grad.tolist() == [3.0, 3.0] and x.tolist() == [2.0, 3.0]
+
+
 def test_a_numpy_function_is_taken_as_it_is():
     x = leaf([3.0, 4.0])
     adapt(np.sum)([x[0], x[1]]).backward()

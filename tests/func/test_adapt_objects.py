@@ -421,3 +421,55 @@ def asks_for_types(x):
 
 def test_type_says_what_a_value_stands_for():
     check(asks_for_types)
+
+
+class Counting:
+    def __init__(self):
+        self.count = 0
+        super().__init__()
+
+    def tell(self):
+        self.count += 1
+        return self.count
+
+
+class Curve(ABC, Counting):  # its layout in memory is not that of Counting, although objects look the same
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+
+    @abstractmethod
+    def at(self, x): ...
+
+
+class Line(Curve):
+    def at(self, x):
+        out = np.zeros(2)
+        out[0] = self.scale * x[0]
+        return out.sum() * self.tell()
+
+
+class Steep(Line):
+    def at(self, x):
+        return super().at(x) + self.scale
+
+
+STEEP = Steep(3.0)
+
+
+def test_classes_of_several_bases():
+    def total(x):
+        return STEEP.at(x) + Steep(x[1]).at(x)
+
+    def plain(x):
+        return 3 * x[0] * count + 3 + x[1] * x[0] + x[1]
+
+    for count in (1, 2):
+        x = leaf([2.0, 5.0])
+        result = adapt(total)(x)
+        result.backward()
+        assert (result.item(), x.grad.tolist()) == (plain([2.0, 5.0]), [3.0 * count + 5, 3.0])
+        assert type(STEEP) is Steep and STEEP.count == count
+    x = leaf([2.0, 5.0])
+    pb.compile(lambda x: pb.sin(STEEP.scale * x).sum() * Steep(2.0).tell())(x).backward()
+    np.testing.assert_allclose(x.grad, 3 * np.cos([6.0, 15.0]))

@@ -96,7 +96,8 @@ class Mirrors:
         members.update((name, self._member(cls, name, member)) for name, member in own.items())
         if cls is not SimpleNamespace:
             members = {name: member for name, member in members.items() if member is not MISSING}
-        mirror = make(cls.__name__, (*bases, cls), members)
+        # The original is first: objects change over to it, and so its layout in memory has to be that of the mirror.
+        mirror = make(cls.__name__, (cls, *bases), members)
         self._seer.remember(cls, mirror)
         if isinstance(cls, ABCMeta):
             type.__setattr__(mirror, "__abstractmethods__", frozenset(getattr(cls, "__abstractmethods__", ())))

@@ -96,7 +96,8 @@ class Mirrors:
         shown = [base for base in cls.__bases__ if base is not original]
         bases = [base for base in map(self._see, shown) if isinstance(base, Mirror)]
         make = Mirror if type(original) is type else AbstractMirror
-        mirror = make(cls.__name__, (*bases, original), {
+        # The original is first: objects change over to it, and so its layout in memory has to be that of the mirror.
+        mirror = make(cls.__name__, (original, *bases), {
             "_pullback_original": original, "_pullback_shown": cls, "_pullback_made": self._made,
         })  # fmt: skip
         remember(cls, mirror)
@@ -243,10 +244,18 @@ class Rewriter:
         return seen
 
     def see_argument(self, value: Any) -> Any:
-        """As `see`. A leaf that requires grad is handed over as a copy, so that the function may write to it."""
-        if type(value) is Tensor and value.requires_grad and value.is_leaf and id(value) not in self._seen:
-            self._seen[id(value)] = (value, functions["copy"](value))
+        """As `see`. Leaves that require grad are handed over as copies, so that the function may write to them."""
+        self._copy_leaves(value, set())
         return self.see(value)
+
+    def _copy_leaves(self, value: Any, met: set[int]) -> None:
+        if type(value) is Tensor:
+            if value.requires_grad and value.is_leaf and id(value) not in self._seen:
+                self._seen[id(value)] = (value, functions["copy"](value))
+        elif isinstance(value, (tuple, list, dict)) and id(value) not in met:  # a list may hold itself
+            met.add(id(value))
+            for part in value.values() if isinstance(value, dict) else value:
+                self._copy_leaves(part, met)
 
     def _remember(self, value: Any, seen: Any) -> None:
         self._seen[id(value)] = (value, seen)
