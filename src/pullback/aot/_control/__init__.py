@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback import aot
 from pullback.aot._control import run
 from pullback.aot._control.body import (
     Given,
@@ -43,14 +44,19 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     """`true_fn(*args)` if the predicate holds, else `false_fn(*args)`; both return the same kind of thing.
 
     Eager code runs one branch, with all that it does, and knows nothing of the other. A trace runs both, and raises if
-    their results differ in structure, shape or dtype: `pb.aot.trace` and `pb.compile(..., fallback="raise")` say so.
+    their results differ in structure, shape or dtype: `pb.aot.trace` and `pb.compile(..., fallback="raise")` say so,
+    and eager code in anomaly mode, which traces both branches for it.
 
     >>> pb.cond(pb.tensor(True), lambda x: x + 1, lambda x: x - 1, pb.tensor(5.0))
     tensor(6.)
     """
     predicate = check_predicate("cond", predicate)
-    if current().trace is None or isinstance(predicate, bool):
-        return run.as_results(run.cond(predicate, true_fn, false_fn, args))
+    modes = current()
+    if modes.trace is None or isinstance(predicate, bool):
+        returned = run.as_results(run.cond(predicate, true_fn, false_fn, args))
+        if modes.anomaly and modes.trace is None and not (modes.transforms or modes.vmaps):
+            _check_other(returned, bool(predicate), true_fn, false_fn, args)
+        return returned
     given = Tree("argument", args)
     results: list[Tree] = []
 
@@ -75,6 +81,25 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
         joints = [body.joint(needs, reached(body.graph, needs)) for body in (true, false)]
         flow.joints = (joints[0], joints[1])
     return results[0].filled(run_flow(flow, [predicate, *arguments]))
+
+
+def _check_other(returned: Any, is_true: bool, true_fn: Any, false_fn: Any, args: tuple[Any, ...]) -> None:
+    """Raise if the branch that was not taken would have returned something else. It is traced, so nothing of what it
+    does happens; where it cannot be traced, nobody knows."""
+    other: list[Tree] = []
+
+    def look(*args: Any) -> Any:
+        made = (false_fn if is_true else true_fn)(*args)
+        other.append(Tree("result", made))
+        return made
+
+    try:
+        aot.trace(look, *args)
+    except Exception:
+        return
+    mine = Tree("result", returned)
+    true, false = (mine, other[-1]) if is_true else (other[-1], mine)
+    check_same("cond", true, false, "what true_fn returns", "what false_fn returns")
 
 
 @door

@@ -125,7 +125,8 @@ class Returning:
         return functools.update_wrapper(call, twin)  # type: ignore[return-value]
 
 
-Returning.CODE = next(part for part in Returning.around.__code__.co_consts if isinstance(part, CodeType))
+# By name: from 3.14 on there is also code that makes annotations.
+Returning.CODE = next(part for part in Returning.around.__code__.co_consts if getattr(part, "co_name", "") == "call")
 
 
 @functools.lru_cache(1024)
