@@ -56,7 +56,20 @@ def normalize_shape(shape: Any) -> tuple[int, ...]:
     """`shape` as a tuple of ints; a lone int is a shape of one axis."""
     if isinstance(shape, (int, np.integer)):
         return (_plain(shape),)
-    return tuple([length if type(length) is int else _plain(length) for length in shape])
+    try:
+        return tuple([length if type(length) is int else _plain(length) for length in shape])
+    except TypeError:
+        wrong = next((x for x in shape if not hasattr(x, "__index__")), shape) if hasattr(shape, "__len__") else shape
+        raise no_length(wrong) from None
+
+
+def no_length(x: Any) -> Exception:
+    """The error for something in a shape that is no whole number."""
+    error: Exception = told(
+        TypeError(f"lengths are whole numbers, got {type(x).__name__} {x!r}"),
+        fix="write int(n), or // in place of / where it is computed" if isinstance(x, float | np.floating) else "",
+    )
+    return error
 
 
 def _plain(length: Any) -> int:

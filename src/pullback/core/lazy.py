@@ -15,6 +15,11 @@ from importlib import import_module
 from typing import Any
 
 _OTHER_LIBRARIES = "pullback.core.foreign"
+_HOMES = (
+    "autograd", "func", "linalg", "fft", "special", "nn", "random", "tree", "optim", "init", "data", "lax", "aot",
+    "signal", "library", "testing", "utils", "errors",
+)  # fmt: skip
+"""Where a name is looked for that somebody asked another module for."""
 
 
 class UnknownName(AttributeError):
@@ -33,6 +38,10 @@ class UnknownName(AttributeError):
         answer = import_module(_OTHER_LIBRARIES).FOREIGN.get(self.name)
         if answer is not None:
             return f"; write {answer}" if answer.startswith(("pb.", "x.", "loss.")) else f": {answer}"
+        for home in _HOMES:
+            module = import_module(f"pullback.{home}")
+            if module is not self.obj and self.name in getattr(module, "__all__", ()):
+                return f"; write pb.{home}.{self.name}"
         import difflib  # nobody needs it until there is an error
 
         names = [each for each in dir(self.obj) if each[:1] != "_"]
@@ -48,16 +57,16 @@ def explain_unknown(namespace: dict[str, Any]) -> None:
 
     Its `__getattr__` is set here and not in its source, where type checkers would take any name for one of its own.
     """
-    namespace["__getattr__"] = _refusing(namespace)
-
-
-def _refusing(namespace: dict[str, Any]) -> Callable[[str], Any]:
     package = namespace["__name__"]
 
     def refuse(name: str) -> Any:
-        raise UnknownName(f"module {package!r}", name, sys.modules.get(package))
+        raise _unknown(package, name)
 
-    return refuse
+    namespace["__getattr__"] = refuse
+
+
+def _unknown(package: str, name: str) -> UnknownName:
+    return UnknownName(f"module {package!r}", name, sys.modules.get(package))
 
 
 def deferred(
@@ -65,11 +74,10 @@ def deferred(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of a module that loads each name of `places` from the module named there."""
     package = namespace["__name__"]
-    refuse = _refusing(namespace)
 
     def load(name: str) -> Any:
         if name not in places:
-            refuse(name)
+            raise _unknown(package, name)
         module = import_module(places[name])
         value = namespace[name] = module if places[name] == f"{package}.{name}" else getattr(module, name)
         return value

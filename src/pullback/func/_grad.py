@@ -14,7 +14,7 @@ from pullback.core.pytree import flatten
 from pullback.core.spec import describe
 from pullback.core.state import current, put_back
 from pullback.errors import AutogradError
-from pullback.func._made import kept_here, made_by
+from pullback.func._made import check_function, kept_here, made_by
 from pullback.payloads.kinds import filled, has_kind
 from pullback.tape.transform.body import split_aux
 from pullback.tape.transform.recording import Recording, check_outputs
@@ -29,10 +29,12 @@ def normalized_argnums(who: str, argnums: Any, count: int, function: Any = None)
     """Positions of the arguments meant, non-negative and in the order given."""
     given = argnums if isinstance(argnums, tuple) else (argnums,)
     if not isinstance(argnums, (int, tuple)):
+        is_name = isinstance(argnums, str)
         raise told(
             RuntimeError(f"{who}: argnums must be int or Tuple[int, ...], got {type(argnums).__name__} {argnums!r}"),
-            why="argnums are positions; argument names are not",
-            fix="give the index of the argument, or put it first",
+            why="argnums are positions; argument names are not" if is_name else f"{who} returns a function, and has no "
+            "arguments for it yet",
+            fix="give the index of the argument, or put it first" if is_name else f"write {who}(f)(x)",
         )
     if not given:
         raise RuntimeError(f"{who}: argnums must be non-empty")
@@ -77,6 +79,13 @@ def _check_scalar(who: str, output: Any, number_site: str) -> Tensor:
             fix="reduce it with .sum() or .mean(); pb.func.jacrev has all derivatives, and pb.func.vmap(grad(f)) one "
             "gradient per row",
         )
+    if output.dtype.kind in "biu":
+        raise told(
+            RuntimeError(f"{who}: Expected f(*args) to return a real scalar, got dtype {output.dtype}"),
+            why="integers and truth values stay the same, or jump, when an argument changes a little: positions, "
+            "counts, ranks and comparisons have no derivative",
+            fix="return a floating-point number: the value (pb.max, not pb.argmax), or something smooth in its place",
+        )
     if output.dtype.kind != "f":
         raise told(
             RuntimeError(f"{who}: Expected f(*args) to return a real scalar, got dtype {output.dtype}"),
@@ -116,7 +125,7 @@ def grad_and_value(
     >>> pb.func.grad_and_value(lambda x: (x * x).sum())(pb.tensor([1.0, 3.0]))
     (tensor([2., 6.]), tensor(10.))
     """
-    if isinstance(argnums, str):
+    if not isinstance(argnums, (int, tuple)):
         normalized_argnums("grad", argnums, 0, function)
 
     @made_by(grad_and_value, function, argnums, has_aux)
@@ -159,6 +168,7 @@ def value_and_grad(
     >>> pb.func.value_and_grad(lambda x: (x * x).sum())(pb.tensor([1.0, 3.0]))
     (tensor(10.), tensor([2., 6.]))
     """
+    check_function("value_and_grad", function)
     with_gradient = grad_and_value(function, argnums, has_aux)
 
     @made_by(value_and_grad, function, argnums, has_aux)
@@ -185,6 +195,7 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     >>> pb.func.grad(pb.sin)(pb.tensor(0.0))
     tensor(1.)
     """
+    check_function("grad", function)
     with_value = grad_and_value(function, argnums, has_aux)
 
     @made_by(grad, function, argnums, has_aux)

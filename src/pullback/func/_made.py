@@ -18,6 +18,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+from pullback._sites import told
 from pullback.core.pickling import check_importable, global_name
 
 _WHAT = {
@@ -88,6 +89,7 @@ def made_by(
     make: Callable[..., Any], function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Callable[[Callable[..., Any]], Any]:
     """A decorator for the function that `make(function, *args, **kwargs)` returns."""
+    check_function(make.__name__, function)
 
     def of_body(body: Callable[..., Any]) -> Transformed:
         made = Transformed(body)
@@ -96,6 +98,15 @@ def made_by(
         return made
 
     return of_body
+
+
+def check_function(who: str, given: Any) -> None:
+    """Raise if something else is in the place of the function."""
+    if not callable(given):
+        fix = f"write {who}(f)(x), with f a function of the arguments"
+        if hasattr(given, "shape"):
+            fix += "; of what is computed already, pb.autograd.grad(y, x) is the gradient, or y.backward()"
+        raise told(TypeError(f"{who} takes a function, and was given an object of {type(given).__name__}"), fix=fix)
 
 
 def reduced(value: Any) -> Any:

@@ -90,6 +90,7 @@ class Optimizer:
 
     # Trees.
 
+    @door
     def init(self, tree: Any) -> State:
         """The state before the first step of a tree of parameters.
 
@@ -102,6 +103,7 @@ class Optimizer:
         slots = {name: unflatten(structure, [start[i] for start in starts]) for i, name in enumerate(names)}
         return State(pb.asarray(0), slots)
 
+    @door
     def update(self, tree: Any, gradients: Any, state: State) -> tuple[Any, State]:
         """The tree and the state behind one step, made from a tree of gradients. Nothing is written to.
 
@@ -135,6 +137,7 @@ class Optimizer:
             return map_leaves(lambda now, old: pb.where(is_fine, now, old), (new, after), (tree, state))
         return new, after
 
+    @door
     def compiled_step(
         self, loss: Callable[..., Any], *, clip: Callable[[Any], Any] | None = None, has_aux: bool = False,
         **options: Any,
@@ -224,6 +227,7 @@ class Optimizer:
         taken = map_leaves(own, self.state, state)
         self._steps, self._states = taken["steps"], taken["groups"]
 
+    @door
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all leaves, or fill them with zeros.
 
@@ -240,6 +244,7 @@ class Optimizer:
                 else:
                     p.grad = pb.zeros_like(p.grad)
 
+    @door
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Write the next values into the leaves, made from their `.grad`; a leaf without one stays as it is.
 

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+from pullback._sites import told
 from pullback.core.state import change, change_grad, current, here, last_entered, note_entered
 
 __all__ = [
@@ -167,6 +168,12 @@ class _BareDecorator(type):
         return super().__call__(*args, **kwargs)
 
     _places_of_function: frozenset[str] = frozenset()
+
+    def __enter__(cls) -> None:
+        wrong = TypeError(f"pb.{cls.__name__} is a class, and `with` wants an instance of it")
+        raise told(wrong, fix=f"with pb.{cls.__name__}():")
+
+    def __exit__(cls, *exc: object) -> None: ...
 
 
 class _GradMode(_Mode):

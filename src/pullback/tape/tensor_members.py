@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.frames import is_asked_by_user, warn
 from pullback.core.spec import is_differentiable_dtype, spec_of
 from pullback.core.state import current
@@ -129,7 +130,10 @@ def set_grad(tensor: Tensor, value: Any) -> None:
             tensor._meta.grad = None
         return
     if not isinstance(value, (Tensor, SparseGrad)):
-        raise TypeError(f".grad must be a Tensor or None, got {type(value).__name__}")
+        raise told(
+            TypeError(f".grad must be a Tensor or None, got {type(value).__name__}"),
+            fix="write x.grad = pb.asarray(value, dtype=x.dtype), or None to forget it",
+        )
     if value is tensor:
         raise AutogradError(
             "GRAD_SELF",

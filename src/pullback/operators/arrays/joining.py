@@ -233,6 +233,12 @@ def concat(arrays: Iterable[Any], /, axis: int | None = 0, *, dim: int | None = 
         axis = dim
     if axis is None:
         tensors, axis = tuple([ravel(x) for x in tensors]), 0
+    elif isinstance(axis, Tensor) and axis._spec.ndim:
+        raise told(
+            TypeError("concat: axis is a whole number, and it was given a second array"),
+            why="the first argument has all the parts",
+            fix="put them into a list: pb.concat([a, b])",
+        )
     for x in tensors:
         if not x._spec.ndim:
             raise ValueError("concat: an array without axes cannot be joined to others; use stack")
