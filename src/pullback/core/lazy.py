@@ -38,8 +38,9 @@ class UnknownName(AttributeError):
         answer = import_module(_OTHER_LIBRARIES).FOREIGN.get(self.name)
         if answer is not None:
             return f"; write {answer}" if answer.startswith(("pb.", "x.", "loss.")) else f": {answer}"
+        package = sys.modules.get(getattr(self.obj, "__name__", "").partition(".")[0])
         for home in _HOMES:
-            module = import_module(f"pullback.{home}")
+            module = getattr(package, home, None)
             if module is not self.obj and self.name in getattr(module, "__all__", ()):
                 return f"; write pb.{home}.{self.name}"
         import difflib  # nobody needs it until there is an error
