@@ -429,9 +429,80 @@ def test_case_38_random_numbers_are_those_of_the_host(kind):
     assert_equal(*drawn)
 
 
-def test_case_38_a_generator_of_torch_is_refused_with_the_reason():
+def library_generators():
+    """By library: what makes a generator of one seed, and its own normal numbers."""
     torch = library("torch").module
-    assert code_of(lambda: pb.randn(3, device="torch:cpu", generator=torch.Generator())) == "FOREIGN_RNG"
+    jax = importlib.import_module("jax") if library("jax") else None
+    _, key = jax.random.split(jax.random.key(3))
+    return {
+        "torch": (lambda: torch.Generator().manual_seed(3),
+                  torch.randn(4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(3))),
+        "jax": (lambda: pb.interop.jax_key(jax.random.key(3)), jax.random.normal(key, (4, 3))),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["torch", "jax"])
+def test_case_38_a_librarys_generator_draws_its_numbers_and_draws_are_repeated(name):
+    make, own = library_generators()[name]
+    place = library(name).tensor(A).device
+    assert_equal(pb.randn(4, 3, generator=make(), device=place, dtype=np.float64), np.asarray(own))
+    assert_equal(pb.random.normal(1.0, 2.0, (4, 3), generator=make(), device=place), 1 + 2 * np.asarray(own))
+    assert pb.randperm(5, generator=make(), device=place).device is place
+    whole = pb.random.integers(2, 9, (50,), generator=make()).numpy()
+    assert whole.min() >= 2 and whole.max() < 9 and len(set(whole.tolist())) > 3
+    assert pb.random.categorical(library(name).tensor([0.0, 50.0, 0.0]), 3, generator=make()).tolist() == [1, 1, 1]
+    assert code_of(lambda: pb.random.poisson(2.0, generator=make())) == "FOREIGN_RNG"
+
+    x, block = library(name).tensor(A, requires_grad=True), lambda x, g: pb.nn.dropout(pb.sin(x), 0.5, generator=g)
+    block(x, make()).sum().backward()
+    plain, x.grad = x.grad, None
+    generator = make()
+    pb.checkpoint(lambda x: block(x, generator), x, use_reentrant=False).sum().backward()
+    assert_equal(x.grad, plain)
+    assert_equal(block(x, generator), block(x, advanced(make(), block, x)))  # the repetition left it where it was
+    noise = lambda r: r * 0 + pb.random.normal(size=3, generator=generator, device=place)
+    same = host(pb.func.vmap(noise, randomness="same", chunk_size=2)(x.detach()))
+    assert (same == same[:1]).all() and same.std() > 0
+
+
+def advanced(generator, block, x):
+    """A generator that has drawn once."""
+    block(x, generator)
+    return generator
+
+
+def test_case_38_a_raw_key_of_jax_has_no_state_of_its_own():
+    library("jax")
+    key = importlib.import_module("jax").random.key(3)
+    assert code_of(lambda: pb.randn(3, generator=key)) == "FOREIGN_RNG"
+
+
+def test_the_default_device_is_that_of_draws_whose_parameters_are_numbers():
+    with pb.device("strict:device1"):
+        for drawn in (pb.random.normal(0, 1, 3), pb.random.gamma(2.0, size=3), pb.random.uniform(size=3), pb.randn(3)):
+            assert drawn.device == "strict:device1"
+        assert pb.random.normal(pb.ones(3, device="cpu")).device == "cpu"
+
+
+def test_random_numbers_lie_where_their_parameters_lie(kind):
+    draws = {
+        "normal": lambda t: pb.random.normal(t([1.0, 2.0]), 0.5),
+        "uniform": lambda t: pb.random.uniform(t([0.0, 1.0]), 2),
+        "bernoulli": lambda t: pb.random.bernoulli(t([0.2, 0.7])),
+        "gamma": lambda t: pb.random.gamma(t([1.5, 2.0])),
+        "gumbel_softmax": lambda t: pb.random.gumbel_softmax(t([0.2, 0.7])),
+        "standard_t": lambda t: pb.random.standard_t(t([3.0])),
+        "filled": lambda t: (t([1.0, 2.0]) * 1).normal_(),
+    }
+    for name, drawn in draws.items():
+        if kind.name == "dask" and name not in ("normal", "gumbel_softmax", "filled"):
+            assert code_of(drawn, kind.tensor) == "FOREIGN_RNG"
+            continue
+        pb.manual_seed(5)
+        there = drawn(kind.tensor)
+        pb.manual_seed(5)
+        assert there.device.kind is not None and there.device.kind.name == kind.name, name
+        assert_equal(there, drawn(pb.tensor))
 
 
 def test_case_39_checkpoint_with_dropout(kind):

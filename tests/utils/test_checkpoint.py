@@ -638,3 +638,28 @@ def test_saved_constants_come_back_as_the_very_objects(run, hooks):
     out.sum().backward()
     assert seen[1] is constant
     assert seen[0].requires_grad
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+@pytest.mark.parametrize("make", [pb.random.Generator, np.random.default_rng])
+def test_generators_that_draws_are_given_are_replayed_and_left_where_they_were(make, use_reentrant):
+    x = pb.ones(50, requires_grad=True)
+    block = lambda x: pb.nn.dropout(x, 0.5, generator=generator) * pb.random.normal(size=50, generator=generator)
+    generator = make(3)
+    block(x).sum().backward()
+    plain, x.grad = x.grad, None
+    after = pb.random.random(3, generator=generator)
+    generator = make(3)
+    pb.checkpoint(block, x, use_reentrant=use_reentrant).sum().backward()
+    assert_close(x.grad, plain)
+    assert_close(pb.random.random(3, generator=generator), after)
+
+
+def test_a_seed_between_forward_and_backward_changes_neither():
+    x = pb.ones(50, requires_grad=True)
+    generator = pb.random.Generator(3)
+    y = pb.checkpoint(lambda x: pb.nn.dropout(x, 0.5, generator=generator), x, use_reentrant=False)
+    generator.manual_seed(4)
+    y.sum().backward()
+    assert_close(x.grad, y)
+    assert_close(pb.random.random(3, generator=generator), pb.random.random(3, generator=pb.random.Generator(4)))

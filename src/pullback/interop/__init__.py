@@ -13,7 +13,7 @@ from pullback.operators.methods import Later as _Later
 from pullback.tensors import printing
 from pullback.tensors.tensor import Tensor as _Tensor
 
-_LATER = ("Kind", "as_jax_function", "as_torch_function", "compute", "no_sync", "on_host", "register_kind")
+_LATER = ("Kind", "as_jax_function", "as_torch_function", "compute", "jax_key", "no_sync", "on_host", "register_kind")
 __getattr__, __dir__ = _deferred(globals(), dict.fromkeys(_LATER, "pullback.interop._foreign"))
 
 __all__ = ["DetachedScalarWarning", "DetachedWarning", *_LATER]

@@ -10,12 +10,14 @@ import numpy as np
 
 from pullback.autograd import grad
 from pullback.operators import functions
-from pullback.payloads.foreign import ForeignArray, Kind, register_kind
+from pullback.payloads.foreign import ForeignArray, Kind, kind_named, register_kind
 from pullback.payloads.foreign.modes import no_sync, on_host
 from pullback.tape.modes import enable_grad
 from pullback.tensors.tensor import Tensor
 
-__all__ = ["Kind", "as_jax_function", "as_torch_function", "compute", "no_sync", "on_host", "register_kind"]
+__all__ = [
+    "Kind", "as_jax_function", "as_torch_function", "compute", "jax_key", "no_sync", "on_host", "register_kind",
+]  # fmt: skip
 
 
 def compute(*tensors: Tensor) -> tuple[np.ndarray[Any, Any], ...]:
@@ -34,6 +36,18 @@ def compute(*tensors: Tensor) -> tuple[np.ndarray[Any, Any], ...]:
         else np.asarray(x.downloaded() if type(x) is ForeignArray else x)
         for x in payloads
     ])  # fmt: skip
+
+
+def jax_key(key: Any) -> Any:
+    """A generator that draws the numbers of a key of JAX, for `generator=`. The key is split for every draw.
+
+    >>> import jax
+    >>> generator = pb.interop.jax_key(jax.random.key(0))
+    >>> pb.randn(2, generator=generator).shape
+    (2,)
+    """
+    library: Any = kind_named("jax")
+    return library.drawn_from(key)
 
 
 def _pulled(function: Any, arrays: tuple[Any, ...], wanted: list[bool]) -> tuple[list[Tensor], Any, bool]:

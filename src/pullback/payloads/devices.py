@@ -201,6 +201,16 @@ def on_host(array: Any) -> Any:
     return array if payload is None else payload.plain_values("a NumPy array")
 
 
+def drawn_later(place: device) -> AutogradError:
+    """The error for random numbers with parameters that are computed later."""
+    return AutogradError(
+        "FOREIGN_RNG",
+        f"numbers are to be drawn for parameters on {place}, which are not computed yet",
+        why="the generator is on the host, and the parameters have no values there",
+        fix="draw with parameters that are numbers or NumPy arrays, and device=",
+    )
+
+
 def mix_error(first: str, second: str, why: str = "") -> AutogradError:
     """The error for operands of two kinds, or on two devices."""
     why = why or "the arrays are of two libraries, or on two devices"

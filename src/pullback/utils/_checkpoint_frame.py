@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from pullback.core.pytree import flatten, unflatten
 from pullback.core.spec import Spec
 from pullback.core.state import change, current, in_force, open_levels, reinstate
 from pullback.errors import CheckpointError
-from pullback.operators.random.family import default_generator
+from pullback.operators.random.draws import Repeats, default_generator
 from pullback.payloads.batched.array import BatchedArray, levels_of
 from pullback.tape.forward.duals import dual_at
 from pullback.tape.forward.levels import ForwardLevel, live_levels, tangent_of
@@ -35,21 +35,28 @@ from pullback.tensors.overwrites import Lost, epoch_of, kept_value
 from pullback.tensors.tensor import Tensor, alias, is_inference, wrap
 from pullback.tensors.views import view_of
 
-# The state of the global random generators, kept by a checkpoint so that a second run draws the same numbers.
+# The state of random generators, kept by a checkpoint so that a second run draws the same numbers.
 
 class RandomState:
-    """What Pullback's default generator and NumPy's legacy global one were about to draw when this was made."""
+    """What Pullback's default generator and NumPy's legacy global one were about to draw when this was made; and, of
+    the calls in its turns, where the generators stood that they were given."""
 
-    __slots__ = ("_numpy", "_pullback")
+    __slots__ = ("_numpy", "_pullback", "repeats")
 
     def __init__(self) -> None:
         self._pullback: Any = default_generator.get_state()
         self._numpy: Any = np.random.get_state(legacy=False)
+        self.repeats = Repeats()
 
     def reinstate(self) -> None:
         """Put both generators back into this state."""
         default_generator.set_state(self._pullback)
         np.random.set_state(self._numpy)
+
+
+def first_draws_of(state: RandomState | None) -> AbstractContextManager[None]:
+    """Around the forward: what is drawn there can be drawn again."""
+    return nullcontext() if state is None else state.repeats.turn()
 
 
 @contextmanager
@@ -61,7 +68,8 @@ def drawing_again_from(state: RandomState | None) -> Iterator[None]:
     ambient = RandomState()
     state.reinstate()
     try:
-        yield
+        with state.repeats.turn(is_aside=True):
+            yield
     finally:
         ambient.reinstate()
 

@@ -16,7 +16,7 @@ from pullback.tape.backward import backward
 from pullback.tape.modes import enable_grad
 from pullback.tape.task import running_task
 from pullback.tensors.tensor import Tensor
-from pullback.utils._checkpoint_frame import RandomState, drawing_again_from
+from pullback.utils._checkpoint_frame import RandomState, drawing_again_from, first_draws_of
 
 
 class CheckpointFunction(Function):
@@ -29,7 +29,8 @@ class CheckpointFunction(Function):
         ctx.others = [None if isinstance(value, Tensor) else value for value in args]
         ctx.places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.save_for_backward(*(args[place] for place in ctx.places))
-        return function(*args)
+        with first_draws_of(random_state):
+            return function(*args)
 
     @staticmethod
     @once_differentiable

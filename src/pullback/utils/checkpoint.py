@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from pullback.core.state import change, current, restore_beside_modes
 from pullback.errors import CheckpointError
-from pullback.utils._checkpoint_frame import Arguments, Frame, RandomState
+from pullback.utils._checkpoint_frame import Arguments, Frame, RandomState, first_draws_of
 from pullback.utils._checkpoint_reentrant import run_reentrant
 from pullback.utils._checkpoint_selective import (
     CheckpointPolicy,
@@ -105,7 +105,8 @@ def checkpoint(
         args: Its positional arguments.
         use_reentrant: True makes the whole call one node, as in PyTorch's older variant: only for `backward()` without
             `inputs`, without keyword arguments, and for Tensors that are arguments themselves. None means False.
-        preserve_rng_state: Draw the same numbers again from Pullback's default generator and from NumPy's global one.
+        preserve_rng_state: Draw the same numbers again, from Pullback's default generator, from those that functions of
+            `pb.random` are given, and from NumPy's global one.
         context_fn: Returns two context managers, the first around the forward and the second around each further run.
         determinism_check: "default" compares shape and dtype of every saved value; "none" only their number.
         debug: Add the operators of both runs to the error when they differ. Excludes `context_fn`.
@@ -182,7 +183,7 @@ def _run_forward(
     modes = current()
     previous = change(saved_hooks=(*modes.saved_hooks, (frame.pack, restore)))
     try:
-        with context:
+        with first_draws_of(frame.random_state), context:
             frame.interceptors = current().interceptors[len(modes.interceptors) :]
             result = frame.function(*args, **kwargs)
             frame.is_complete = True

@@ -19,6 +19,7 @@ from pullback.operators.elementwise.comparison import where
 from pullback.operators.elementwise.complex_numbers import abs
 from pullback.operators.random.draws import (
     as_parameter,
+    beside,
     cast,
     check,
     draw,
@@ -44,7 +45,7 @@ def _with_noise(
     operands = tuple(as_parameter(p) for p in parameters)
     dtype = dtype_for(operands, dtype)
     noise = draw(kind, shape_for(function, size, operands), dtype=dtype, generator=generator)
-    return noise, *(cast(p, dtype) for p in operands)
+    return beside(noise, *operands), *(cast(p, dtype) for p in operands)
 
 
 # Location and scale --------------------------------------------------------------------------------------------------
@@ -67,7 +68,8 @@ def _location_and_scale(name: str, kind: str, doc: str) -> Callable[..., Tensor]
     ) -> Tensor:  # fmt: skip
         check(name, "not be negative", scale=scale)
         noise, loc, scale = _with_noise(name, kind, (loc, scale), size, dtype, generator)
-        return placed(loc + scale * noise, device)
+        drawn = loc + scale * noise
+        return drawn if device is None else placed(drawn, device)
 
     sample.__name__ = sample.__qualname__ = name
     sample.__doc__ = f"{doc} numbers `loc + scale * noise`, differentiable in `loc` and `scale`."

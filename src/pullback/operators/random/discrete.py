@@ -27,6 +27,7 @@ from pullback.operators.elementwise.casting import check_device, placed
 from pullback.operators.random.continuous import cauchy, exponential, lognormal, uniform
 from pullback.operators.random.draws import (
     as_parameter,
+    beside,
     cast,
     check,
     draw,
@@ -183,7 +184,7 @@ def bernoulli(p: Any, size: Any = None, *, generator: Any = None) -> Tensor:
     p = as_parameter(p)
     dtype = p.dtype if isinstance(p, Tensor) and p.dtype.kind == "f" else get_default_dtype()
     noise = draw("random", shape_for("bernoulli", size, (p,)), dtype=np.float64, generator=generator)
-    return (noise < p).astype(dtype)
+    return (beside(noise, p) < p).astype(dtype)
 
 
 drawing(bernoulli)
@@ -210,7 +211,7 @@ def categorical(logits: Any, size: Any = None, axis: int = -1, *, generator: Any
         )
     whole = None if size is None else (*sized(size), logits.shape[-1])
     noise = draw("gumbel", shape_for("categorical", whole, (logits,)), generator=generator)
-    return argmax(logits + noise, axis=-1)
+    return argmax(logits + beside(noise, logits), axis=-1)
 
 
 @drawing
@@ -227,8 +228,7 @@ def permutation(x: Any, axis: int = 0, *, generator: Any = None) -> Tensor:
 @composite(arrays=0)
 def randperm(n: int, *, dtype: Any = np.int64, generator: Any = None, device: str | None = None) -> Tensor:
     """The numbers below `n` in random order."""
-    check_device("device=", device)
-    return draw("permutation", (int(n),), dtype=dtype, generator=generator)
+    return placed(draw("permutation", (int(n),), dtype=dtype, generator=generator), device)
 
 
 @drawing
@@ -260,7 +260,7 @@ def multinomial_positions(
     if replacement:
         size = (*probs.shape[:-1], num_samples)
         return categorical(logits[..., None, :], size, generator=generator)
-    return topk(logits + draw("gumbel", probs.shape, generator=generator), num_samples)[1]
+    return topk(logits + beside(draw("gumbel", probs.shape, generator=generator), logits), num_samples)[1]
 
 
 @drawing
@@ -339,7 +339,7 @@ def gumbel_softmax(
     dtype = dtype_for((logits,))
     shape = shape_for("gumbel_softmax", size, (logits,))
     along = normalize_axis_index(axis if dim is None else dim, len(shape))
-    noise = draw("gumbel", shape, dtype=dtype, generator=generator)
+    noise = beside(draw("gumbel", shape, dtype=dtype, generator=generator), logits)
     soft = softmax((cast(logits, dtype) + noise) / cast(tau, dtype), axis=along)
     if not hard:
         return soft
@@ -360,7 +360,7 @@ def relaxed_bernoulli(
     logits = as_parameter(logits)
     dtype = dtype_for((logits,))
     noise = draw("logistic", shape_for("relaxed_bernoulli", size, (logits,)), dtype=dtype, generator=generator)
-    soft = sigmoid((cast(logits, dtype) + noise) / cast(tau, dtype))
+    soft = sigmoid((cast(logits, dtype) + beside(noise, logits)) / cast(tau, dtype))
     return straight_through(soft, soft.detach() > 0.5) if hard else soft
 
 
@@ -369,7 +369,7 @@ def relaxed_bernoulli(
 def overwrite(target: Tensor, values: Tensor) -> Tensor:
     """Write drawn numbers into a tensor: every fill ends here."""
     check_fill(target._data)
-    return write(assign, target, (values,), {})
+    return write(assign, target, (beside(values, target),), {})
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:

@@ -13,6 +13,7 @@ function (implicit reparameterization). This is what the algorithm that made the
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,8 +29,10 @@ from pullback.declare.samples import Maker, Sample
 from pullback.eager.record import apply
 from pullback.errors import AutogradError
 from pullback.operators.arrays.creation import get_default_dtype
+from pullback.operators.elementwise.casting import on_device, placed
 from pullback.payloads.batched.evaluate import aligned_values
 from pullback.payloads.batched.randomness import check_parameters, drawn
+from pullback.payloads.devices import CPU, drawn_later, foreign
 from pullback.tensors.tensor import Tensor, as_constant
 
 # The generator of random numbers: its seed, its state, and the default one.
@@ -89,23 +92,46 @@ def numpy_generator(generator: Generator | np.random.Generator | None) -> np.ran
     # A traced function has a stand-in for a generator that it finds around it.
     found: Any = getattr(chosen, "drawn_from", chosen)
     if type(found).__module__.partition(".")[0] in _LIBRARIES:
-        raise AutogradError(
-            "FOREIGN_RNG",
-            f"a generator of another library, {type(found).__name__}, is to draw numbers",
-            why="random numbers are drawn on the host and uploaded, so that a seed gives the same numbers everywhere",
-            fix="give a pb.Generator or one of NumPy's; or draw with the library, and take the array: pb.foreign(a)",
-        )
+        return _of_library(found)
     return found
 
 
 _LIBRARIES = ("torch", "jax", "jaxlib", "cupy")
+_drawn_by: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+"""By its identity what draws from a generator of another library, as long as somebody keeps that."""
+
+
+def _of_library(generator: Any) -> Any:
+    """What draws from a generator of another library, by the names of NumPy's."""
+    found = _drawn_by.get(id(generator))
+    if found is None:
+        library = type(generator).__module__.partition(".")[0]
+        found = foreign().kind_named(library.removesuffix("lib")).draws(generator)
+    if found is None:
+        raise AutogradError(
+            "FOREIGN_RNG",
+            f"a generator of another library, {type(generator).__name__}, is to draw numbers",
+            why="it has no state that could be kept and set, by which checkpoints and compiled functions repeat draws",
+            fix="give a pb.random.Generator, one of NumPy's or torch's; a key of JAX as pb.interop.jax_key(key); "
+            "or draw with the library, and take the array: pb.foreign(a)",
+        )
+    _drawn_by[id(generator)] = found
+    return found
+
+
+def beside(noise: Tensor, *parameters: Any) -> Tensor:
+    """Noise, which is drawn on the host, on the device of its parameters; of numbers, on the default one."""
+    places = [p.device for p in parameters if isinstance(p, Tensor)]
+    if not places:
+        return placed(noise, None)
+    return on_device(noise, next((place for place in places if place is not CPU), CPU))
 
 
 def asked(generator: Generator | np.random.Generator | None) -> np.random.Generator:
     """The NumPy generator for a draw that is about to be made, rewound if this draw has to repeat an earlier one."""
     source = numpy_generator(generator)
     for repeats in _repeating.get():
-        repeats.rewind(source)
+        repeats.rewind(default_generator if generator is None else generator, source)
     return source
 
 
@@ -116,29 +142,33 @@ class Repeats:
     """
 
     def __init__(self) -> None:
-        self._starts: dict[int, tuple[np.random.Generator, dict[str, Any]]] = {}
-        self._met: set[int] = set()
+        self._starts: dict[int, tuple[Any, Any]] = {}  # by generator, which is kept
+        self._met: dict[int, tuple[Any, Any]] = {}  # in this turn: what draws, and where it was
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """One turn, which begins with the numbers that the other turns began with."""
+    def turn(self, is_aside: bool = False) -> Iterator[None]:
+        """One turn, which begins with the numbers that the other turns began with. One that `is_aside` leaves the
+        generators where they were."""
         self._met.clear()
         token = _repeating.set((*_repeating.get(), self))
         try:
             yield
         finally:
             _repeating.reset(token)
+            for source, state in self._met.values() if is_aside else ():
+                source.bit_generator.state = state
 
-    def rewind(self, source: np.random.Generator) -> None:
-        """Prepare a generator for the draw of this turn that is about to be made."""
-        key = id(source)
+    def rewind(self, generator: Any, source: Any) -> None:
+        """Prepare a generator, and what draws for it, for the draw of this turn that is about to be made."""
+        key = id(generator)
         if key in self._met:
             return
-        self._met.add(key)
+        now = source.bit_generator.state
+        self._met[key] = (source, now)
         if key in self._starts:
             source.bit_generator.state = self._starts[key][1]
         else:
-            self._starts[key] = (source, dict(source.bit_generator.state))
+            self._starts[key] = (generator, now)
 
 
 _repeating: ContextVar[tuple[Repeats, ...]] = ContextVar("pullback_repeating", default=())
@@ -367,7 +397,7 @@ def sample(op: Op, parameters: tuple[Any, ...], size: Any, dtype: Any, generator
     operands = tuple(as_parameter(p) for p in parameters)
     params = {"shape": shape_for(op.name[1:], size, operands), "dtype": dtype_for(operands, dtype)}
     drawn: Tensor = apply(op, operands, {**params, "generator": generator})
-    return drawn
+    return beside(drawn, *operands)
 
 
 # Parameters ----------------------------------------------------------------------------------------------------------
@@ -388,7 +418,16 @@ def values_of(parameter: Any) -> Array:
 
 def values_together(*parameters: Any) -> list[Array]:
     """The plain numbers behind several parameters, so that they broadcast, inside of `vmap` too: for checks."""
-    return aligned_values(*(p._data if isinstance(p, Tensor) else p for p in parameters))
+    return aligned_values(*(_host_values(p._data) if isinstance(p, Tensor) else p for p in parameters))
+
+
+def _host_values(payload: Any) -> Any:
+    """A payload, but for one on a device its values: random numbers are drawn on the host, with their parameters."""
+    if not hasattr(type(payload), "downloaded"):
+        return payload
+    if payload.kind.lazy:
+        raise drawn_later(payload.device)
+    return payload.plain_values("parameters of random numbers")
 
 
 def cast(parameter: Any, dtype: Any) -> Any:

@@ -26,6 +26,7 @@ from pullback.operators.elementwise.arithmetic import exp, log, sigmoid
 from pullback.operators.elementwise.comparison import where
 from pullback.operators.random.draws import (
     as_parameter,
+    beside,
     cast,
     check,
     draw,
@@ -395,7 +396,7 @@ def standard_t(df: Any, size: Any = None, *, dtype: Any = None, generator: Any =
     noise = draw("standard_normal", shape, dtype=dtype, generator=generator)
     half = cast(df, dtype) / 2
     log_half = log(half) if isinstance(half, Tensor) else math.log(half)
-    return noise * exp((log_half - sample(loggamma_op, (half,), shape, dtype, generator)) / 2)
+    return beside(noise, df) * exp((log_half - sample(loggamma_op, (half,), shape, dtype, generator)) / 2)
 
 
 @drawing

@@ -13,7 +13,17 @@ from pullback.declare.samples import Maker, Sample
 from pullback.operators.arrays.movement import expand_dims, squeeze
 from pullback.operators.contraction import matmul
 from pullback.operators.linalg.decompose import lower_cholesky
-from pullback.operators.random.draws import as_parameter, cast, draw, drawing, dtype_for, shape_for, sized, values_of
+from pullback.operators.random.draws import (
+    as_parameter,
+    beside,
+    cast,
+    draw,
+    drawing,
+    dtype_for,
+    shape_for,
+    sized,
+    values_of,
+)
 from pullback.tape.history import requires_grad
 from pullback.tensors.tensor import Tensor
 
@@ -39,7 +49,7 @@ def multivariate_normal(
     whole = None if size is None else (*sized(size), mean.shape[-1])
     shape = shape_for("multivariate_normal", whole, (mean, cov[..., 0]))
     factor = _triangle(cov) if method == "cholesky" else _factor(cov, method)
-    noise = draw("standard_normal", shape, dtype=dtype, generator=generator)
+    noise = beside(draw("standard_normal", shape, dtype=dtype, generator=generator), mean, cov)
     return mean + squeeze(matmul(factor, expand_dims(noise, axis=-1)), axis=-1)
 
 

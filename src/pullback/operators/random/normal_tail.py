@@ -20,6 +20,7 @@ from pullback.operators.elementwise.comparison import isinf, maximum, where
 from pullback.operators.nn.erf import normal_cdf
 from pullback.operators.random.draws import (
     as_parameter,
+    beside,
     cast,
     check,
     draw,
@@ -166,7 +167,8 @@ def truncated_normal(
     dtype = dtype_for(parameters, dtype)
     shape = shape_for("truncated_normal", size, parameters)
     # Single precision has so few numbers between 0 and 1 that 0 itself, an infinite quantile, would be drawn.
-    noise = maximum(draw("random", shape, dtype=np.float64, generator=generator), _LEAST)
+    noise = draw("random", shape, dtype=np.float64, generator=generator)
+    noise = maximum(beside(noise, *parameters), _LEAST)
     loc, scale, low, high = (cast(p, dtype) for p in parameters)
     standard = truncated(_standard(low, loc, scale), _standard(high, loc, scale), noise)
     return loc + scale * cast(standard, dtype)

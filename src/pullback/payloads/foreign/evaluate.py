@@ -19,7 +19,7 @@ from pullback.core.frames import PACKAGE, user_place, warn
 from pullback.core.spec import spec_of
 from pullback.declare.op import Op
 from pullback.errors import AutogradError, PerformanceWarning
-from pullback.payloads.devices import device
+from pullback.payloads.devices import device, drawn_later
 from pullback.payloads.evaluate import evaluate_outermost
 from pullback.payloads.foreign.array import ForeignArray, Unspelled, synced, uploaded
 from pullback.payloads.foreign.kernels import Translated
@@ -115,12 +115,7 @@ def _translator(place: device) -> Translated:
 def _drawn(op: Op, operands: Any, params: dict[str, Any], place: device) -> Any:
     """Random numbers: those that the host draws for the same parameters, so that they are the same everywhere."""
     if place.kind.lazy:
-        raise AutogradError(
-            "FOREIGN_RNG",
-            f"{op.name.lstrip('_')} would draw numbers for parameters on {place}, which are not computed yet",
-            why="the generator is on the host, and the parameters have no values there",
-            fix="draw with parameters that are numbers or NumPy arrays, and device=",
-        )
+        raise drawn_later(place)
     return uploaded(op.kernel(*[x.downloaded() if type(x) is ForeignArray else x for x in operands], **params), place)
 
 

@@ -252,6 +252,10 @@ class Kind:
         """Does the library say by this that a matrix has no solution or factor?"""
         return type(error).__name__ in ("LinAlgError", "_LinAlgError")
 
+    def draws(self, generator: Any) -> Any:
+        """What draws from a generator of the library (`generators.py`); None if its state cannot be kept."""
+        return None
+
     def synchronize(self, device: device) -> None:
         """Wait for what a device computes."""
 

@@ -11,7 +11,8 @@ import jax.scipy.special as special
 import numpy as np
 
 from pullback.errors import AutogradError
-from pullback.payloads.foreign.kinds import Kind
+from pullback.payloads.foreign.generators import Draws
+from pullback.payloads.foreign.kinds import Kind, kind_named
 
 _DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -24,6 +25,39 @@ _SPECIAL = frozenset({
     "expn", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "hyp1f1", "i0", "i0e", "i1", "i1e",
     "kl_div", "log_ndtr", "ndtr", "ndtri", "poch", "rel_entr", "spence", "xlog1py", "xlogy", "zeta",
 })  # fmt: skip
+
+
+class JaxDraws(Draws):
+    """Numbers of a key of JAX, which is split for every draw."""
+
+    def __init__(self, key: Any) -> None:
+        self.state = key
+
+    def _key(self) -> Any:
+        self.state, key = jax.random.split(self.state)
+        return key
+
+    def random(self, size: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        return np.asarray(jax.random.uniform(self._key(), size, _checked(dtype)))
+
+    def standard_normal(self, size: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        return np.asarray(jax.random.normal(self._key(), size, _checked(dtype)))
+
+    def standard_exponential(self, size: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        return np.asarray(jax.random.exponential(self._key(), size, _checked(dtype)))
+
+    def permutation(self, count: int) -> Any:
+        return np.asarray(jax.random.permutation(self._key(), count))
+
+    def between(self, low: int, high: int, size: tuple[int, ...]) -> Any:
+        return np.asarray(jax.random.randint(self._key(), size, low, high))
+
+
+def _checked(dtype: Any) -> Any:
+    """A dtype that JAX has as it is set up."""
+    if jax.dtypes.canonicalize_dtype(dtype) != dtype:
+        raise kind_named("jax").no_dtype(np.dtype(dtype))
+    return dtype
 
 
 class JaxNames:
@@ -60,6 +94,10 @@ class JaxNames:
 
 class JaxKind(Kind):
     """Arrays of JAX. Dtypes of 64 bits exist only where `jax_enable_x64` is on."""
+
+    def drawn_from(self, key: Any) -> JaxDraws:
+        """A generator that begins with a key. A key by itself is none: it would draw the same numbers every time."""
+        return JaxDraws(key)
 
     def check(self, array: Any) -> None:
         if isinstance(array, jax.core.Tracer):

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from pullback.errors import AutogradError
+from pullback.payloads.foreign.generators import Draws
 from pullback.payloads.foreign.kinds import Kind
 
 _DTYPES = {
@@ -102,6 +103,40 @@ class TorchNames:
         for one in sorted(axis, reverse=True):
             x = torch.prod(x, one, keepdims, dtype=x.dtype)
         return x
+
+
+class TorchDraws(Draws):
+    """Numbers of a `torch.Generator`."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        self._generator = generator
+
+    def _drawn(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        return function(*args, generator=self._generator, device=self._generator.device, **options).cpu().numpy()
+
+    def random(self, size: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        return self._drawn(torch.rand, size, dtype=_DTYPES[np.dtype(dtype).name])
+
+    def standard_normal(self, size: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        return self._drawn(torch.randn, size, dtype=_DTYPES[np.dtype(dtype).name])
+
+    def standard_exponential(self, size: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        made = torch.empty(size, dtype=_DTYPES[np.dtype(dtype).name], device=self._generator.device)
+        return made.exponential_(generator=self._generator).cpu().numpy()
+
+    def permutation(self, count: int) -> Any:
+        return self._drawn(torch.randperm, count)
+
+    def between(self, low: int, high: int, size: tuple[int, ...]) -> Any:
+        return self._drawn(torch.randint, low, high, size)
+
+    @property
+    def state(self) -> Any:
+        return self._generator.get_state()
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self._generator.set_state(state)
 
 
 class _Transforms:
@@ -235,6 +270,9 @@ class TorchKind(Kind):
         if ufunc is np.remainder and dtype.kind == "f":
             return None
         return _UFUNCS.get(ufunc)
+
+    def draws(self, generator: Any) -> Draws | None:
+        return TorchDraws(generator) if isinstance(generator, torch.Generator) else None
 
     def special_function(self, name: str) -> Callable[..., Any] | None:
         return _SPECIAL.get(name)
