@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.func import grad, jvp, vmap
+from pullback.func import grad, jacfwd, jacrev, jvp, vmap
 
-optimize = pb.scipy.optimize
+integrate, optimize = pb.scipy.integrate, pb.scipy.optimize
 compiled = pb.compile(lambda y, p: y**3 - p)
 
 
@@ -127,3 +127,22 @@ def test_parameters_in_global_variables_that_are_updated_between_solves(solve, e
                     tensor.mul_(1.5)
                 else:
                     tensor.set_(tensor.detach() * 1.5)
+
+
+# A solver in the function of another: the values, the tangents and the gradients of the inner one pass through the outer.
+
+NESTED = {
+    "brentq of brentq": lambda p: optimize.brentq(
+        lambda t: optimize.brentq(lambda s: s**3 + s * p - t, -5, 5) - p, -50, 50),
+    "dblquad with a moving limit": lambda p: integrate.dblquad(lambda y, x: p * x * y, 0, 1, 0, lambda x: 1 + p * x)[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", NESTED.values(), ids=NESTED)
+def test_derivatives_of_a_solver_inside_a_solver_agree_both_ways(function):
+    p, step = pb.tensor(0.7), 1e-4
+    slopes = [grad(function)(p + side * step).item() for side in (1, -1)]
+    expected = pytest.approx((slopes[0] - slopes[1]) / (2 * step), rel=1e-6)
+    assert jacfwd(function)(p).item() == pytest.approx(grad(function)(p).item(), rel=1e-9)
+    for inner in (jacfwd, jacrev):
+        assert jacfwd(inner(function))(p).item() == expected

@@ -272,7 +272,7 @@ class Equation:
         """Newton's step from here, on plain arrays. Raises if there is none, or no solution of the kind asked for."""
         y = solution.y
         if not is_dense(y.size * (2 if y.dtype.kind == "c" else 1), self.options):
-            with no_grad():
+            with alone():
                 at = made_here(y)
                 off = self.residual(solution.values, _flat(at), at)
                 return self.linear(at, solution.values, -off, is_transposed=False).numpy()
@@ -294,7 +294,7 @@ class Equation:
         found = solution.slopes(y)
         if found is not None:
             return found[0].reshape(-1), found[1]
-        with no_grad():
+        with alone():
             at = made_here(y)
             flat = _flat(at)
             residual = self.residual(solution.values, flat, at).numpy()

@@ -8,7 +8,7 @@ those whose memory was not made during the call come from outside. In later call
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -65,6 +65,9 @@ class _Finding(Interception):
         if id(tensor) not in self._made and not self.inside.made(tensor) and is_watched(as_seen(tensor, outer)):
             self.found.setdefault(id(tensor), tensor)
         return tensor
+
+    def stand_in(self, tensors: Iterable[Tensor]) -> None:
+        self._made.update((id(tensor), tensor) for tensor in tensors)
 
     def number_taken(self) -> None:
         raise AutogradError(

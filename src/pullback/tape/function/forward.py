@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pullback.core.spec import describe
-from pullback.core.state import in_force, reinstate
+from pullback.core.state import current, in_force, reinstate
 from pullback.tape.forward.duals import attach_new, attach_written
 from pullback.tape.forward.levels import ForwardLevel, handle, lend_tangent, live_levels, owned_tangent, tangent_of
 from pullback.tape.function.node import ContextNode, Forward, in_jvp
 from pullback.tape.function.rules import Statics
+from pullback.tape.transform.interception import stand_in
 from pullback.tensors.tensor import Tensor, zero_tangent
 from pullback.tensors.views import view_of
 
@@ -56,6 +57,8 @@ def _call_jvp(node: ContextNode, forward: Forward, tangents: tuple[Any, ...], sa
         else tangent
         for tangent, value in zip(tangents, forward.inputs, strict=True)
     )
+    if current().interceptors:
+        stand_in([x for x in (*filled, *saved) if isinstance(x, Tensor)])
     settings = in_force()
     token = in_jvp.set((node, saved))
     try:

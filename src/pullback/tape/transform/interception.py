@@ -10,7 +10,7 @@ Custom Functions are no primitives. They ask `as_seen` for each of their argumen
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pullback.core.state import change, changed, current, last_entered, note_entered
@@ -43,6 +43,9 @@ class Interception(ABC):
         """What stands for `tensor` where no primitive takes it. `outer` are the interceptors around this one."""
         return tensor
 
+    def stand_in(self, tensors: Iterable[Tensor]) -> None:  # noqa: B027  (most do not mind)
+        """Rules are about to compute with these, which are tangents or twins of what was seen."""
+
     def number_taken(self) -> None:  # noqa: B027  (most do not mind)
         """A Python number is about to be taken out of a tensor that is being differentiated."""
 
@@ -53,6 +56,14 @@ def number_taken() -> None:
         interception = getattr(interceptor, "interception", None)
         if interception is not None:
             interception.number_taken()
+
+
+def stand_in(tensors: Iterable[Tensor]) -> None:
+    """Tell the interceptions in force that these come from nowhere else than what they have seen."""
+    for interceptor in current().interceptors:
+        interception = getattr(interceptor, "interception", None)
+        if interception is not None:
+            interception.stand_in(tensors)
 
 
 def as_seen(value: Any, interceptors: Interceptors | None = None) -> Any:
