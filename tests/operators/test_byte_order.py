@@ -61,3 +61,29 @@ def test_results_and_gradients_of_many_numbers_in_the_other_byte_order(name):
     for function in (LARGE[name], gradient):
         wanted = function(pb.asarray(x)).numpy()
         np.testing.assert_allclose(function(pb.asarray(x.astype(">f8"))).numpy(), wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [3, MANY])
+@pytest.mark.parametrize("op", [op for op in OPS if op.num_outputs == 1], ids=lambda op: op.name)
+def test_a_result_says_the_byte_order_that_it_has(op, size):
+    x = np.resize(numbers_of(op), size).astype(">f8")
+    given = [pb.asarray(x), pb.tensor(x, requires_grad=True)]
+    with np.errstate(all="ignore"):
+        results = [op(each) for each in given]
+        with pb.no_grad():
+            results.append(op(given[1]))
+        if results[0].dtype.kind == "f":
+            results += pb.func.jvp(op, (given[0],), (pb.ones_like(given[0]),))
+    for result in results:
+        assert result.dtype == result.detach().numpy().dtype
+
+
+def test_a_write_leaves_the_byte_order_as_it_was():
+    x = pb.tensor(np.arange(3.0, dtype=">f8"), requires_grad=True)
+    y = x.clone()
+    before = y.dtype
+    z = y * y
+    y *= 2
+    assert y.dtype == y.detach().numpy().dtype == before
+    (y.sum() + z.sum()).backward()
+    assert x.grad.tolist() == [2, 4, 6]

@@ -122,3 +122,12 @@ def test_cond_has_the_values_of_numpy_and_a_gradient(p):
 @pytest.mark.parametrize("p", [None, 1, "fro"])
 def test_cond_of_a_singular_matrix_is_infinite(p):
     assert pb.linalg.cond(np.zeros((2, 2)) + np.eye(2) * [1.0, 0.0], p).item() == np.inf
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("ord", ["fro", "nuc", 1, 2, np.inf])
+def test_norms_of_matrices_without_elements_are_zero(ord, shape):
+    x = pb.zeros(shape, requires_grad=True)
+    out = pb.linalg.norm(x, ord, axis=(-2, -1))
+    assert_close(out, np.linalg.norm(np.zeros(shape), ord, axis=(-2, -1)))
+    assert pb.autograd.grad(out.sum(), x)[0].shape == shape

@@ -67,7 +67,7 @@ def test_what_can_not_be_padded_raises():
     with pytest.raises(ValueError, match="stat_length must be positive"):
         pb.pad(X, 1, "mean", stat_length=0)
     with pytest.raises(ValueError, match="mode must be one of"):
-        pb.pad(X, 1, "empty")
+        pb.pad(X, 1, "flat")
     assert pb.pad(np.zeros((0, 2)), ((0, 0), (1, 1)), "mean").shape == (0, 4)
 
 
@@ -85,3 +85,18 @@ def test_odd_reflections_are_numpys(mode, length, widths):
 def test_reflections_are_even_or_odd():
     with pytest.raises(ValueError, match="reflect_type"):
         pb.pad(X, 1, "reflect", reflect_type="other")
+
+
+def test_a_function_pads_line_by_line():
+    def pads(line, widths, axis, options):
+        line[: widths[0]] = options.get("start", line[widths[0]] * 3)
+        line[line.shape[0] - widths[1] :] = line[widths[0]] * (axis + 2)
+
+    a, widths = np.arange(1.0, 7.0).reshape(2, 3), ((1, 2), (2, 1))
+    for options in ({}, {"start": 5.0}):
+        padded = np.pad(pb.asarray(a), widths, pads, **options)
+        assert padded.tolist() == np.pad(a, widths, pads, **options).tolist()
+    assert gradcheck(lambda x: pb.pad(x, widths, pads), (pb.tensor(a, requires_grad=True),))
+    assert pb.pad(pb.asarray(a), 1, "empty")[1:-1, 1:-1].tolist() == a.tolist()
+    with pytest.raises(TypeError, match="unsupported keyword arguments"):
+        pb.pad(pb.asarray(a), 1, "empty", start=5.0)

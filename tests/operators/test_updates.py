@@ -79,6 +79,7 @@ def test_functional_updates_count_repeated_places():
     x = pb.tensor([1.0, 2.0, 3.0])
     places = [0, 0, 2]
     assert_close(x.at[places].add([1.0, 2.0, 5.0]), [4.0, 2.0, 8.0])
+    assert_close(x.at[places].subtract([1.0, 2.0, 5.0]), [-2.0, 2.0, -2.0])
     assert_close(x.at[places].multiply(2.0), [4.0, 2.0, 6.0])
     assert_close(x.at[places].divide([2.0, 2.0, 3.0]), [0.25, 2.0, 1.0])
     assert_close(x.at[1].power(3.0), [1.0, 8.0, 3.0])

@@ -129,7 +129,7 @@ def test_parameters_in_global_variables_that_are_updated_between_solves(solve, e
                     tensor.set_(tensor.detach() * 1.5)
 
 
-# A solver in the function of another: the values, the tangents and the gradients of the inner one pass through the outer.
+# A solver in the function of another: values, tangents and gradients of the inner one pass through the outer.
 
 NESTED = {
     "brentq of brentq": lambda p: optimize.brentq(

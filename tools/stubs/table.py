@@ -117,6 +117,9 @@ OF_FUNCTION = {
     "fromfunction.**kwargs": "Any",
     "piecewise.*args": "Any",
     "piecewise.**kw": "Any",
+    "pad.**options": "object",
+    "pad.mode": "str | Callable[..., None]",
+    "nn.pad.mode": "str",
     "lobpcg.**options": "Any",
     "linalg.solve_banded.**options": "Any",
 }

@@ -43,8 +43,8 @@ _SPARSE_GRIDS_ARE_LISTS = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """As `pb.pad`; a function in the place of a mode is left to NumPy."""
-    return NotImplemented if callable(mode) else functions["pad"](array, pad_width, mode, **options)
+    """As `pb.pad`."""
+    return functions["pad"](array, pad_width, mode, **options)
 
 
 def insert(arr: Any, obj: Any, values: Any, **axis: Any) -> Any:

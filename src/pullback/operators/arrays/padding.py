@@ -115,19 +115,27 @@ def pad_samples(make: Maker) -> Iterator[Sample]:
 
 @composite
 def pad(
-    x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0,
-    stat_length: Any = None, reflect_type: str = "even",
+    x: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0, end_values: Any = 0,
+    stat_length: Any = None, reflect_type: str = "even", **options: Any,
 ) -> Any:  # fmt: skip
     """`x` with more elements before and after it along its axes, as in NumPy.
 
     Modes are "constant"; "edge", "reflect", "symmetric" and "wrap", which repeat elements of `x`; "linear_ramp", from
     the edge to `end_values`; "mean", "median", "maximum" and "minimum" of the `stat_length` elements next to an edge,
-    or of all. With `reflect_type="odd"` a reflected element is twice the edge less what "even" gives. A negative width
-    cuts elements off, in the first five. Differentiable in constants and end values, too.
+    or of all; "empty", whatever is there, which is 0. With `reflect_type="odd"` a reflected element is twice the edge
+    less what "even" gives. A negative width cuts elements off, in the first five. A function in the place of a mode is
+    called as `mode(line, widths, axis, options)` with every line of the result, along one axis after the other, and
+    writes to its ends. Differentiable in constants and end values, too.
     """
     if reflect_type not in ("even", "odd"):
         raise ValueError(f"pad: reflect_type is 'even' or 'odd', got {reflect_type!r}")
     widths = _widths(pad_width, x.ndim)
+    if callable(mode):
+        return _padded_by_function(x, widths, mode, options)
+    if options:
+        raise TypeError(f"pad: unsupported keyword arguments for mode {mode!r}: {', '.join(options)}")
+    if mode == "empty":
+        return pad_constant(x, 0, widths=widths)
     if mode == "constant":
         if getattr(constant_values, "ndim", 0) == 0 and not isinstance(constant_values, (list, tuple)):
             return pad_constant(x, constant_values, widths=widths)
@@ -136,17 +144,26 @@ def pad(
         is_odd = reflect_type == "odd" and mode in ("reflect", "symmetric")
         return _reflected_about_edges(x, widths, mode) if is_odd else _gathered(x, widths, mode)
     if mode != "linear_ramp" and mode not in _STATISTICS:
-        modes = ("constant", *_GATHERED, "linear_ramp", *_STATISTICS)
+        modes = ("constant", "empty", *_GATHERED, "linear_ramp", *_STATISTICS)
         raise ValueError(f"pad: mode must be one of {', '.join(map(repr, modes))}, got {mode!r}")
     if min((width for pair in widths for width in pair), default=0) < 0:
         raise ValueError(f"pad: a negative width has no meaning with mode={mode!r}")
     if x.dtype.kind not in "fc":
         # NumPy's rounding of the values that do not fit the dtype. No derivative is lost.
         others = {"end_values": end_values} if mode == "linear_ramp" else {"stat_length": stat_length}
-        return constant(np.pad(plain("pad", x), widths, mode, **others))  # type: ignore[call-overload]
+        return constant(np.pad(plain("pad", x), widths, mode, **others))
     if mode == "linear_ramp":
         return _ramped(x, widths, broadcast_to(asarray(end_values), (x.ndim, 2)))
     return _with_statistics(x, widths, mode, stat_length)
+
+
+def _padded_by_function(x: Any, widths: Widths, function: Any, options: dict[str, Any]) -> Any:
+    out = pad_constant(x, 0, widths=widths)
+    for axis, pair in enumerate(widths):
+        lines = out.shape[:axis] + out.shape[axis + 1 :]
+        for place in np.ndindex(lines):
+            function(out[(*place[:axis], slice(None), *place[axis:])], pair, axis, options)
+    return out
 
 
 def _gathered(x: Any, widths: Widths, mode: str) -> Any:

@@ -159,6 +159,10 @@ class Places:
         """The tensor with values added at these places."""
         return self._combine(values, "sum")
 
+    def subtract(self, values: Any) -> Tensor:
+        """The tensor with values subtracted at these places."""
+        return self.add(-tensor_from(values))
+
     def multiply(self, values: Any) -> Tensor:
         """The tensor multiplied by values at these places."""
         return self._combine(values, "prod")

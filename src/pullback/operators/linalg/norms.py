@@ -39,7 +39,7 @@ def lengths(x, *, axis, ord=2.0):
         return np.sqrt(np.sum(squares, axis=axis, keepdims=True))
     size = np.abs(x)
     if ord == np.inf:
-        return np.max(size, axis=axis, keepdims=True)
+        return np.max(size, axis=axis, keepdims=True, initial=0)
     if ord == -np.inf:
         return np.min(size, axis=axis, keepdims=True)
     if ord == 0:
@@ -157,14 +157,21 @@ def matrix_norm(
         return lengths(x, axis=tuple(sorted((rows, columns))), keepdims=kept, ord=2.0)
     if ord == "nuc" or ord in (2, -2):
         values = singular_values(moveaxis(x, (rows, columns), (-2, -1)))
-        out = values.sum(axis=-1) if ord == "nuc" else (amax if ord == 2 else amin)(values, axis=-1)
+        out = values.sum(axis=-1) if ord == "nuc" else _extreme(values, -1, ord == 2)
     elif ord in (1, -1, np.inf, -np.inf):
         summed, other = (rows, columns) if ord in (1, -1) else (columns, rows)
         sums = (absolute(x) * 1.0).sum(axis=summed) if x.dtype.kind in "biu" else absolute(x).sum(axis=summed)
-        out = (amax if ord > 0 else amin)(sums, axis=other - (other > summed))
+        out = _extreme(sums, other - (other > summed), ord > 0)
     else:
         raise ValueError(f"matrix_norm: ord is 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {ord!r}")
     return _with_axes(out, (rows, columns)) if kept else out
+
+
+def _extreme(values: Any, axis: int, is_largest: bool) -> Any:
+    """The largest or the smallest along an axis. The largest of none is 0, as the norm of what has no elements."""
+    if is_largest:
+        return amax(values, axis=axis) if values.shape[axis] else values.sum(axis=axis)
+    return amin(values, axis=axis)
 
 
 def _with_axes(out: Any, axes: tuple[int, ...]) -> Any:
