@@ -66,8 +66,9 @@ class Transformed(functools.partial):
         if "_doc" in self.__dict__:
             return self._doc
         steps, function = [], self
-        while isinstance(function, Transformed) and (what := _WHAT.get(function.recipe[0].__name__)):
-            steps.append(what)
+        while isinstance(function, Transformed):
+            what = _WHAT.get(function.recipe[0].__name__)
+            steps += [what] if what else []
             function = function.recipe[1]
         own = inspect.cleandoc(getattr(function, "__doc__", None) or "")
         name = getattr(function, "__name__", None)
