@@ -457,6 +457,20 @@ class Steep(Line):
 STEEP = Steep(3.0)
 
 
+def test_other_things_are_no_objects_of_an_abstract_class():
+    def total(x):
+        assert isinstance(STEEP, Curve) and issubclass(Steep, Curve) and not issubclass(Counting, Curve)
+        things = (x[0], np.ones(2), STEEP)
+        return sum(y.scale if isinstance(y, (Curve, Steep)) else STEEP.scale * y for y in things).sum()
+
+    check(total)
+    assert not isinstance(3, Curve)
+    x = leaf([2.0, 5.0])
+    tripled = pb.compile(lambda x: x * (2.0 if isinstance(x, Curve) or issubclass(Counting, Line) else STEEP.scale))
+    tripled(x).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
 def test_classes_of_several_bases():
     def total(x):
         return STEEP.at(x) + Steep(x[1]).at(x)
@@ -473,3 +487,50 @@ def test_classes_of_several_bases():
     x = leaf([2.0, 5.0])
     pb.compile(lambda x: pb.sin(STEEP.scale * x).sum() * Steep(2.0).tell())(x).backward()
     np.testing.assert_allclose(x.grad, 3 * np.cos([6.0, 15.0]))
+
+
+class Told:
+    """Knows what is read and written, as classes with callbacks do."""
+
+    def __init__(self):
+        self.told = []
+        super().__init__()
+
+    def __setattr__(self, name, value):
+        if "told" in self.__dict__:
+            self.told.append(name)
+        super().__setattr__(name, value)
+
+    def __getattribute__(self, name):
+        value = super().__getattribute__(name)
+        return value * 2 if name == "doubled" else value
+
+
+class Kept(Told):
+    pass
+
+
+class Rod(Kept):
+    def __init__(self, doubled):
+        super().__init__()
+        self.doubled = doubled
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+
+    def at(self, x):
+        self.last = np.zeros(2)
+        self.last[:] = self.doubled * x[:2]
+        return self.last.sum()
+
+
+ROD = Rod(3.0)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, pb.compile])
+def test_classes_that_say_how_attributes_are_read_and_written(wrap):
+    x = leaf([2.0, 5.0])
+    wrap(adapt(lambda x: ROD.at(x) + Rod(x[1]).at(x)))(x).backward()
+    assert x.grad.tolist() == [6.0 + 10.0, 6.0 + 2 * 2.0 + 4 * 5.0]
+    assert type(ROD) is Rod and ROD.told == ["doubled", "last"]
+    ROD.told.remove("last")

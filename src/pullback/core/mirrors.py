@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import CellType, FunctionType, ModuleType
@@ -138,6 +139,16 @@ def with_items(value: Any, items: list[Any]) -> Any:
 HEAP_TYPE = 1 << 9
 
 
+class _Asked(threading.local):
+    """The classes whose mirrors this thread is asking about subclasses."""
+
+    def __init__(self) -> None:
+        self.originals: set[type] = set()
+
+
+_asked = _Asked()
+
+
 class MirrorType(type):
     """The type of mirrors. Everybody who makes mirrors has a subclass of it, which is the `kind` of theirs."""
 
@@ -173,7 +184,14 @@ class MirrorType(type):
         return isinstance(value, cls._pullback_original)
 
     def __subclasscheck__(cls, other: type) -> bool:
-        return issubclass(other, cls._pullback_original)
+        original, asked = cls._pullback_original, _asked.originals
+        if original in asked:
+            return False  # an abstract class asks its subclasses, of which its mirrors are some
+        asked.add(original)
+        try:
+            return issubclass(other, original)
+        finally:
+            asked.discard(original)
 
 
 def give_back_classes(made: Iterable[Any], kind: type) -> None:

@@ -104,8 +104,10 @@ class Mirrors:
         set_member = functools.partial(type.__setattr__, mirror)
         set_member("__module__", cls.__module__)
         set_member("__qualname__", cls.__qualname__)
-        set_member("__getattribute__", _attribute_reader(original, self._see))
-        set_member("__setattr__", _attribute_writer(original, self._back))
+        for name, made in (("__getattribute__", _attribute_reader), ("__setattr__", _attribute_writer)):
+            access = self._access(mirror, name)
+            if access is not None:
+                set_member(name, made(access, self._see, self._back))
         if isinstance(cls, ABCMeta):
             set_member("__abstractmethods__", frozenset(getattr(cls, "__abstractmethods__", ())))
         # The bases come before `original` in the order of resolution, so what they have is overridden here.
@@ -119,6 +121,15 @@ class Mirrors:
                 set_member(name, seen)
         set_member("_pullback_is_made", True)
         return mirror
+
+    def _access(self, mirror: Any, name: str) -> Any:
+        """How objects of a class read or write attributes; None if a base class says so, whose mirror does it."""
+        original = mirror._pullback_original
+        definer = next(base for base in original.__mro__ if name in vars(base))
+        if definer is original:
+            return self._see(vars(original)[name])
+        is_mirrored = any(getattr(base, "_pullback_original", None) is definer for base in mirror.__mro__)
+        return None if is_mirrored else getattr(original, name)
 
     def of_object(self, value: Any) -> Any:
         """`value` through the mirror of its class; `value` itself if there is none."""
@@ -151,9 +162,7 @@ class Mirrors:
         return see(member) if isinstance(member, (FunctionType, functools.partial, _LruCache)) else member
 
 
-def _attribute_reader(cls: type, see: See) -> Callable[[Any, str], Any]:
-    read: Any = cls.__getattribute__
-
+def _attribute_reader(read: Any, see: See, back: See) -> Callable[[Any, str], Any]:
     def __getattribute__(self: Any, name: str) -> Any:
         value = read(self, name)
         if name.startswith("__") or (isinstance(value, MethodType) and value.__self__ is self):
@@ -163,9 +172,7 @@ def _attribute_reader(cls: type, see: See) -> Callable[[Any, str], Any]:
     return __getattribute__
 
 
-def _attribute_writer(cls: type, back: See) -> Callable[[Any, str, Any], None]:
-    write: Any = cls.__setattr__
-
+def _attribute_writer(write: Any, see: See, back: See) -> Callable[[Any, str, Any], None]:
     def __setattr__(self: Any, name: str, value: Any) -> None:
         write(self, name, back(value))
 
@@ -174,8 +181,8 @@ def _attribute_writer(cls: type, back: See) -> Callable[[Any, str, Any], None]:
 
 # What a mirror has of its own.
 _OWN_MEMBERS = frozenset((
-    "__abstractmethods__", "__dict__", "__doc__", "__getattribute__", "__module__", "__qualname__", "__weakref__",
-    "_abc_impl",
+    "__abstractmethods__", "__dict__", "__doc__", "__getattribute__", "__module__", "__qualname__", "__setattr__",
+    "__weakref__", "_abc_impl",
 ))  # fmt: skip
 
 
@@ -386,7 +393,10 @@ class Rewriter:
     def is_visible(self, item: Any) -> bool:
         """Was this function, class or module defined where the rewriter may look?"""
         if isinstance(item, FunctionType):
-            return item.__globals__ is self._home or self.is_visible_module(item.__globals__.get("__name__", ""))
+            if item.__globals__ is self._home:
+                return True
+            name = item.__globals__.get("__name__", item.__module__)
+            return bool(name) and self.is_visible_module(name)  # generated functions may have none
         if isinstance(item, type) and not is_library(item):
             return True
         return self.is_visible_module(item.__name__ if isinstance(item, ModuleType) else item.__module__)
