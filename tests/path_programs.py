@@ -379,9 +379,11 @@ def on_a_native_tape(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
         tape.reset()
 
 
-@program((5, 6), paths="native pass, native call, native direct call", run=on_a_native_tape)
+@program(
+    (5, 6), paths="native pass, native call, native direct call, native call of known parameters", run=on_a_native_tape
+)
 def small_chain(x: Any) -> Any:
-    return pb.sin(x * x) * x[0] + x.sum()
+    return pb.sin(x * x) * x[0] + x.sum() + (x @ x.T).sum()
 
 
 def on_one_thread(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:

@@ -3,6 +3,7 @@ complaints, memory."""
 
 import contextvars
 import gc
+import itertools
 import platform
 import subprocess
 import sys
@@ -17,10 +18,14 @@ pytest.importorskip("llvmlite")
 import pullback as pb
 from pullback.compiler.machine import structs
 from pullback.declare.op import registry
+from pullback.declare.samples import samples_of
 from pullback.eager import large, small
+from pullback.eager.direct import direct
 from pullback.eager.native_tape import tape
+from pullback.eager.pull import call_rules
 from pullback.tape.engine import native
 from tests.autograd.test_parts import Program
+from tests.eager.test_formulas import dense
 from tests.eager.test_small import PROGRAMS as small_programs
 
 LOADED = []
@@ -326,6 +331,11 @@ def test_it_is_loaded_after_many_nodes(monkeypatch):
 
 # Calls and formulas of elementwise operators.
 
+DIRECT = [
+    op for op in registry.values()
+    if op.sample_rule is not None and op.fast_rules is None and call_rules(op) and direct(op) is not None
+    and not op.is_view and op.num_outputs == 1
+]  # fmt: skip
 ELEMENTWISE = sorted(name for name, op in registry.items() if op.fast_rules is not None)
 SHAPES = [(), (1,), (7,), (3, 5), (0, 2), (1100,)]
 BROADCAST = [
@@ -570,6 +580,44 @@ def test_a_parameter_too_many_and_a_singular_matrix_are_errors_as_always(way):
         pb.linalg.inv(x * 0.0)
     with pytest.raises(ValueError, match="matmul"):
         x @ leaf(4)
+
+
+# Other operators.
+
+
+@pytest.mark.parametrize("op", DIRECT, ids=lambda op: op.name)
+def test_samples_of_other_operators_are_the_same_to_the_bit(op):
+    for sample in itertools.islice(samples_of(op), 4):
+        operands = sample.inputs()
+
+        def compute(operands=operands, params=sample.params):
+            given = [x if not isinstance(x, np.ndarray) else pb.tensor(x, requires_grad=x.dtype.kind == "f")
+                     for x in operands]  # fmt: skip
+            out = op.run(tuple(given), dict(params))
+            if out.requires_grad:
+                out.backward(pb.ones(out.shape, dtype=out.dtype) * 0.7)
+            found = [dense(x.grad) for x in given if isinstance(x, pb.Tensor)]
+            return [out.detach().numpy(), out.stride(), type(out.grad_fn), *found]
+
+        assert_same(compute)
+
+
+def test_arguments_that_are_known_mean_what_they_mean_in_python():
+    x = leaf(3, 4)
+
+    def compute():
+        found = []
+        for _ in range(2):  # the second time they are known
+            for axis in (0, 1, -1, True, None, 0.0, (0, 1), np.int64(1), "no axis"):
+                for options in ({}, {"keepdims": True}, {"keepdims": 1}, {"keepdims": False}, {"dtype": np.float32}):
+                    try:
+                        out = x.sum(axis, **options)
+                        found += [out.detach().numpy(), out.requires_grad]
+                    except Exception as error:
+                        found.append(f"{type(error).__name__}: {error}")
+        return found
+
+    assert_same(compute)
 
 
 # Where the code comes from.

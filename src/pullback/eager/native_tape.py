@@ -114,7 +114,7 @@ def _visit_function() -> Any:
 
 class Call:
     """A function of the fast paths: its code, and the code that tries a native call first. `make` makes that of the
-    operator, or returns None if it has none."""
+    operator and, or None, one of arguments whose canonical parameters are known; it returns None if it has none."""
 
     def __init__(
         self, function: Any, scope: dict[str, Any], codes: Callable[[bool], CodeType], make: Callable[[], Any]
@@ -129,6 +129,7 @@ class Call:
     def put(self) -> None:
         """Put in place what the switch wants."""
         which = tape.is_on and self._is_native()
+        self.scope["known_natively"] = self.scope["of_known"] if which else None
         code = self.made.get(which)
         if code is None:
             code = self.made[which] = self.codes(which)
@@ -136,8 +137,8 @@ class Call:
 
     def _is_native(self) -> bool:
         if "natively" not in self.scope:
-            self.scope["natively"] = None  # meanwhile: kernels may call operators
-            self.scope["natively"] = large.attempted(self.make)
+            self.scope["natively"] = self.scope["of_known"] = None  # meanwhile: kernels may call operators
+            self.scope["natively"], self.scope["of_known"] = large.attempted(self.make) or (None, None)
         return self.scope["natively"] is not None
 
 
@@ -152,21 +153,24 @@ def elementwise_call(op: Op, node: type, loose: type) -> Any:
         for position, v in enumerate("xy")
     }
     readers["out"] = sum(1 << k for k, rule in enumerate(rules) if rule.reads_outputs)
-    return tape.calls.call_function(programs, node, loose, readers)
+    made = tape.calls.call_function(programs, node, loose, readers)
+    return None if made is None else (made, None)
 
 
 def direct_call(op: Op, rules: CallRules | None, node: Any) -> Any:
     """The native call of any other operator; None if it has none: of views, of any number of operands or results."""
-    is_counted = are_calls_counted(op)
-    if rules is None or op.is_view or op.variadic_from >= 0 or op.num_outputs != 1:
+    has_any_number = op.variadic_from == 0
+    if rules is None or op.is_view or op.num_outputs != 1 or rules.reads_rest or (op.variadic_from > 0):
         return None
-    if is_counted and len(op.operands) > 1:  # whose kinds take longer to tell apart
+    if has_any_number and rules.readers_of_output(0):
         return None
     slots = SLOTS[: len(op.operands)]
     found = [rules.readers_of_operand(k) for k in range(len(slots))]
     readers = {v: sum(1 << k for k in each) for v, each in zip((*slots, "out"), (*found, rules.readers_of_output(0)))}
-    kernel = op.inner_kernel or op.kernel
-    return tape.calls.direct_function(kernel, node, slots, readers, bool(op.params), is_counted, LARGE, spec_for)
+    return tape.calls.direct_function(
+        op, op.inner_kernel or op.kernel, node, None if has_any_number else slots, readers, bool(op.params),
+        are_calls_counted(op), LARGE,
+    )  # fmt: skip
 
 
 _calls: WeakSet[Call] = WeakSet()

@@ -130,7 +130,7 @@ def loops_of(ufunc: np.ufunc) -> tuple[list[int], list[int], list[list[int]]]:
 
 # Functions of Python whose code is native.
 
-_FASTCALL = 0x80
+_FASTCALL, _KEYWORDS = 0x80, 0x2
 _DOC = ctypes.create_string_buffer(b"Native code.")
 
 
@@ -145,13 +145,15 @@ def _label(name: str) -> Any:
     return ctypes.create_string_buffer(name.encode())
 
 
-def builtin_function(address: int, table: list[int], holds: Any, name: str) -> Callable[..., Any]:
+def builtin_function(
+    address: int, table: list[int], holds: Any, name: str, has_keywords: bool = False
+) -> Callable[..., Any]:
     """The native function at an address as one of Python, with a table of numbers as its `self`.
 
     CPython's definition of the function lies behind the numbers of the table: CPython looks at it until the function is
     gone, and what an object holds goes before, if the garbage collector takes it.
     """
-    definition = [ctypes.addressof(_label(name)), address, _FASTCALL, ctypes.addressof(_DOC)]
+    definition = [ctypes.addressof(_label(name)), address, _FASTCALL | _KEYWORDS * has_keywords, ctypes.addressof(_DOC)]
     made = np.array([*table, *definition], np.int64).view(_Table)
     made.holds = holds
     new = ctypes.pythonapi.PyCFunction_NewEx

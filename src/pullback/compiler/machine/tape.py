@@ -36,9 +36,9 @@ CALL = (
 )  # fmt: skip
 """`struct call`."""
 DIRECT = (
-    "known", "node", "settings", "kernel", "asarray", "spec_for", "shape", "dtype", "call_of_settings",
-    "function_of_kind", "is_differentiable_of_spec", "params_of_node", "specs_of_node", "out_data", "out_readers",
-    "has_params", "large", "operands",
+    "known", "node", "settings", "op", "kernel", "asarray", "call_of_settings",
+    "function_of_kind", "left_of_kind", "known_of_spec", "is_differentiable_of_spec", "params_of_node",
+    "specs_of_node", "out_data", "out_readers", "has_params", "large", "operands",
 )  # fmt: skip
 """`struct direct`."""
 FORMULA = ("operands", "is_loose", *_SAVED, "x_float", "x_double", "y_float", "y_double")
@@ -63,7 +63,7 @@ class Calls:
         self._table = np.array([fields[name] for name in CALLS], np.int64)
         self._held = tuple(held.values())
         self._kinds = kinds
-        self._call, self._direct = load_c("tape", ("call", "direct"))
+        self._call, self._direct, self._known = load_c("tape", ("call", "direct", "known"))
 
     def call_function(
         self, programs: Sequence[Program], node: type, loose: type, readers: Mapping[str, int]
@@ -89,27 +89,32 @@ class Calls:
         return builtin_function(self._call, table, (self, node, loose, *programs), "recorded")
 
     def direct_function(
-        self, kernel: Callable[..., Any], node: type, slots: Sequence[str], readers: Mapping[str, int],
-        has_params: bool, is_counted: bool, large: int, spec_for: Callable[..., Any],
-    ) -> Callable[..., Any]:  # fmt: skip
+        self, op: Any, kernel: Callable[..., Any], node: type, slots: Sequence[str] | None, readers: Mapping[str, int],
+        has_params: bool, is_counted: bool, large: int,
+    ) -> tuple[Callable[..., Any], Callable[..., Any]]:  # fmt: skip
         """The call of another operator with one result, of a tuple of operands, which nodes have in `slots`, and
-        parameters. If it `is_counted`, only kinds of calls that have become native are done here; parameters of the
-        class "settings" know them. Arrays of `large` elements or more are left to others."""
+        parameters; without slots there are any number. If it `is_counted`, only kinds of calls are done here that have
+        become native or never will; parameters of the class "settings" know them, and specs. Arrays of `large` elements
+        or more are left to others. The second function takes an operand and arguments for which canonical parameters
+        have been found."""
         settings, kind = self._kinds["settings"], self._kinds["kind"]
-        held = {"kernel": kernel, "asarray": np.asarray, "spec_for": spec_for, "shape": "shape", "dtype": "dtype"}
+        held = {"op": op, "kernel": kernel, "asarray": np.asarray}
         fields = {
             "known": self._table.ctypes.data, "node": id(node), "settings": id(settings) if is_counted else 0,
             **{name: id(value) for name, value in held.items()},
             "call_of_settings": offset_of(settings, "call"), "function_of_kind": offset_of(kind, "function"),
+            "left_of_kind": offset_of(kind, "left"), "known_of_spec": offset_of(self._kinds["spec"], "known"),
             "is_differentiable_of_spec": offset_of(self._kinds["spec"], "is_differentiable"),
             "params_of_node": offset_of(node, "params"), "specs_of_node": offset_of(node, "operand_specs"),
             "out_data": _place(node, "out_data"), "out_readers": readers["out"], "has_params": int(has_params),
-            "large": large, "operands": len(slots),
+            "large": large, "operands": -1 if slots is None else len(slots),
         }  # fmt: skip
         table = [fields[name] for name in DIRECT]
-        for v in slots:
+        for v in slots or ():
             table += [_place(node, f"{v}_data"), _place(node, f"{v}_epoch"), readers[v]]
-        return builtin_function(self._direct, table, (self, node, *held.values()), "recorded")
+        holds = (self, node, *held.values())
+        known = builtin_function(self._known, table, holds, "recorded", has_keywords=True)
+        return builtin_function(self._direct, table, holds, "recorded"), known
 
 
 def _place(node: type, name: str) -> int:

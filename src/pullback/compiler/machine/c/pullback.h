@@ -73,11 +73,11 @@ struct direct {
     const struct calls *known;
     PyTypeObject *node;
     PyTypeObject *settings;                /* parameters that know of what kind a call is; NULL if no kind is native */
-    PyObject *kernel, *asarray, *spec_for; /* functions */
-    PyObject *shape, *dtype;               /* names */
-    int64_t call_of_settings, function_of_kind, is_differentiable_of_spec, params_of_node, specs_of_node;
-    int64_t out_data, out_readers, has_params, large, operands;
-    int64_t rest[]; /* for every operand its slots, 0 where the node has none, and whose gradients read it */
+    PyObject *op, *kernel, *asarray;       /* the operator, and functions */
+    int64_t call_of_settings, function_of_kind, left_of_kind, known_of_spec, is_differentiable_of_spec, params_of_node;
+    int64_t specs_of_node, out_data, out_readers, has_params, large;
+    int64_t operands; /* how many; -1 for any number */
+    int64_t rest[];   /* for each of them its slots, 0 where the node has none, and whose gradients read it */
 };
 
 /* The formula of the nodes of an elementwise operator. */

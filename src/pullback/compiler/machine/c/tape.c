@@ -295,26 +295,63 @@ static int find_ways(const struct calls *known, const struct operand *read, PyAr
            (!is_y || find_steps(&values->of_y, ndim, values->lengths, y));
 }
 
-/* The spec of a result of two shapes, whose reference is the caller's: that of an operand that has its shape. */
-static PyObject *spec_of_both(const struct calls *known, const struct operand *read, PyArrayObject *out)
+/* Specs that were asked for before, by a number made of lengths: what is asked of Python takes longer than most kernels. */
+#define KNOWN_SPECS 256
+#define KNOWN_AXES 4
+struct known_spec {
+    PyObject *spec;
+    PyArray_Descr *dtype;
+    int64_t ndim;
+    npy_intp lengths[KNOWN_AXES];
+};
+
+static struct {
+    struct known_spec each[KNOWN_SPECS];
+} known_specs;
+
+static int has_lengths(PyArrayObject *array, int64_t ndim, const npy_intp *lengths)
 {
-    int ndim = PyArray_NDIM(out), k = 0;
-    for (int which = 0; which < 2; which++) {
-        PyArrayObject *array = (PyArrayObject *)read[which].saved;
-        if (PyArray_NDIM(array) == ndim && memcmp(PyArray_DIMS(array), PyArray_DIMS(out), ndim * sizeof(npy_intp)) == 0)
-            return kept(SLOT(read[which].tensor, known->spec_of_tensor));
-    }
-    struct nodes given = {{PyTuple_New(ndim), (PyObject *)PyArray_DESCR(out)}};
+    return PyArray_NDIM(array) == ndim && memcmp(PyArray_DIMS(array), lengths, ndim * sizeof(npy_intp)) == 0;
+}
+
+static PyObject *spec_asked_for(const struct calls *known, PyArrayObject *out)
+{
+    struct nodes given = {{PyTuple_New(PyArray_NDIM(out)), (PyObject *)PyArray_DESCR(out)}};
     PyObject *shape = given.each[0], *spec = NULL;
-    for (; shape != NULL && k < ndim; k++) {
+    int k = 0;
+    for (; shape != NULL && k < PyArray_NDIM(out); k++) {
         PyObject *length = PyLong_FromSsize_t(PyArray_DIMS(out)[k]);
         if (length == NULL)
             break;
         PyTuple_SetItem(shape, k, length);
     }
-    if (shape != NULL && k == ndim)
+    if (shape != NULL && k == PyArray_NDIM(out))
         spec = PyObject_Vectorcall(known->spec_for, given.each, 2, NULL);
     Py_DecRef(shape);
+    return spec;
+}
+
+/* The spec of an array, whose reference is the caller's. */
+static PyObject *spec_for(const struct calls *known, PyArrayObject *out)
+{
+    uint64_t place = PyArray_DESCR(out)->type_num;
+    if (PyArray_NDIM(out) > KNOWN_AXES)
+        return spec_asked_for(known, out);
+    for (int k = 0; k < PyArray_NDIM(out); k++)
+        place = place * 31 + (uint64_t)PyArray_DIMS(out)[k] + 1;
+    struct known_spec *found = &known_specs.each[place % KNOWN_SPECS];
+    if (found->spec != NULL && found->dtype == PyArray_DESCR(out) && has_lengths(out, found->ndim, found->lengths))
+        return kept(found->spec);
+    PyObject *spec = spec_asked_for(known, out);
+    if (spec != NULL) {
+        PyObject *old = found->spec, *dtype = (PyObject *)found->dtype;
+        found->spec = kept(spec);
+        found->dtype = (PyArray_Descr *)kept((PyObject *)PyArray_DESCR(out));
+        found->ndim = PyArray_NDIM(out);
+        memcpy(found->lengths, PyArray_DIMS(out), PyArray_NDIM(out) * sizeof(npy_intp));
+        Py_DecRef(old);
+        Py_DecRef(dtype);
+    }
     return spec;
 }
 
@@ -324,7 +361,7 @@ static PyObject *wrapped(const struct call *op, const struct operand *read, int 
     const struct calls *known = op->known;
     if (!is_loose)
         return recorded(op, op->node, SLOT(read[read[0].tensor == NULL].tensor, known->spec_of_tensor), read, out);
-    PyObject *spec = spec_of_both(known, read, (PyArrayObject *)out);
+    PyObject *spec = spec_for(known, (PyArrayObject *)out);
     PyObject *result = spec == NULL ? NULL : recorded(op, op->loose, spec, read, out);
     Py_DecRef(spec);
     return result;
@@ -367,55 +404,87 @@ PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count)
 
 /* Other operators ---------------------------------------------------------------------------------------------------- */
 
+#define MOST_OPERANDS 62 /* one bit for each says whose gradients are wanted */
+
 struct slots { /* of an operand, in the rest of a table */
     int64_t data, epoch, readers;
 };
 
-/* What computes the result: NULL if it is not known here. */
-static PyObject *compute(const struct direct *op, PyObject *arrays, PyObject *params)
+static int is_number(const struct calls *known, PyObject *object)
 {
-    if (op->settings == NULL)
-        return PyObject_Call(op->kernel, arrays, op->has_params ? params : NULL);
-    PyObject *function = SLOT(SLOT(params, op->call_of_settings), op->function_of_kind);
-    Py_IncRef(function);
-    PyObject *results = PyObject_CallObject(function, arrays);
-    Py_DecRef(function);
-    if (results == NULL)
-        return NULL;
-    PyObject *out = kept(PyTuple_GetItem(results, 0));
-    Py_DecRef(results);
-    return out;
+    return object == known->none || PyFloat_CheckExact(object) || PyLong_CheckExact(object);
 }
 
-static int is_native_kind(const struct direct *op, PyObject *params)
-{
-    return Py_TYPE(params) == op->settings &&
-           SLOT(SLOT(params, op->call_of_settings), op->function_of_kind) != op->known->none;
-}
-
-/* The spec of a result, whose reference is the caller's: often that of an operand. */
-static PyObject *spec_of(const struct direct *op, PyObject *operands, PyArrayObject *out)
+/* The kind of a call, borrowed (eager/small.py): NULL if it is not known, or for an exception. */
+static PyObject *kind_of(const struct direct *op, PyObject *operands, PyObject *params)
 {
     const struct calls *known = op->known;
-    for (int64_t k = 0; k < op->operands; k++) {
-        PyObject *tensor = PyTuple_GetItem(operands, k);
-        PyArrayObject *array = (PyArrayObject *)SLOT(tensor, known->data_of_tensor);
-        if (PyArray_DESCR(array) == PyArray_DESCR(out) && PyArray_NDIM(array) == PyArray_NDIM(out) &&
-            memcmp(PyArray_DIMS(array), PyArray_DIMS(out), PyArray_NDIM(out) * sizeof(npy_intp)) == 0)
-            return kept(SLOT(tensor, known->spec_of_tensor));
+    if (Py_TYPE(params) == op->settings)
+        return SLOT(params, op->call_of_settings);
+    if (op->operands < 2 || PyTuple_Size(operands) != op->operands)
+        return NULL;
+    PyObject *first = SLOT(PyTuple_GetItem(operands, 0), known->spec_of_tensor), *values = PyDict_Values(params);
+    Py_ssize_t count = values == NULL ? 0 : PyList_Size(values);
+    PyObject *key = values == NULL ? NULL : PyTuple_New(2 + op->operands + 2 * count), *kind = NULL;
+    int is_whole = key != NULL;
+    if (is_whole) {
+        PyTuple_SetItem(key, 0, kept(op->op));
+        PyTuple_SetItem(key, 1, kept(known->none));
     }
-    struct nodes given = {{PyObject_GetAttr((PyObject *)out, op->shape), PyObject_GetAttr((PyObject *)out, op->dtype)}};
-    PyObject *spec = NULL;
-    if (given.each[0] != NULL && given.each[1] != NULL)
-        spec = PyObject_Vectorcall(op->spec_for, given.each, 2, NULL);
-    Py_DecRef(given.each[0]);
-    Py_DecRef(given.each[1]);
-    return spec;
+    for (int64_t k = 0; is_whole && k < op->operands; k++) {
+        PyObject *number = PyLong_FromVoidPtr(SLOT(PyTuple_GetItem(operands, k), known->spec_of_tensor));
+        is_whole = number != NULL && PyTuple_SetItem(key, 2 + k, number) == 0;
+    }
+    for (Py_ssize_t k = 0; is_whole && k < count; k++) {
+        PyObject *value = PyList_GetItem(values, k);
+        PyTuple_SetItem(key, 2 + op->operands + k, kept(value));
+        PyTuple_SetItem(key, 2 + op->operands + count + k, kept((PyObject *)Py_TYPE(value)));
+    }
+    if (is_whole) {
+        kind = PyDict_GetItemWithError(SLOT(first, op->known_of_spec), key);
+        if (kind == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_Clear(); /* a parameter that has no hash */
+    }
+    Py_DecRef(key);
+    Py_DecRef(values);
+    return kind;
+}
+
+/* What computes a call: the kernel, or a native function in its place, which returns a tuple. NULL if Python has to see to
+   it, because calls are counted, or for an exception. */
+static PyObject *function_of(const struct direct *op, PyObject *operands, PyObject *params, int has_numbers, int *is_native)
+{
+    const struct calls *known = op->known;
+    *is_native = 0;
+    if (op->settings == NULL || has_numbers)
+        return op->settings != NULL && op->operands == 1 ? NULL : op->kernel;
+    PyObject *kind = kind_of(op, operands, params);
+    if (kind == NULL)
+        return NULL;
+    PyObject *function = SLOT(kind, op->function_of_kind), *left = SLOT(kind, op->left_of_kind);
+    *is_native = function != known->none;
+    if (*is_native)
+        return function;
+    return PyObject_IsTrue(left) == 0 ? op->kernel : NULL;
+}
+
+static PyObject *compute(const struct direct *op, PyObject *function, int is_native, PyObject *arrays, PyObject *params)
+{
+    Py_IncRef(function);
+    PyObject *out = PyObject_Call(function, arrays, op->has_params && !is_native ? params : NULL);
+    Py_DecRef(function);
+    if (out == NULL || !is_native)
+        return out;
+    PyObject *first = kept(PyTuple_GetItem(out, 0));
+    Py_DecRef(out);
+    return first;
 }
 
 /* Is the gradient of this operand wanted? */
 static int is_wanted(const struct direct *op, PyObject *tensor)
 {
+    if (is_number(op->known, tensor))
+        return 0;
     PyObject *spec = SLOT(tensor, op->known->spec_of_tensor);
     return SLOT(tensor, op->known->node_of_tensor) != op->known->none &&
            SLOT(spec, op->is_differentiable_of_spec) == op->known->true_;
@@ -427,7 +496,8 @@ static int fill(const struct direct *op, PyObject *node, PyObject *operands, PyO
 {
     const struct calls *known = op->known;
     const struct slots *slots = (const struct slots *)op->rest;
-    PyObject *next = PyTuple_New(op->operands), *specs = PyTuple_New(op->operands);
+    Py_ssize_t count = PyTuple_Size(operands);
+    PyObject *next = PyTuple_New(count), *specs = PyTuple_New(count);
     SLOT(node, known->next_of_node) = next;
     SLOT(node, op->specs_of_node) = specs;
     if (next == NULL || specs == NULL)
@@ -437,15 +507,17 @@ static int fill(const struct direct *op, PyObject *node, PyObject *operands, PyO
     SLOT(node, op->params_of_node) = kept(params);
     if (op->out_data != 0)
         SLOT(node, op->out_data) = kept(op->out_readers & wanted ? out : known->not_saved);
-    for (int64_t k = 0; k < op->operands; k++) {
-        PyObject *tensor = PyTuple_GetItem(operands, k);
-        PyObject *behind = node_behind(known, wanted >> k & 1 ? tensor : NULL);
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *operand = PyTuple_GetItem(operands, k);
+        struct operand read = {.tensor = is_number(known, operand) ? NULL : operand, .saved = operand};
+        PyObject *behind = node_behind(known, wanted >> k & 1 ? operand : NULL);
         if (behind == NULL)
             return -1;
         PyTuple_SetItem(next, k, behind);
-        PyTuple_SetItem(specs, k, kept(SLOT(tensor, known->spec_of_tensor)));
-        struct operand read = {.tensor = tensor, .saved = SLOT(tensor, known->data_of_tensor)};
-        if (save(known, node, slots[k].data, slots[k].epoch, &read, (slots[k].readers & wanted) != 0) < 0)
+        PyTuple_SetItem(specs, k, kept(read.tensor == NULL ? known->none : SLOT(operand, known->spec_of_tensor)));
+        if (read.tensor != NULL)
+            read.saved = SLOT(operand, known->data_of_tensor);
+        if (k < op->operands && save(known, node, slots[k].data, slots[k].epoch, &read, (slots[k].readers & wanted) != 0) < 0)
             return -1;
     }
     PyObject *stamp = PyObject_CallNoArgs(known->clock);
@@ -458,16 +530,18 @@ static PyObject *result_of(const struct direct *op, PyObject *operands, PyObject
 {
     const struct calls *known = op->known;
     if (Py_TYPE(out) != &PyArray_Type) {
-        PyObject *array = PyObject_Vectorcall(op->asarray, &out, 1, NULL);
+        PyObject *array = PyArray_IsScalar(out, Generic) ? PyArray_FromScalar(out, NULL)
+                                                         : PyObject_Vectorcall(op->asarray, &out, 1, NULL);
         Py_DecRef(out);
         if (array == NULL)
             return NULL;
         out = array;
     }
-    PyObject *spec = spec_of(op, operands, (PyArrayObject *)out);
+    PyObject *spec = spec_for(known, (PyArrayObject *)out);
     PyObject *result = spec == NULL ? NULL : new_tensor(known, out, spec);
     int64_t wanted = 0;
-    for (int64_t k = 0; k < op->operands; k++)
+    Py_ssize_t count = PyTuple_Size(operands);
+    for (Py_ssize_t k = 0; k < count; k++)
         wanted |= (int64_t)is_wanted(op, PyTuple_GetItem(operands, k)) << k;
     if (result != NULL && wanted != 0 && SLOT(spec, op->is_differentiable_of_spec) == known->true_) {
         PyObject *node = PyType_GenericAlloc(op->node, 0);
@@ -487,29 +561,107 @@ static PyObject *result_of(const struct direct *op, PyObject *operands, PyObject
 }
 
 /* direct(operands, params) */
-PyObject *direct(PyObject *self, PyObject *const *args, Py_ssize_t count)
+PyObject *direct(PyObject *self, PyObject *const *args, Py_ssize_t given)
 {
     const struct direct *op = TABLE_OF(self);
     const struct calls *known = op->known;
     PyObject *operands = args[0], *params = args[1];
-    (void)count;
+    Py_ssize_t count = PyTuple_Size(operands);
+    (void)given;
     int normal = are_normal(known);
     if (normal < 0)
         return NULL;
-    if (!normal || PyTuple_Size(operands) != op->operands || (!op->has_params && PyDict_Size(params) != 0) ||
-        (op->settings != NULL && !is_native_kind(op, params)))
+    if (!normal || (count != op->operands && op->operands >= 0) || count > MOST_OPERANDS ||
+        (!op->has_params && PyDict_Size(params) != 0))
         return kept(known->none);
-    for (int64_t k = 0; k < op->operands; k++) {
-        PyObject *tensor = PyTuple_GetItem(operands, k);
-        if (!is_usual(known, tensor) || size_of((PyArrayObject *)SLOT(tensor, known->data_of_tensor)) >= op->large)
+    int has_numbers = 0, is_native;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *operand = PyTuple_GetItem(operands, k);
+        if (is_usual(known, operand) ? size_of((PyArrayObject *)SLOT(operand, known->data_of_tensor)) >= op->large
+                                     : k == 0 || !is_number(known, operand))
             return kept(known->none);
+        has_numbers = has_numbers || is_number(known, operand);
     }
-    PyObject *arrays = PyTuple_New(op->operands);
+    PyObject *function = function_of(op, operands, params, has_numbers, &is_native);
+    if (function == NULL)
+        return PyErr_Occurred() ? NULL : kept(known->none);
+    PyObject *arrays = PyTuple_New(count);
     if (arrays == NULL)
         return NULL;
-    for (int64_t k = 0; k < op->operands; k++)
-        PyTuple_SetItem(arrays, k, kept(SLOT(PyTuple_GetItem(operands, k), known->data_of_tensor)));
-    PyObject *out = compute(op, arrays, params);
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *operand = PyTuple_GetItem(operands, k);
+        PyTuple_SetItem(arrays, k, kept(is_number(known, operand) ? operand : SLOT(operand, known->data_of_tensor)));
+    }
+    PyObject *out = compute(op, function, is_native, arrays, params);
     Py_DecRef(arrays);
     return out == NULL ? NULL : result_of(op, operands, params, out);
+}
+
+/* Is this an argument that stands for itself in a dict? Zeros of both signs do not. */
+static int is_key(const struct calls *known, PyObject *object)
+{
+    return object == known->none || PyLong_CheckExact(object) || PyBool_Check(object) || PyUnicode_CheckExact(object);
+}
+
+/* What eager/build.py knows canonical parameters by: (operator, arguments, their types, *items, *types of these). */
+static PyObject *key_of(const struct direct *op, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    Py_ssize_t options = names == NULL ? 0 : PyTuple_Size(names);
+    PyObject *key = PyTuple_New(3 + 2 * options), *values = PyTuple_New(count), *kinds = PyTuple_New(count);
+    int is_whole = key != NULL && values != NULL && kinds != NULL;
+    if (!is_whole) {
+        Py_DecRef(key);
+        Py_DecRef(values);
+        Py_DecRef(kinds);
+        return NULL;
+    }
+    PyTuple_SetItem(key, 0, kept(op->op));
+    PyTuple_SetItem(key, 1, values);
+    PyTuple_SetItem(key, 2, kinds);
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyTuple_SetItem(values, k, kept(args[k]));
+        PyTuple_SetItem(kinds, k, kept((PyObject *)Py_TYPE(args[k])));
+    }
+    for (Py_ssize_t k = 0; k < options && is_whole; k++) {
+        PyObject *item = PyTuple_New(2);
+        is_whole = item != NULL;
+        if (is_whole) {
+            PyTuple_SetItem(item, 0, kept(PyTuple_GetItem(names, k)));
+            PyTuple_SetItem(item, 1, kept(args[count + k]));
+            PyTuple_SetItem(key, 3 + k, item);
+            PyTuple_SetItem(key, 3 + options + k, kept((PyObject *)Py_TYPE(args[count + k])));
+        }
+    }
+    if (is_whole)
+        return key;
+    Py_DecRef(key);
+    return NULL;
+}
+
+/* known(x, *args, **options): a direct call of one operand, whose canonical parameters have been found before */
+PyObject *known(PyObject *self, PyObject *const *args, Py_ssize_t given, PyObject *names)
+{
+    const struct direct *op = TABLE_OF(self);
+    Py_ssize_t all = given + (names == NULL ? 0 : PyTuple_Size(names));
+    if (given < 1 || Py_TYPE(args[0]) != op->known->tensor)
+        return kept(op->known->none);
+    for (Py_ssize_t k = 1; k < all; k++)
+        if (!is_key(op->known, args[k]))
+            return kept(op->known->none);
+    PyObject *key = key_of(op, args + 1, given - 1, names);
+    if (key == NULL)
+        return NULL;
+    PyObject *found = SLOT(SLOT(args[0], op->known->spec_of_tensor), op->known_of_spec);
+    PyObject *params = PyDict_GetItemWithError(found, key), *result = NULL;
+    Py_DecRef(key);
+    if (params == NULL)
+        return PyErr_Occurred() ? NULL : kept(op->known->none);
+    struct nodes both = {{PyTuple_New(1), kept(params)}};
+    if (both.each[0] != NULL) {
+        PyTuple_SetItem(both.each[0], 0, kept(args[0]));
+        result = direct(self, both.each, 2);
+    }
+    Py_DecRef(both.each[0]);
+    Py_DecRef(both.each[1]);
+    return result;
 }

@@ -1,7 +1,8 @@
 ; Made from c/tape.c by `make native`.
 
 %struct._typeobject = type opaque
-%struct.nodes = type { [2 x ptr] }
+%struct.anon = type { [256 x %struct.known_spec] }
+%struct.known_spec = type { ptr, ptr, i64, [4 x i64] }
 %struct.axes = type { [6 x %struct.axis] }
 %struct.axis = type { i64, [3 x i64], i64 }
 %struct.loop = type { [3 x ptr], %struct.operand_steps }
@@ -11,14 +12,18 @@
 %struct.values = type { [10 x ptr], i32, i32, i32, i32, [6 x i64], %struct.steps, %struct.steps, %struct.steps, %struct.steps, %struct.steps, [2 x double], [2 x float] }
 %struct.steps = type { [6 x i64] }
 %struct.slots = type { i64, i64, i64 }
+%struct.nodes = type { [2 x ptr] }
 
 @pullback_numpy = external local_unnamed_addr global ptr, align 8
 @PyFloat_Type = external global %struct._typeobject, align 1
 @PyLong_Type = external global %struct._typeobject, align 1
+@known_specs = internal global %struct.anon zeroinitializer, align 8
+@PyExc_TypeError = external local_unnamed_addr global ptr, align 8
+@PyBool_Type = external global %struct._typeobject, align 1
+@PyUnicode_Type = external global %struct._typeobject, align 1
 
 define ptr @NAME_call(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
 entry:
-  %given.i.i = alloca %struct.nodes, align 8
   %axes.i.i = alloca %struct.axes, align 8
   %all.i = alloca %struct.loop, align 8
   %modes.i = alloca ptr, align 8
@@ -34,7 +39,6 @@ entry:
   %operands = getelementptr inbounds i8, ptr %0, i64 24
   %2 = load i64, ptr %operands, align 8
   %cmp = icmp eq i64 %2, %count
-  %indvars.iv.i.i183.sroa.gep204 = getelementptr inbounds i8, ptr %given, i64 16
   br i1 %cmp, label %cond.true, label %if.then12
 
 cond.true:                                        ; preds = %entry
@@ -44,9 +48,9 @@ cond.true:                                        ; preds = %entry
   %3 = load ptr, ptr %modes1.i, align 8
   %call.i = call i32 @PyContextVar_Get(ptr noundef %3, ptr noundef null, ptr noundef nonnull %modes.i) #8
   %cmp.i = icmp slt i32 %call.i, 0
-  br i1 %cmp.i, label %cond.end.thread208, label %cond.end
+  br i1 %cmp.i, label %cond.end.thread194, label %cond.end
 
-cond.end.thread208:                               ; preds = %cond.true
+cond.end.thread194:                               ; preds = %cond.true
   call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #8
   br label %cleanup78
 
@@ -181,16 +185,17 @@ if.then24.i:                                      ; preds = %land.lhs.true21.i
   %add.ptr28.i = getelementptr inbounds i8, ptr %31, i64 %34
   %35 = load ptr, ptr %add.ptr28.i, align 8
   %cmp29.not.i = icmp eq ptr %33, %15
-  br i1 %cmp29.not.i, label %cond.end7.thread224, label %land.lhs.true30.i
+  br i1 %cmp29.not.i, label %cond.end7.thread210, label %land.lhs.true30.i
 
-cond.end7.thread224:                              ; preds = %if.then24.i
-  store ptr %31, ptr %indvars.iv.i.i183.sroa.gep204, align 8
-  %saved.i137.i225 = getelementptr inbounds i8, ptr %given, i64 24
-  store ptr %35, ptr %saved.i137.i225, align 8
-  %data.i.i138.i226 = getelementptr inbounds i8, ptr %35, i64 16
-  %36 = load ptr, ptr %data.i.i138.i226, align 8
-  %arrayidx.i139.i227 = getelementptr inbounds i8, ptr %values, i64 16
-  store ptr %36, ptr %arrayidx.i139.i227, align 8
+cond.end7.thread210:                              ; preds = %if.then24.i
+  %arrayidx39.i211 = getelementptr inbounds i8, ptr %given, i64 16
+  store ptr %31, ptr %arrayidx39.i211, align 8
+  %saved.i137.i212 = getelementptr inbounds i8, ptr %given, i64 24
+  store ptr %35, ptr %saved.i137.i212, align 8
+  %data.i.i138.i213 = getelementptr inbounds i8, ptr %35, i64 16
+  %36 = load ptr, ptr %data.i.i138.i213, align 8
+  %arrayidx.i139.i214 = getelementptr inbounds i8, ptr %values, i64 16
+  store ptr %36, ptr %arrayidx.i139.i214, align 8
   br label %lor.lhs.false
 
 land.lhs.true30.i:                                ; preds = %if.then24.i
@@ -340,7 +345,8 @@ read_number.exit.i:                               ; preds = %if.end31.i.i, %if.e
   br label %lor.lhs.false
 
 cond.end7:                                        ; preds = %is_for_loops.exit133.i
-  store ptr %31, ptr %indvars.iv.i.i183.sroa.gep204, align 8
+  %arrayidx39.i = getelementptr inbounds i8, ptr %given, i64 16
+  store ptr %31, ptr %arrayidx39.i, align 8
   %saved.i137.i = getelementptr inbounds i8, ptr %given, i64 24
   store ptr %35, ptr %saved.i137.i, align 8
   %data.i.i138.i = getelementptr inbounds i8, ptr %35, i64 16
@@ -350,9 +356,10 @@ cond.end7:                                        ; preds = %is_for_loops.exit13
   %cmp9 = icmp eq ptr %17, null
   br i1 %cmp9, label %if.then12, label %lor.lhs.false
 
-lor.lhs.false:                                    ; preds = %read_number.exit.i, %if.end12.i, %cond.end7.thread224, %cond.end7
+lor.lhs.false:                                    ; preds = %read_number.exit.i, %if.end12.i, %cond.end7.thread210, %cond.end7
   %saved.i = getelementptr inbounds i8, ptr %given, i64 8
   %60 = load ptr, ptr %saved.i, align 8
+  %arrayidx1.i = getelementptr inbounds i8, ptr %given, i64 16
   %saved2.i = getelementptr inbounds i8, ptr %given, i64 24
   %61 = load ptr, ptr %saved2.i, align 8
   %62 = load ptr, ptr %descr.i.i, align 8
@@ -362,7 +369,7 @@ lor.lhs.false:                                    ; preds = %read_number.exit.i,
   %cond.i120 = select i1 %cmp.i119, i64 8, i64 4
   %64 = load ptr, ptr %given, align 8
   %cmp4.i = icmp ne ptr %64, null
-  %65 = load ptr, ptr %indvars.iv.i.i183.sroa.gep204, align 8
+  %65 = load ptr, ptr %arrayidx1.i, align 8
   %cmp8.i = icmp ne ptr %65, null
   %or.cond.i121 = select i1 %cmp4.i, i1 %cmp8.i, i1 false
   br i1 %or.cond.i121, label %land.rhs.i, label %land.lhs.true20.i
@@ -714,9 +721,9 @@ cond.false35:                                     ; preds = %if.end20
   br label %cond.end37
 
 cond.end37:                                       ; preds = %cond.false35, %cond.true33
-  %cond31234 = phi i32 [ %112, %cond.true33 ], [ %113, %cond.false35 ]
+  %cond31221 = phi i32 [ %112, %cond.true33 ], [ %113, %cond.false35 ]
   %cond38 = phi ptr [ %lengths, %cond.true33 ], [ %114, %cond.false35 ]
-  %call39 = call ptr %109(ptr noundef %110, ptr noundef %111, i32 noundef %cond31234, ptr noundef %cond38, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #8
+  %call39 = call ptr %109(ptr noundef %110, ptr noundef %111, i32 noundef %cond31221, ptr noundef %cond38, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #8
   %cmp40 = icmp eq ptr %call39, null
   br i1 %cmp40, label %cleanup78, label %if.end43
 
@@ -1084,134 +1091,45 @@ cond.true69:                                      ; preds = %take_steps.exit
 
 cond.false72:                                     ; preds = %take_steps.exit
   %160 = load ptr, ptr %0, align 8
-  br i1 %tobool26.not, label %if.then.i196, label %if.end.i177
+  br i1 %tobool26.not, label %if.then.i183, label %if.end.i177
 
-if.then.i196:                                     ; preds = %cond.false72
+if.then.i183:                                     ; preds = %cond.false72
   %node.i = getelementptr inbounds i8, ptr %0, i64 8
   %161 = load ptr, ptr %node.i, align 8
-  %cmp.i197 = icmp eq ptr %64, null
-  %idxprom.i198 = zext i1 %cmp.i197 to i64
-  %arrayidx2.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom.i198
+  %cmp.i184 = icmp eq ptr %64, null
+  %idxprom.i185 = zext i1 %cmp.i184 to i64
+  %arrayidx2.i = getelementptr inbounds %struct.operand, ptr %given, i64 %idxprom.i185
   %162 = load ptr, ptr %arrayidx2.i, align 8
-  %spec_of_tensor.i199 = getelementptr inbounds i8, ptr %160, i64 192
-  %163 = load i64, ptr %spec_of_tensor.i199, align 8
-  %add.ptr.i200 = getelementptr inbounds i8, ptr %162, i64 %163
-  %164 = load ptr, ptr %add.ptr.i200, align 8
-  %call.i201 = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %161, ptr noundef %164, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
+  %spec_of_tensor.i186 = getelementptr inbounds i8, ptr %160, i64 192
+  %163 = load i64, ptr %spec_of_tensor.i186, align 8
+  %add.ptr.i187 = getelementptr inbounds i8, ptr %162, i64 %163
+  %164 = load ptr, ptr %add.ptr.i187, align 8
+  %call.i188 = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %161, ptr noundef %164, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
   br label %cond.end74
 
 if.end.i177:                                      ; preds = %cond.false72
-  %nd.i.i.i178 = getelementptr inbounds i8, ptr %call39, i64 24
-  %165 = load i32, ptr %nd.i.i.i178, align 8
-  %dimensions.i79.i.i = getelementptr inbounds i8, ptr %call39, i64 32
-  %conv.i.i179 = sext i32 %165 to i64
-  %mul.i.i180 = shl nsw i64 %conv.i.i179, 3
-  br label %for.body.i.i181
+  %call4.i178 = call fastcc ptr @spec_for(ptr noundef %160, ptr noundef nonnull %call39)
+  %cmp5.i = icmp eq ptr %call4.i178, null
+  br i1 %cmp5.i, label %cond.end.i180, label %cond.false.i179
 
-for.body.i.i181:                                  ; preds = %for.inc.i.i, %if.end.i177
-  %cmp.not.i.i182 = phi i1 [ true, %if.end.i177 ], [ false, %for.inc.i.i ]
-  %indvars.iv.i.i183.sroa.phi = phi ptr [ %given, %if.end.i177 ], [ %indvars.iv.i.i183.sroa.gep204, %for.inc.i.i ]
-  %saved.i.i185 = getelementptr inbounds i8, ptr %indvars.iv.i.i183.sroa.phi, i64 8
-  %166 = load ptr, ptr %saved.i.i185, align 8
-  %nd.i78.i.i = getelementptr inbounds i8, ptr %166, i64 24
-  %167 = load i32, ptr %nd.i78.i.i, align 8
-  %cmp2.i.i186 = icmp eq i32 %167, %165
-  br i1 %cmp2.i.i186, label %land.lhs.true.i.i, label %for.inc.i.i
-
-land.lhs.true.i.i:                                ; preds = %for.body.i.i181
-  %dimensions.i.i.i193 = getelementptr inbounds i8, ptr %166, i64 32
-  %168 = load ptr, ptr %dimensions.i.i.i193, align 8
-  %169 = load ptr, ptr %dimensions.i79.i.i, align 8
-  %bcmp.i.i = call i32 @bcmp(ptr %168, ptr %169, i64 %mul.i.i180)
-  %cmp6.i.i194 = icmp eq i32 %bcmp.i.i, 0
-  br i1 %cmp6.i.i194, label %cleanup11.i.i, label %for.inc.i.i
-
-for.inc.i.i:                                      ; preds = %land.lhs.true.i.i, %for.body.i.i181
-  br i1 %cmp.not.i.i182, label %for.body.i.i181, label %for.end.i.i
-
-cleanup11.i.i:                                    ; preds = %land.lhs.true.i.i
-  %170 = load ptr, ptr %indvars.iv.i.i183.sroa.phi, align 8
-  %spec_of_tensor.i.i = getelementptr inbounds i8, ptr %160, i64 192
-  %171 = load i64, ptr %spec_of_tensor.i.i, align 8
-  %add.ptr.i.i195 = getelementptr inbounds i8, ptr %170, i64 %171
-  %172 = load ptr, ptr %add.ptr.i.i195, align 8
-  call void @Py_IncRef(ptr noundef %172) #8
-  br label %spec_of_both.exit.i
-
-for.end.i.i:                                      ; preds = %for.inc.i.i
-  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given.i.i) #8
-  %call14.i.i = call ptr @PyTuple_New(i64 noundef %conv.i.i179) #8
-  store ptr %call14.i.i, ptr %given.i.i, align 8
-  %arrayinit.element.i.i = getelementptr inbounds i8, ptr %given.i.i, i64 8
-  %descr.i.i.i = getelementptr inbounds i8, ptr %call39, i64 56
-  %173 = load ptr, ptr %descr.i.i.i, align 8
-  store ptr %173, ptr %arrayinit.element.i.i, align 8
-  %cmp19.i.i = icmp ne ptr %call14.i.i, null
-  %cmp2188.i.i = icmp sgt i32 %165, 0
-  %174 = and i1 %cmp2188.i.i, %cmp19.i.i
-  br i1 %174, label %for.body23.i.i, label %for.end39.i.i
-
-for.body23.i.i:                                   ; preds = %for.end.i.i, %for.inc37.i.i
-  %indvars.iv95.i.i = phi i64 [ %indvars.iv.next96.i.i, %for.inc37.i.i ], [ 0, %for.end.i.i ]
-  %175 = load ptr, ptr %dimensions.i79.i.i, align 8
-  %arrayidx26.i.i = getelementptr inbounds i64, ptr %175, i64 %indvars.iv95.i.i
-  %176 = load i64, ptr %arrayidx26.i.i, align 8
-  %call27.i.i = call ptr @PyLong_FromSsize_t(i64 noundef %176) #8
-  %cmp28.i.i = icmp eq ptr %call27.i.i, null
-  br i1 %cmp28.i.i, label %for.end39.loopexit.i.i, label %for.inc37.i.i
-
-for.inc37.i.i:                                    ; preds = %for.body23.i.i
-  %call33.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call14.i.i, i64 noundef %indvars.iv95.i.i, ptr noundef nonnull %call27.i.i) #8
-  %indvars.iv.next96.i.i = add nuw nsw i64 %indvars.iv95.i.i, 1
-  %exitcond.not.i192 = icmp eq i64 %indvars.iv.next96.i.i, %conv.i.i179
-  br i1 %exitcond.not.i192, label %for.end39.loopexit.i.i, label %for.body23.i.i
-
-for.end39.loopexit.i.i:                           ; preds = %for.inc37.i.i, %for.body23.i.i
-  %k.0.lcssa.ph.in.i.i = phi i64 [ %conv.i.i179, %for.inc37.i.i ], [ %indvars.iv95.i.i, %for.body23.i.i ]
-  %k.0.lcssa.ph.i.i = trunc i64 %k.0.lcssa.ph.in.i.i to i32
-  br label %for.end39.i.i
-
-for.end39.i.i:                                    ; preds = %for.end39.loopexit.i.i, %for.end.i.i
-  %k.0.lcssa.i.i = phi i32 [ 0, %for.end.i.i ], [ %k.0.lcssa.ph.i.i, %for.end39.loopexit.i.i ]
-  %cmp43.i.i = icmp eq i32 %k.0.lcssa.i.i, %165
-  %or.cond.i.i187 = and i1 %cmp19.i.i, %cmp43.i.i
-  br i1 %or.cond.i.i187, label %if.then45.i.i, label %if.end48.i.i
-
-if.then45.i.i:                                    ; preds = %for.end39.i.i
-  %spec_for.i.i = getelementptr inbounds i8, ptr %160, i64 104
-  %177 = load ptr, ptr %spec_for.i.i, align 8
-  %call47.i.i = call ptr @PyObject_Vectorcall(ptr noundef %177, ptr noundef nonnull %given.i.i, i64 noundef 2, ptr noundef null) #8
-  br label %if.end48.i.i
-
-if.end48.i.i:                                     ; preds = %if.then45.i.i, %for.end39.i.i
-  %spec.0.i.i = phi ptr [ %call47.i.i, %if.then45.i.i ], [ null, %for.end39.i.i ]
-  call void @Py_DecRef(ptr noundef %call14.i.i) #8
-  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given.i.i) #8
-  br label %spec_of_both.exit.i
-
-spec_of_both.exit.i:                              ; preds = %if.end48.i.i, %cleanup11.i.i
-  %retval.3.i.i = phi ptr [ %spec.0.i.i, %if.end48.i.i ], [ %172, %cleanup11.i.i ]
-  %cmp5.i = icmp eq ptr %retval.3.i.i, null
-  br i1 %cmp5.i, label %cond.end.i189, label %cond.false.i188
-
-cond.false.i188:                                  ; preds = %spec_of_both.exit.i
+cond.false.i179:                                  ; preds = %if.end.i177
   %loose.i = getelementptr inbounds i8, ptr %0, i64 16
-  %178 = load ptr, ptr %loose.i, align 8
-  %call7.i = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %178, ptr noundef nonnull %retval.3.i.i, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
-  br label %cond.end.i189
+  %165 = load ptr, ptr %loose.i, align 8
+  %call7.i = call fastcc ptr @recorded(ptr noundef nonnull readonly %0, ptr noundef %165, ptr noundef nonnull %call4.i178, ptr noundef nonnull readonly %given, ptr noundef nonnull %call39)
+  br label %cond.end.i180
 
-cond.end.i189:                                    ; preds = %cond.false.i188, %spec_of_both.exit.i
-  %cond.i190 = phi ptr [ %call7.i, %cond.false.i188 ], [ null, %spec_of_both.exit.i ]
-  call void @Py_DecRef(ptr noundef %retval.3.i.i) #8
+cond.end.i180:                                    ; preds = %cond.false.i179, %if.end.i177
+  %cond.i181 = phi ptr [ %call7.i, %cond.false.i179 ], [ null, %if.end.i177 ]
+  call void @Py_DecRef(ptr noundef %call4.i178) #8
   br label %cond.end74
 
-cond.end74:                                       ; preds = %cond.end.i189, %if.then.i196, %cond.true69
-  %cond75 = phi ptr [ %159, %cond.true69 ], [ %cond.i190, %cond.end.i189 ], [ %call.i201, %if.then.i196 ]
+cond.end74:                                       ; preds = %cond.end.i180, %if.then.i183, %cond.true69
+  %cond75 = phi ptr [ %159, %cond.true69 ], [ %cond.i181, %cond.end.i180 ], [ %call.i188, %if.then.i183 ]
   call void @Py_DecRef(ptr noundef nonnull %call39) #8
   br label %cleanup78
 
-cleanup78:                                        ; preds = %cond.end.thread208, %if.then12, %cond.false16, %cond.end37, %cond.end74
-  %retval.2 = phi ptr [ %105, %cond.false16 ], [ null, %if.then12 ], [ %cond75, %cond.end74 ], [ null, %cond.end37 ], [ null, %cond.end.thread208 ]
+cleanup78:                                        ; preds = %cond.end.thread194, %if.then12, %cond.false16, %cond.end37, %cond.end74
+  %retval.2 = phi ptr [ %105, %cond.false16 ], [ null, %if.then12 ], [ %cond75, %cond.end74 ], [ null, %cond.end37 ], [ null, %cond.end.thread194 ]
   call void @llvm.lifetime.end.p0(i64 408, ptr nonnull %values) #8
   call void @llvm.lifetime.end.p0(i64 32, ptr nonnull %given) #8
   ret ptr %retval.2
@@ -1233,11 +1151,8 @@ declare i32 @feclearexcept(i32 noundef) local_unnamed_addr #4
 
 declare void @Py_DecRef(ptr noundef) local_unnamed_addr #3
 
-define ptr @NAME_direct(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
+define ptr @NAME_direct(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 %given) local_unnamed_addr #0 {
 entry:
-  %read.i.i = alloca %struct.operand, align 8
-  %given.i.i = alloca %struct.nodes, align 8
-  %out.addr.i = alloca ptr, align 8
   %modes.i = alloca ptr, align 8
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
@@ -1245,6 +1160,7 @@ entry:
   %2 = load ptr, ptr %args, align 8
   %arrayidx2 = getelementptr inbounds i8, ptr %args, i64 8
   %3 = load ptr, ptr %arrayidx2, align 8
+  %call3 = tail call i64 @PyTuple_Size(ptr noundef %2) #8
   call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %modes.i) #8
   store ptr null, ptr %modes.i, align 8
   %modes1.i = getelementptr inbounds i8, ptr %1, i64 64
@@ -1255,7 +1171,7 @@ entry:
 
 are_normal.exit.thread:                           ; preds = %entry
   call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %modes.i) #8
-  br label %cleanup58
+  br label %cleanup85
 
 are_normal.exit:                                  ; preds = %entry
   %5 = load ptr, ptr %modes.i, align 8
@@ -1272,64 +1188,45 @@ are_normal.exit:                                  ; preds = %entry
   br i1 %cmp2.i.not, label %lor.lhs.false, label %if.then16
 
 lor.lhs.false:                                    ; preds = %are_normal.exit
-  %call4 = call i64 @PyTuple_Size(ptr noundef %2) #8
   %operands5 = getelementptr inbounds i8, ptr %0, i64 136
   %10 = load i64, ptr %operands5, align 8
-  %cmp6.not = icmp eq i64 %call4, %10
-  br i1 %cmp6.not, label %lor.lhs.false7, label %if.then16
+  %cmp6.not = icmp eq i64 %call3, %10
+  br i1 %cmp6.not, label %lor.lhs.false9, label %land.lhs.true
 
-lor.lhs.false7:                                   ; preds = %lor.lhs.false
+land.lhs.true:                                    ; preds = %lor.lhs.false
+  %cmp8 = icmp sgt i64 %10, -1
+  %cmp10 = icmp sgt i64 %call3, 62
+  %or.cond = select i1 %cmp8, i1 true, i1 %cmp10
+  br i1 %or.cond, label %if.then16, label %lor.lhs.false11
+
+lor.lhs.false9:                                   ; preds = %lor.lhs.false
+  %cmp10.old = icmp sgt i64 %call3, 62
+  br i1 %cmp10.old, label %if.then16, label %lor.lhs.false11
+
+lor.lhs.false11:                                  ; preds = %land.lhs.true, %lor.lhs.false9
   %has_params = getelementptr inbounds i8, ptr %0, i64 120
   %11 = load i64, ptr %has_params, align 8
-  %tobool8.not = icmp eq i64 %11, 0
-  br i1 %tobool8.not, label %land.lhs.true, label %lor.lhs.false11
-
-land.lhs.true:                                    ; preds = %lor.lhs.false7
-  %call9 = call i64 @PyDict_Size(ptr noundef %3) #8
-  %cmp10.not = icmp eq i64 %call9, 0
-  br i1 %cmp10.not, label %lor.lhs.false11, label %if.then16
-
-lor.lhs.false11:                                  ; preds = %land.lhs.true, %lor.lhs.false7
-  %settings = getelementptr inbounds i8, ptr %0, i64 16
-  %12 = load ptr, ptr %settings, align 8
-  %cmp12.not = icmp eq ptr %12, null
-  br i1 %cmp12.not, label %if.end18, label %land.lhs.true13
+  %tobool12.not = icmp eq i64 %11, 0
+  br i1 %tobool12.not, label %land.lhs.true13, label %if.end18
 
 land.lhs.true13:                                  ; preds = %lor.lhs.false11
-  %ob_type.i.i = getelementptr inbounds i8, ptr %3, i64 8
-  %13 = load ptr, ptr %ob_type.i.i, align 8
-  %cmp.i99 = icmp eq ptr %13, %12
-  br i1 %cmp.i99, label %is_native_kind.exit, label %if.then16
+  %call14 = call i64 @PyDict_Size(ptr noundef %3) #8
+  %cmp15.not = icmp eq i64 %call14, 0
+  br i1 %cmp15.not, label %if.end18, label %if.then16
 
-is_native_kind.exit:                              ; preds = %land.lhs.true13
-  %call_of_settings.i = getelementptr inbounds i8, ptr %0, i64 64
-  %14 = load i64, ptr %call_of_settings.i, align 8
-  %add.ptr.i100 = getelementptr inbounds i8, ptr %3, i64 %14
-  %15 = load ptr, ptr %add.ptr.i100, align 8
-  %function_of_kind.i = getelementptr inbounds i8, ptr %0, i64 72
-  %16 = load i64, ptr %function_of_kind.i, align 8
-  %add.ptr1.i = getelementptr inbounds i8, ptr %15, i64 %16
-  %17 = load ptr, ptr %add.ptr1.i, align 8
-  %18 = load ptr, ptr %0, align 8
-  %none.i = getelementptr inbounds i8, ptr %18, i64 24
-  %19 = load ptr, ptr %none.i, align 8
-  %cmp2.i101.not = icmp eq ptr %17, %19
-  br i1 %cmp2.i101.not, label %if.then16, label %if.end18
-
-if.then16:                                        ; preds = %land.lhs.true13, %is_native_kind.exit, %land.lhs.true, %lor.lhs.false, %are_normal.exit
+if.then16:                                        ; preds = %land.lhs.true13, %lor.lhs.false9, %land.lhs.true, %are_normal.exit
   %none = getelementptr inbounds i8, ptr %1, i64 24
-  %20 = load ptr, ptr %none, align 8
-  call void @Py_IncRef(ptr noundef %20) #8
-  br label %cleanup58
+  %12 = load ptr, ptr %none, align 8
+  call void @Py_IncRef(ptr noundef %12) #8
+  br label %cleanup85
 
-if.end18:                                         ; preds = %is_native_kind.exit, %lor.lhs.false11
-  %21 = load i64, ptr %operands5, align 8
-  %cmp20.not149 = icmp sgt i64 %21, 0
-  br i1 %cmp20.not149, label %for.body.lr.ph, label %for.end
+if.end18:                                         ; preds = %land.lhs.true13, %lor.lhs.false11
+  %cmp19.not212 = icmp sgt i64 %call3, 0
+  br i1 %cmp19.not212, label %for.body.lr.ph, label %for.end
 
 for.body.lr.ph:                                   ; preds = %if.end18
   %extra_of_tensor.i = getelementptr inbounds i8, ptr %1, i64 216
-  %none.i106 = getelementptr inbounds i8, ptr %1, i64 24
+  %none.i = getelementptr inbounds i8, ptr %1, i64 24
   %view.i.i = getelementptr inbounds i8, ptr %1, i64 16
   %open_levels.i.i = getelementptr inbounds i8, ptr %1, i64 80
   %node_of_tensor.i.i = getelementptr inbounds i8, ptr %1, i64 200
@@ -1340,540 +1237,418 @@ for.body.lr.ph:                                   ; preds = %if.end18
   %large = getelementptr inbounds i8, ptr %0, i64 128
   br label %for.body
 
-for.cond:                                         ; preds = %size_of.exit
-  %inc = add nuw nsw i64 %k.0150, 1
-  %22 = load i64, ptr %operands5, align 8
-  %cmp20.not = icmp slt i64 %inc, %22
-  br i1 %cmp20.not, label %for.body, label %for.end
+for.body:                                         ; preds = %for.body.lr.ph, %for.inc
+  %has_numbers.0214 = phi i32 [ 0, %for.body.lr.ph ], [ %lor.ext, %for.inc ]
+  %k.0213 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.inc ]
+  %call20 = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.0213) #8
+  %ob_type.i.i = getelementptr inbounds i8, ptr %call20, i64 8
+  %13 = load ptr, ptr %ob_type.i.i, align 8
+  %14 = load ptr, ptr %1, align 8
+  %cmp.not.i = icmp eq ptr %13, %14
+  br i1 %cmp.not.i, label %if.end.i142, label %cond.false
 
-for.body:                                         ; preds = %for.body.lr.ph, %for.cond
-  %k.0150 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.cond ]
-  %call21 = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.0150) #8
-  %ob_type.i.i102 = getelementptr inbounds i8, ptr %call21, i64 8
-  %23 = load ptr, ptr %ob_type.i.i102, align 8
-  %24 = load ptr, ptr %1, align 8
-  %cmp.not.i = icmp eq ptr %23, %24
-  br i1 %cmp.not.i, label %if.end.i104, label %cleanup31.thread144
-
-if.end.i104:                                      ; preds = %for.body
-  %25 = load i64, ptr %extra_of_tensor.i, align 8
-  %add.ptr.i105 = getelementptr inbounds i8, ptr %call21, i64 %25
-  %26 = load ptr, ptr %add.ptr.i105, align 8
-  %27 = load ptr, ptr %none.i106, align 8
-  %cmp1.i = icmp eq ptr %26, %27
+if.end.i142:                                      ; preds = %for.body
+  %15 = load i64, ptr %extra_of_tensor.i, align 8
+  %add.ptr.i143 = getelementptr inbounds i8, ptr %call20, i64 %15
+  %16 = load ptr, ptr %add.ptr.i143, align 8
+  %17 = load ptr, ptr %none.i, align 8
+  %cmp1.i = icmp eq ptr %16, %17
   br i1 %cmp1.i, label %is_usual.exit, label %lor.lhs.false.i
 
-lor.lhs.false.i:                                  ; preds = %if.end.i104
-  %ob_type.i.i.i = getelementptr inbounds i8, ptr %26, i64 8
-  %28 = load ptr, ptr %ob_type.i.i.i, align 8
-  %29 = load ptr, ptr %view.i.i, align 8
-  %cmp.not.i.i = icmp eq ptr %28, %29
-  br i1 %cmp.not.i.i, label %lor.lhs.false.i.i, label %cleanup31.thread144
+lor.lhs.false.i:                                  ; preds = %if.end.i142
+  %ob_type.i.i.i = getelementptr inbounds i8, ptr %16, i64 8
+  %18 = load ptr, ptr %ob_type.i.i.i, align 8
+  %19 = load ptr, ptr %view.i.i, align 8
+  %cmp.not.i.i = icmp eq ptr %18, %19
+  br i1 %cmp.not.i.i, label %lor.lhs.false.i.i, label %cond.false
 
 lor.lhs.false.i.i:                                ; preds = %lor.lhs.false.i
-  %30 = load ptr, ptr %open_levels.i.i, align 8
-  %call1.i.i = call i32 @PyObject_IsTrue(ptr noundef %30) #8
+  %20 = load ptr, ptr %open_levels.i.i, align 8
+  %call1.i.i = call i32 @PyObject_IsTrue(ptr noundef %20) #8
   %cmp2.not.i.i = icmp eq i32 %call1.i.i, 0
-  br i1 %cmp2.not.i.i, label %lor.lhs.false3.i.i, label %cleanup31.thread144
+  br i1 %cmp2.not.i.i, label %lor.lhs.false3.i.i, label %cond.false
 
 lor.lhs.false3.i.i:                               ; preds = %lor.lhs.false.i.i
-  %31 = load i64, ptr %node_of_tensor.i.i, align 8
-  %add.ptr.i.i = getelementptr inbounds i8, ptr %call21, i64 %31
-  %32 = load ptr, ptr %add.ptr.i.i, align 8
-  %33 = load ptr, ptr %none.i106, align 8
-  %cmp4.i.i = icmp eq ptr %32, %33
-  br i1 %cmp4.i.i, label %cleanup31.thread144, label %is_fresh.exit.i
+  %21 = load i64, ptr %node_of_tensor.i.i, align 8
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %call20, i64 %21
+  %22 = load ptr, ptr %add.ptr.i.i, align 8
+  %23 = load ptr, ptr %none.i, align 8
+  %cmp4.i.i = icmp eq ptr %22, %23
+  br i1 %cmp4.i.i, label %cond.false, label %is_fresh.exit.i
 
 is_fresh.exit.i:                                  ; preds = %lor.lhs.false3.i.i
-  %34 = load i64, ptr %counter_of_tensor.i.i, align 8
-  %add.ptr5.i.i = getelementptr inbounds i8, ptr %call21, i64 %34
-  %35 = load ptr, ptr %add.ptr5.i.i, align 8
-  %36 = load i64, ptr %version_of_view.i.i, align 8
-  %add.ptr6.i.i = getelementptr inbounds i8, ptr %26, i64 %36
-  %37 = load ptr, ptr %add.ptr6.i.i, align 8
-  %38 = load i64, ptr %value_of_counter.i.i, align 8
-  %add.ptr7.i.i = getelementptr inbounds i8, ptr %35, i64 %38
-  %39 = load ptr, ptr %add.ptr7.i.i, align 8
-  %call8.i.i = call i32 @PyObject_RichCompareBool(ptr noundef %37, ptr noundef %39, i32 noundef 2) #8
+  %24 = load i64, ptr %counter_of_tensor.i.i, align 8
+  %add.ptr5.i.i = getelementptr inbounds i8, ptr %call20, i64 %24
+  %25 = load ptr, ptr %add.ptr5.i.i, align 8
+  %26 = load i64, ptr %version_of_view.i.i, align 8
+  %add.ptr6.i.i = getelementptr inbounds i8, ptr %16, i64 %26
+  %27 = load ptr, ptr %add.ptr6.i.i, align 8
+  %28 = load i64, ptr %value_of_counter.i.i, align 8
+  %add.ptr7.i.i = getelementptr inbounds i8, ptr %25, i64 %28
+  %29 = load ptr, ptr %add.ptr7.i.i, align 8
+  %call8.i.i = call i32 @PyObject_RichCompareBool(ptr noundef %27, ptr noundef %29, i32 noundef 2) #8
   %cmp9.i.not.i = icmp eq i32 %call8.i.i, 1
-  br i1 %cmp9.i.not.i, label %is_usual.exit, label %cleanup31.thread144
+  br i1 %cmp9.i.not.i, label %is_usual.exit, label %cond.false
 
-is_usual.exit:                                    ; preds = %if.end.i104, %is_fresh.exit.i
-  %40 = load i64, ptr %data_of_tensor.i, align 8
-  %add.ptr3.i = getelementptr inbounds i8, ptr %call21, i64 %40
-  %41 = load ptr, ptr %add.ptr3.i, align 8
-  %ob_type.i14.i = getelementptr inbounds i8, ptr %41, i64 8
-  %42 = load ptr, ptr %ob_type.i14.i, align 8
-  %43 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx.i = getelementptr inbounds i8, ptr %43, i64 16
-  %44 = load ptr, ptr %arrayidx.i, align 8
-  %cmp5.i.not = icmp eq ptr %42, %44
-  br i1 %cmp5.i.not, label %lor.lhs.false24, label %cleanup31.thread144
+is_usual.exit:                                    ; preds = %if.end.i142, %is_fresh.exit.i
+  %30 = load i64, ptr %data_of_tensor.i, align 8
+  %add.ptr3.i = getelementptr inbounds i8, ptr %call20, i64 %30
+  %31 = load ptr, ptr %add.ptr3.i, align 8
+  %ob_type.i14.i = getelementptr inbounds i8, ptr %31, i64 8
+  %32 = load ptr, ptr %ob_type.i14.i, align 8
+  %33 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx.i = getelementptr inbounds i8, ptr %33, i64 16
+  %34 = load ptr, ptr %arrayidx.i, align 8
+  %cmp5.i.not = icmp eq ptr %32, %34
+  br i1 %cmp5.i.not, label %cond.true, label %cond.false
 
-lor.lhs.false24:                                  ; preds = %is_usual.exit
-  %nd.i.i = getelementptr inbounds i8, ptr %41, i64 24
-  %45 = load i32, ptr %nd.i.i, align 8
-  %cmp6.i = icmp sgt i32 %45, 0
+cond.true:                                        ; preds = %is_usual.exit
+  %nd.i.i = getelementptr inbounds i8, ptr %31, i64 24
+  %35 = load i32, ptr %nd.i.i, align 8
+  %cmp6.i = icmp sgt i32 %35, 0
   br i1 %cmp6.i, label %for.body.lr.ph.i, label %size_of.exit
 
-for.body.lr.ph.i:                                 ; preds = %lor.lhs.false24
-  %dimensions.i.i = getelementptr inbounds i8, ptr %41, i64 32
-  %46 = load ptr, ptr %dimensions.i.i, align 8
-  %wide.trip.count.i = zext nneg i32 %45 to i64
+for.body.lr.ph.i:                                 ; preds = %cond.true
+  %dimensions.i.i = getelementptr inbounds i8, ptr %31, i64 32
+  %36 = load ptr, ptr %dimensions.i.i, align 8
+  %wide.trip.count.i = zext nneg i32 %35 to i64
   br label %for.body.i
 
 for.body.i:                                       ; preds = %for.body.i, %for.body.lr.ph.i
   %indvars.iv.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %indvars.iv.next.i, %for.body.i ]
   %size.07.i = phi i64 [ 1, %for.body.lr.ph.i ], [ %mul.i, %for.body.i ]
-  %arrayidx.i108 = getelementptr inbounds i64, ptr %46, i64 %indvars.iv.i
-  %47 = load i64, ptr %arrayidx.i108, align 8
-  %mul.i = mul nsw i64 %47, %size.07.i
+  %arrayidx.i144 = getelementptr inbounds i64, ptr %36, i64 %indvars.iv.i
+  %37 = load i64, ptr %arrayidx.i144, align 8
+  %mul.i = mul nsw i64 %37, %size.07.i
   %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
   %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
   br i1 %exitcond.not.i, label %size_of.exit, label %for.body.i
 
-size_of.exit:                                     ; preds = %for.body.i, %lor.lhs.false24
-  %size.0.lcssa.i = phi i64 [ 1, %lor.lhs.false24 ], [ %mul.i, %for.body.i ]
-  %48 = load i64, ptr %large, align 8
-  %cmp26.not = icmp slt i64 %size.0.lcssa.i, %48
-  br i1 %cmp26.not, label %for.cond, label %cleanup31
+size_of.exit:                                     ; preds = %for.body.i, %cond.true
+  %size.0.lcssa.i = phi i64 [ 1, %cond.true ], [ %mul.i, %for.body.i ]
+  %38 = load i64, ptr %large, align 8
+  %cmp24.not = icmp slt i64 %size.0.lcssa.i, %38
+  br i1 %cmp24.not, label %if.end32, label %cleanup36
 
-cleanup31.thread144:                              ; preds = %is_usual.exit, %for.body, %is_fresh.exit.i, %lor.lhs.false3.i.i, %lor.lhs.false.i.i, %lor.lhs.false.i
-  %49 = load ptr, ptr %none.i106, align 8
-  call void @Py_IncRef(ptr noundef %49) #8
-  br label %cleanup58
+cond.false:                                       ; preds = %lor.lhs.false.i, %lor.lhs.false.i.i, %lor.lhs.false3.i.i, %is_fresh.exit.i, %for.body, %is_usual.exit
+  %cmp25 = icmp eq i64 %k.0213, 0
+  %.pre = load ptr, ptr %none.i, align 8
+  br i1 %cmp25, label %cleanup36.thread200, label %lor.lhs.false26
 
-cleanup31:                                        ; preds = %size_of.exit
-  %50 = load ptr, ptr %none.i106, align 8
-  call void @Py_IncRef(ptr noundef %50) #8
-  br label %cleanup58
+lor.lhs.false26:                                  ; preds = %cond.false
+  %cmp.i146 = icmp eq ptr %.pre, %call20
+  br i1 %cmp.i146, label %if.end32, label %lor.lhs.false.i147
 
-for.end:                                          ; preds = %for.cond, %if.end18
-  %51 = phi i64 [ %21, %if.end18 ], [ %22, %for.cond ]
-  %call34 = call ptr @PyTuple_New(i64 noundef %51) #8
-  %cmp35 = icmp eq ptr %call34, null
-  br i1 %cmp35, label %cleanup58, label %for.cond39.preheader
+lor.lhs.false.i147:                               ; preds = %lor.lhs.false26
+  %39 = load ptr, ptr %ob_type.i.i, align 8
+  %cmp.i.not.i = icmp eq ptr %39, @PyFloat_Type
+  %cmp.i6.i.not = icmp eq ptr %39, @PyLong_Type
+  %or.cond207 = or i1 %cmp.i.not.i, %cmp.i6.i.not
+  br i1 %or.cond207, label %if.end32, label %cleanup36.thread200
 
-for.cond39.preheader:                             ; preds = %for.end
-  %52 = load i64, ptr %operands5, align 8
-  %cmp41151 = icmp sgt i64 %52, 0
-  br i1 %cmp41151, label %for.body43.lr.ph, label %for.cond.cleanup42
+if.end32:                                         ; preds = %lor.lhs.false26, %lor.lhs.false.i147, %size_of.exit
+  %tobool33.not = icmp eq i32 %has_numbers.0214, 0
+  br i1 %tobool33.not, label %lor.rhs, label %for.inc
 
-for.body43.lr.ph:                                 ; preds = %for.cond39.preheader
-  %data_of_tensor45 = getelementptr inbounds i8, ptr %1, i64 184
-  br label %for.body43
+lor.rhs:                                          ; preds = %if.end32
+  %40 = load ptr, ptr %none.i, align 8
+  %cmp.i150 = icmp eq ptr %40, %call20
+  br i1 %cmp.i150, label %for.inc, label %lor.lhs.false.i151
 
-for.cond.cleanup42:                               ; preds = %for.body43, %for.cond39.preheader
-  %53 = load ptr, ptr %settings, align 8
-  %cmp.i110 = icmp eq ptr %53, null
-  br i1 %cmp.i110, label %if.then.i, label %if.end.i111
+lor.lhs.false.i151:                               ; preds = %lor.rhs
+  %41 = load ptr, ptr %ob_type.i.i, align 8
+  %cmp.i.not.i153 = icmp eq ptr %41, @PyFloat_Type
+  %cmp.i6.i155 = icmp eq ptr %41, @PyLong_Type
+  %spec.select = or i1 %cmp.i.not.i153, %cmp.i6.i155
+  br label %for.inc
 
-if.then.i:                                        ; preds = %for.cond.cleanup42
-  %kernel.i = getelementptr inbounds i8, ptr %0, i64 24
-  %54 = load ptr, ptr %kernel.i, align 8
-  %55 = load i64, ptr %has_params, align 8
-  %tobool.not.i = icmp eq i64 %55, 0
-  %cond.i = select i1 %tobool.not.i, ptr null, ptr %3
-  %call.i116 = call ptr @PyObject_Call(ptr noundef %54, ptr noundef nonnull %call34, ptr noundef %cond.i) #8
+for.inc:                                          ; preds = %lor.lhs.false.i151, %lor.rhs, %if.end32
+  %42 = phi i1 [ true, %if.end32 ], [ true, %lor.rhs ], [ %spec.select, %lor.lhs.false.i151 ]
+  %lor.ext = zext i1 %42 to i32
+  %inc = add nuw nsw i64 %k.0213, 1
+  %exitcond.not = icmp eq i64 %inc, %call3
+  br i1 %exitcond.not, label %for.end, label %for.body
+
+cleanup36.thread200:                              ; preds = %lor.lhs.false.i147, %cond.false
+  call void @Py_IncRef(ptr noundef %.pre) #8
+  br label %cleanup85
+
+cleanup36:                                        ; preds = %size_of.exit
+  %43 = load ptr, ptr %none.i, align 8
+  call void @Py_IncRef(ptr noundef %43) #8
+  br label %cleanup85
+
+for.end:                                          ; preds = %for.inc, %if.end18
+  %has_numbers.0.lcssa = phi i1 [ false, %if.end18 ], [ %42, %for.inc ]
+  %44 = load ptr, ptr %0, align 8
+  %settings.i = getelementptr inbounds i8, ptr %0, i64 16
+  %45 = load ptr, ptr %settings.i, align 8
+  %cmp.i159 = icmp eq ptr %45, null
+  %or.cond.i = or i1 %has_numbers.0.lcssa, %cmp.i159
+  br i1 %or.cond.i, label %if.then.i, label %if.end.i160
+
+if.then.i:                                        ; preds = %for.end
+  br i1 %cmp.i159, label %cleanup24.sink.split.i, label %land.lhs.true.i
+
+land.lhs.true.i:                                  ; preds = %if.then.i
+  %46 = load i64, ptr %operands5, align 8
+  %cmp5.i169 = icmp eq i64 %46, 1
+  br i1 %cmp5.i169, label %if.then40, label %cleanup24.sink.split.i
+
+if.end.i160:                                      ; preds = %for.end
+  %ob_type.i.i.i161 = getelementptr inbounds i8, ptr %3, i64 8
+  %47 = load ptr, ptr %ob_type.i.i.i161, align 8
+  %cmp.i.i = icmp eq ptr %47, %45
+  br i1 %cmp.i.i, label %if.then.i.i, label %if.end.i.i
+
+if.then.i.i:                                      ; preds = %if.end.i160
+  %call_of_settings.i.i = getelementptr inbounds i8, ptr %0, i64 48
+  %48 = load i64, ptr %call_of_settings.i.i, align 8
+  %add.ptr.i.i168 = getelementptr inbounds i8, ptr %3, i64 %48
+  %49 = load ptr, ptr %add.ptr.i.i168, align 8
+  br label %kind_of.exit.i
+
+if.end.i.i:                                       ; preds = %if.end.i160
+  %50 = load i64, ptr %operands5, align 8
+  %cmp3.i.i = icmp slt i64 %50, 2
+  br i1 %cmp3.i.i, label %if.then40, label %lor.lhs.false.i.i162
+
+lor.lhs.false.i.i162:                             ; preds = %if.end.i.i
+  %call4.i.i = call i64 @PyTuple_Size(ptr noundef %2) #8
+  %51 = load i64, ptr %operands5, align 8
+  %cmp6.not.i.i = icmp eq i64 %call4.i.i, %51
+  br i1 %cmp6.not.i.i, label %if.end8.i.i, label %if.then40
+
+if.end8.i.i:                                      ; preds = %lor.lhs.false.i.i162
+  %call9.i.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #8
+  %spec_of_tensor.i.i = getelementptr inbounds i8, ptr %44, i64 192
+  %52 = load i64, ptr %spec_of_tensor.i.i, align 8
+  %add.ptr10.i.i = getelementptr inbounds i8, ptr %call9.i.i, i64 %52
+  %53 = load ptr, ptr %add.ptr10.i.i, align 8
+  %call11.i.i = call ptr @PyDict_Values(ptr noundef nonnull %3) #8
+  %cmp12.i.i = icmp eq ptr %call11.i.i, null
+  br i1 %cmp12.i.i, label %if.end85.i.i, label %cond.end20.i.i
+
+cond.end20.i.i:                                   ; preds = %if.end8.i.i
+  %call13.i.i = call i64 @PyList_Size(ptr noundef nonnull %call11.i.i) #8
+  %54 = load i64, ptr %operands5, align 8
+  %add.i.i = add nsw i64 %54, 2
+  %mul.i.i = shl nsw i64 %call13.i.i, 1
+  %add18.i.i = add nsw i64 %add.i.i, %mul.i.i
+  %call19.i.i = call ptr @PyTuple_New(i64 noundef %add18.i.i) #8
+  %cmp22.not.i.i = icmp eq ptr %call19.i.i, null
+  br i1 %cmp22.not.i.i, label %if.end85.i.i, label %land.rhs.preheader.i.i
+
+land.rhs.preheader.i.i:                           ; preds = %cond.end20.i.i
+  %op24.i.i = getelementptr inbounds i8, ptr %0, i64 24
+  %55 = load ptr, ptr %op24.i.i, align 8
+  call void @Py_IncRef(ptr noundef %55) #8
+  %call26.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call19.i.i, i64 noundef 0, ptr noundef %55) #8
+  %none.i.i = getelementptr inbounds i8, ptr %44, i64 24
+  %56 = load ptr, ptr %none.i.i, align 8
+  call void @Py_IncRef(ptr noundef %56) #8
+  %call28.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call19.i.i, i64 noundef 1, ptr noundef %56) #8
+  br label %land.rhs.i.i
+
+land.rhs.i.i:                                     ; preds = %land.end45.i.i, %land.rhs.preheader.i.i
+  %k.0138.i.i = phi i64 [ %inc.i.i, %land.end45.i.i ], [ 0, %land.rhs.preheader.i.i ]
+  %57 = load i64, ptr %operands5, align 8
+  %cmp32.not.i.i = icmp slt i64 %k.0138.i.i, %57
+  br i1 %cmp32.not.i.i, label %for.body.i.i, label %for.cond.cleanup.i.i
+
+for.cond.cleanup.i.i:                             ; preds = %land.rhs.i.i
+  %cmp50140.i.i = icmp sgt i64 %call13.i.i, 0
+  br i1 %cmp50140.i.i, label %for.body55.lr.ph.i.i, label %if.then73.i.i
+
+for.body55.lr.ph.i.i:                             ; preds = %for.cond.cleanup.i.i
+  %add63.i.i = add nuw i64 %call13.i.i, 2
+  br label %for.body55.i.i
+
+for.body.i.i:                                     ; preds = %land.rhs.i.i
+  %call34.i.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.0138.i.i) #8
+  %58 = load i64, ptr %spec_of_tensor.i.i, align 8
+  %add.ptr36.i.i = getelementptr inbounds i8, ptr %call34.i.i, i64 %58
+  %59 = load ptr, ptr %add.ptr36.i.i, align 8
+  %call37.i.i = call ptr @PyLong_FromVoidPtr(ptr noundef %59) #8
+  %cmp38.not.i.i = icmp eq ptr %call37.i.i, null
+  br i1 %cmp38.not.i.i, label %if.end85.i.i, label %land.end45.i.i
+
+land.end45.i.i:                                   ; preds = %for.body.i.i
+  %add41.i.i = add nuw nsw i64 %k.0138.i.i, 2
+  %call42.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call19.i.i, i64 noundef %add41.i.i, ptr noundef nonnull %call37.i.i) #8
+  %cmp43.i.i = icmp eq i32 %call42.i.i, 0
+  %inc.i.i = add nuw nsw i64 %k.0138.i.i, 1
+  br i1 %cmp43.i.i, label %land.rhs.i.i, label %if.end85.i.i
+
+for.body55.i.i:                                   ; preds = %for.body55.i.i, %for.body55.lr.ph.i.i
+  %k46.0141.i.i = phi i64 [ 0, %for.body55.lr.ph.i.i ], [ %inc70.i.i, %for.body55.i.i ]
+  %call56.i.i = call ptr @PyList_GetItem(ptr noundef nonnull %call11.i.i, i64 noundef %k46.0141.i.i) #8
+  %60 = load i64, ptr %operands5, align 8
+  %add58.i.i = add nuw i64 %k46.0141.i.i, 2
+  %add59.i.i = add i64 %add58.i.i, %60
+  call void @Py_IncRef(ptr noundef %call56.i.i) #8
+  %call61.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call19.i.i, i64 noundef %add59.i.i, ptr noundef %call56.i.i) #8
+  %61 = load i64, ptr %operands5, align 8
+  %add64.i.i = add i64 %add63.i.i, %k46.0141.i.i
+  %add65.i.i = add i64 %add64.i.i, %61
+  %ob_type.i128.i.i = getelementptr inbounds i8, ptr %call56.i.i, i64 8
+  %62 = load ptr, ptr %ob_type.i128.i.i, align 8
+  call void @Py_IncRef(ptr noundef %62) #8
+  %call68.i.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call19.i.i, i64 noundef %add65.i.i, ptr noundef %62) #8
+  %inc70.i.i = add nuw nsw i64 %k46.0141.i.i, 1
+  %exitcond.not.i167 = icmp eq i64 %inc70.i.i, %call13.i.i
+  br i1 %exitcond.not.i167, label %if.then73.i.i, label %for.body55.i.i
+
+if.then73.i.i:                                    ; preds = %for.body55.i.i, %for.cond.cleanup.i.i
+  %known_of_spec.i.i = getelementptr inbounds i8, ptr %0, i64 72
+  %63 = load i64, ptr %known_of_spec.i.i, align 8
+  %add.ptr74.i.i = getelementptr inbounds i8, ptr %53, i64 %63
+  %64 = load ptr, ptr %add.ptr74.i.i, align 8
+  %call75.i.i = call ptr @PyDict_GetItemWithError(ptr noundef %64, ptr noundef nonnull %call19.i.i) #8
+  %cmp76.i.i = icmp eq ptr %call75.i.i, null
+  br i1 %cmp76.i.i, label %land.lhs.true.i.i, label %if.end85.i.i
+
+land.lhs.true.i.i:                                ; preds = %if.then73.i.i
+  %call78.i.i = call ptr @PyErr_Occurred() #8
+  %tobool79.not.i.i = icmp eq ptr %call78.i.i, null
+  br i1 %tobool79.not.i.i, label %if.end85.i.i, label %land.lhs.true80.i.i
+
+land.lhs.true80.i.i:                              ; preds = %land.lhs.true.i.i
+  %65 = load ptr, ptr @PyExc_TypeError, align 8
+  %call81.i.i = call i32 @PyErr_ExceptionMatches(ptr noundef %65) #8
+  %tobool82.not.i.i = icmp eq i32 %call81.i.i, 0
+  br i1 %tobool82.not.i.i, label %if.end85.i.i, label %if.then83.i.i
+
+if.then83.i.i:                                    ; preds = %land.lhs.true80.i.i
+  call void @PyErr_Clear() #8
+  br label %if.end85.i.i
+
+if.end85.i.i:                                     ; preds = %land.end45.i.i, %for.body.i.i, %if.then83.i.i, %land.lhs.true80.i.i, %land.lhs.true.i.i, %if.then73.i.i, %cond.end20.i.i, %if.end8.i.i
+  %cond21135145151156.i.i = phi ptr [ %call19.i.i, %if.then83.i.i ], [ %call19.i.i, %land.lhs.true80.i.i ], [ %call19.i.i, %land.lhs.true.i.i ], [ %call19.i.i, %if.then73.i.i ], [ null, %cond.end20.i.i ], [ null, %if.end8.i.i ], [ %call19.i.i, %for.body.i.i ], [ %call19.i.i, %land.end45.i.i ]
+  %kind.0.i.i = phi ptr [ null, %if.then83.i.i ], [ null, %land.lhs.true80.i.i ], [ null, %land.lhs.true.i.i ], [ %call75.i.i, %if.then73.i.i ], [ null, %cond.end20.i.i ], [ null, %if.end8.i.i ], [ null, %for.body.i.i ], [ null, %land.end45.i.i ]
+  call void @Py_DecRef(ptr noundef %cond21135145151156.i.i) #8
+  call void @Py_DecRef(ptr noundef %call11.i.i) #8
+  br label %kind_of.exit.i
+
+kind_of.exit.i:                                   ; preds = %if.end85.i.i, %if.then.i.i
+  %retval.0.i.i = phi ptr [ %49, %if.then.i.i ], [ %kind.0.i.i, %if.end85.i.i ]
+  %cmp6.i163 = icmp eq ptr %retval.0.i.i, null
+  br i1 %cmp6.i163, label %if.then40, label %if.end8.i
+
+if.end8.i:                                        ; preds = %kind_of.exit.i
+  %function_of_kind.i = getelementptr inbounds i8, ptr %0, i64 56
+  %66 = load i64, ptr %function_of_kind.i, align 8
+  %add.ptr.i164 = getelementptr inbounds i8, ptr %retval.0.i.i, i64 %66
+  %67 = load ptr, ptr %add.ptr.i164, align 8
+  %none.i165 = getelementptr inbounds i8, ptr %44, i64 24
+  %68 = load ptr, ptr %none.i165, align 8
+  %cmp10.i.not = icmp eq ptr %67, %68
+  br i1 %cmp10.i.not, label %if.end13.i, label %function_of.exit
+
+if.end13.i:                                       ; preds = %if.end8.i
+  %left_of_kind.i = getelementptr inbounds i8, ptr %0, i64 64
+  %69 = load i64, ptr %left_of_kind.i, align 8
+  %add.ptr9.i = getelementptr inbounds i8, ptr %retval.0.i.i, i64 %69
+  %70 = load ptr, ptr %add.ptr9.i, align 8
+  %call14.i = call i32 @PyObject_IsTrue(ptr noundef %70) #8
+  %cmp15.i = icmp eq i32 %call14.i, 0
+  br i1 %cmp15.i, label %cleanup24.sink.split.i, label %if.then40
+
+cleanup24.sink.split.i:                           ; preds = %if.end13.i, %land.lhs.true.i, %if.then.i
+  %kernel18.i = getelementptr inbounds i8, ptr %0, i64 32
+  %71 = load ptr, ptr %kernel18.i, align 8
+  br label %function_of.exit
+
+function_of.exit:                                 ; preds = %if.end8.i, %cleanup24.sink.split.i
+  %tobool1.i = phi i1 [ false, %cleanup24.sink.split.i ], [ true, %if.end8.i ]
+  %retval.2.i = phi ptr [ %71, %cleanup24.sink.split.i ], [ %67, %if.end8.i ]
+  %cmp39 = icmp eq ptr %retval.2.i, null
+  br i1 %cmp39, label %if.then40, label %if.end47
+
+if.then40:                                        ; preds = %if.end.i.i, %lor.lhs.false.i.i162, %if.end13.i, %kind_of.exit.i, %land.lhs.true.i, %function_of.exit
+  %call41 = call ptr @PyErr_Occurred() #8
+  %tobool42.not = icmp eq ptr %call41, null
+  br i1 %tobool42.not, label %cond.false44, label %cleanup85
+
+cond.false44:                                     ; preds = %if.then40
+  %none45 = getelementptr inbounds i8, ptr %1, i64 24
+  %72 = load ptr, ptr %none45, align 8
+  call void @Py_IncRef(ptr noundef %72) #8
+  br label %cleanup85
+
+if.end47:                                         ; preds = %function_of.exit
+  %call48 = call ptr @PyTuple_New(i64 noundef %call3) #8
+  %cmp49 = icmp eq ptr %call48, null
+  br i1 %cmp49, label %cleanup85, label %for.cond53.preheader
+
+for.cond53.preheader:                             ; preds = %if.end47
+  br i1 %cmp19.not212, label %for.body56.lr.ph, label %for.cond.cleanup55
+
+for.body56.lr.ph:                                 ; preds = %for.cond53.preheader
+  %none.i176 = getelementptr inbounds i8, ptr %1, i64 24
+  %data_of_tensor63 = getelementptr inbounds i8, ptr %1, i64 184
+  br label %for.body56
+
+for.cond.cleanup55:                               ; preds = %cond.end65, %for.cond53.preheader
+  call void @Py_IncRef(ptr noundef nonnull %retval.2.i) #8
+  %73 = load i64, ptr %has_params, align 8
+  %tobool.i170 = icmp eq i64 %73, 0
+  %or.cond.i171 = or i1 %tobool1.i, %tobool.i170
+  %cond.i = select i1 %or.cond.i171, ptr null, ptr %3
+  %call.i172 = call ptr @PyObject_Call(ptr noundef nonnull %retval.2.i, ptr noundef nonnull %call48, ptr noundef %cond.i) #8
+  call void @Py_DecRef(ptr noundef nonnull %retval.2.i) #8
+  %cmp.i173 = icmp ne ptr %call.i172, null
+  %or.cond5.i = and i1 %tobool1.i, %cmp.i173
+  br i1 %or.cond5.i, label %if.end.i175, label %compute.exit
+
+if.end.i175:                                      ; preds = %for.cond.cleanup55
+  %call3.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call.i172, i64 noundef 0) #8
+  call void @Py_IncRef(ptr noundef %call3.i) #8
+  call void @Py_DecRef(ptr noundef nonnull %call.i172) #8
   br label %compute.exit
 
-if.end.i111:                                      ; preds = %for.cond.cleanup42
-  %call_of_settings.i112 = getelementptr inbounds i8, ptr %0, i64 64
-  %56 = load i64, ptr %call_of_settings.i112, align 8
-  %add.ptr.i113 = getelementptr inbounds i8, ptr %3, i64 %56
-  %57 = load ptr, ptr %add.ptr.i113, align 8
-  %function_of_kind.i114 = getelementptr inbounds i8, ptr %0, i64 72
-  %58 = load i64, ptr %function_of_kind.i114, align 8
-  %add.ptr1.i115 = getelementptr inbounds i8, ptr %57, i64 %58
-  %59 = load ptr, ptr %add.ptr1.i115, align 8
-  call void @Py_IncRef(ptr noundef %59) #8
-  %call2.i = call ptr @PyObject_CallObject(ptr noundef %59, ptr noundef nonnull %call34) #8
-  call void @Py_DecRef(ptr noundef %59) #8
-  %cmp3.i = icmp eq ptr %call2.i, null
-  br i1 %cmp3.i, label %compute.exit.thread, label %if.end5.i
+compute.exit:                                     ; preds = %for.cond.cleanup55, %if.end.i175
+  %retval.0.i174 = phi ptr [ %call3.i, %if.end.i175 ], [ %call.i172, %for.cond.cleanup55 ]
+  call void @Py_DecRef(ptr noundef nonnull %call48) #8
+  %cmp74 = icmp eq ptr %retval.0.i174, null
+  br i1 %cmp74, label %cleanup85, label %cond.false76
 
-compute.exit.thread:                              ; preds = %if.end.i111
-  call void @Py_DecRef(ptr noundef nonnull %call34) #8
-  br label %cleanup58
+for.body56:                                       ; preds = %for.body56.lr.ph, %cond.end65
+  %k52.0217 = phi i64 [ 0, %for.body56.lr.ph ], [ %inc70, %cond.end65 ]
+  %call58 = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k52.0217) #8
+  %74 = load ptr, ptr %none.i176, align 8
+  %cmp.i177 = icmp eq ptr %74, %call58
+  br i1 %cmp.i177, label %cond.end65, label %lor.lhs.false.i178
 
-if.end5.i:                                        ; preds = %if.end.i111
-  %call6.i = call ptr @PyTuple_GetItem(ptr noundef nonnull %call2.i, i64 noundef 0) #8
-  call void @Py_IncRef(ptr noundef %call6.i) #8
-  call void @Py_DecRef(ptr noundef nonnull %call2.i) #8
-  br label %compute.exit
+lor.lhs.false.i178:                               ; preds = %for.body56
+  %ob_type.i.i.i179 = getelementptr inbounds i8, ptr %call58, i64 8
+  %75 = load ptr, ptr %ob_type.i.i.i179, align 8
+  %cmp.i.not.i180 = icmp eq ptr %75, @PyFloat_Type
+  %cmp.i6.i182.not = icmp eq ptr %75, @PyLong_Type
+  %or.cond208 = or i1 %cmp.i.not.i180, %cmp.i6.i182.not
+  br i1 %or.cond208, label %cond.end65, label %cond.false62
 
-compute.exit:                                     ; preds = %if.then.i, %if.end5.i
-  %retval.1.i = phi ptr [ %call.i116, %if.then.i ], [ %call6.i, %if.end5.i ]
-  call void @Py_DecRef(ptr noundef nonnull %call34) #8
-  %cmp54 = icmp eq ptr %retval.1.i, null
-  br i1 %cmp54, label %cleanup58, label %cond.false
+cond.false62:                                     ; preds = %lor.lhs.false.i178
+  %76 = load i64, ptr %data_of_tensor63, align 8
+  %add.ptr64 = getelementptr inbounds i8, ptr %call58, i64 %76
+  %77 = load ptr, ptr %add.ptr64, align 8
+  br label %cond.end65
 
-for.body43:                                       ; preds = %for.body43.lr.ph, %for.body43
-  %k38.0152 = phi i64 [ 0, %for.body43.lr.ph ], [ %inc50, %for.body43 ]
-  %call44 = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k38.0152) #8
-  %60 = load i64, ptr %data_of_tensor45, align 8
-  %add.ptr46 = getelementptr inbounds i8, ptr %call44, i64 %60
-  %61 = load ptr, ptr %add.ptr46, align 8
-  call void @Py_IncRef(ptr noundef %61) #8
-  %call48 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call34, i64 noundef %k38.0152, ptr noundef %61) #8
-  %inc50 = add nuw nsw i64 %k38.0152, 1
-  %62 = load i64, ptr %operands5, align 8
-  %cmp41 = icmp slt i64 %inc50, %62
-  br i1 %cmp41, label %for.body43, label %for.cond.cleanup42
+cond.end65:                                       ; preds = %for.body56, %lor.lhs.false.i178, %cond.false62
+  %cond66 = phi ptr [ %77, %cond.false62 ], [ %call58, %lor.lhs.false.i178 ], [ %call58, %for.body56 ]
+  call void @Py_IncRef(ptr noundef %cond66) #8
+  %call68 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call48, i64 noundef %k52.0217, ptr noundef %cond66) #8
+  %inc70 = add nuw nsw i64 %k52.0217, 1
+  %exitcond218.not = icmp eq i64 %inc70, %call3
+  br i1 %exitcond218.not, label %for.cond.cleanup55, label %for.body56
 
-cond.false:                                       ; preds = %compute.exit
-  call void @llvm.lifetime.start.p0(i64 8, ptr nonnull %out.addr.i)
-  store ptr %retval.1.i, ptr %out.addr.i, align 8
-  %63 = load ptr, ptr %0, align 8
-  %ob_type.i.i117 = getelementptr inbounds i8, ptr %retval.1.i, i64 8
-  %64 = load ptr, ptr %ob_type.i.i117, align 8
-  %65 = load ptr, ptr @pullback_numpy, align 8
-  %arrayidx.i118 = getelementptr inbounds i8, ptr %65, i64 16
-  %66 = load ptr, ptr %arrayidx.i118, align 8
-  %cmp.not.i119 = icmp eq ptr %64, %66
-  br i1 %cmp.not.i119, label %if.end5.i123, label %if.then.i120
+cond.false76:                                     ; preds = %compute.exit
+  %call77 = call fastcc ptr @result_of(ptr noundef nonnull %0, ptr noundef %2, ptr noundef %3, ptr noundef nonnull %retval.0.i174)
+  br label %cleanup85
 
-if.then.i120:                                     ; preds = %cond.false
-  %asarray.i = getelementptr inbounds i8, ptr %0, i64 32
-  %67 = load ptr, ptr %asarray.i, align 8
-  %call2.i121 = call ptr @PyObject_Vectorcall(ptr noundef %67, ptr noundef nonnull %out.addr.i, i64 noundef 1, ptr noundef null) #8
-  %68 = load ptr, ptr %out.addr.i, align 8
-  call void @Py_DecRef(ptr noundef %68) #8
-  %cmp3.not.i = icmp eq ptr %call2.i121, null
-  br i1 %cmp3.not.i, label %result_of.exit, label %if.end.i122
-
-if.end.i122:                                      ; preds = %if.then.i120
-  store ptr %call2.i121, ptr %out.addr.i, align 8
-  %.pre.i = load ptr, ptr %0, align 8
-  br label %if.end5.i123
-
-if.end5.i123:                                     ; preds = %if.end.i122, %cond.false
-  %69 = phi ptr [ %.pre.i, %if.end.i122 ], [ %63, %cond.false ]
-  %70 = phi ptr [ %call2.i121, %if.end.i122 ], [ %retval.1.i, %cond.false ]
-  %71 = load i64, ptr %operands5, align 8
-  %cmp.not67.i.i = icmp sgt i64 %71, 0
-  br i1 %cmp.not67.i.i, label %for.body.lr.ph.i.i, label %for.end.i.i
-
-for.body.lr.ph.i.i:                               ; preds = %if.end5.i123
-  %data_of_tensor.i.i = getelementptr inbounds i8, ptr %69, i64 184
-  %descr.i59.i.i = getelementptr inbounds i8, ptr %70, i64 56
-  %nd.i60.i.i = getelementptr inbounds i8, ptr %70, i64 24
-  %dimensions.i61.i.i = getelementptr inbounds i8, ptr %70, i64 32
-  br label %for.body.i.i
-
-for.body.i.i:                                     ; preds = %for.inc.i.i, %for.body.lr.ph.i.i
-  %k.068.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %inc.i.i, %for.inc.i.i ]
-  %call.i.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.068.i.i) #8
-  %72 = load i64, ptr %data_of_tensor.i.i, align 8
-  %add.ptr.i.i132 = getelementptr inbounds i8, ptr %call.i.i, i64 %72
-  %73 = load ptr, ptr %add.ptr.i.i132, align 8
-  %descr.i.i.i = getelementptr inbounds i8, ptr %73, i64 56
-  %74 = load ptr, ptr %descr.i.i.i, align 8
-  %75 = load ptr, ptr %descr.i59.i.i, align 8
-  %cmp5.i.i = icmp eq ptr %74, %75
-  br i1 %cmp5.i.i, label %land.lhs.true.i.i, label %for.inc.i.i
-
-land.lhs.true.i.i:                                ; preds = %for.body.i.i
-  %nd.i.i.i = getelementptr inbounds i8, ptr %73, i64 24
-  %76 = load i32, ptr %nd.i.i.i, align 8
-  %77 = load i32, ptr %nd.i60.i.i, align 8
-  %cmp8.i.i = icmp eq i32 %76, %77
-  br i1 %cmp8.i.i, label %land.lhs.true9.i.i, label %for.inc.i.i
-
-land.lhs.true9.i.i:                               ; preds = %land.lhs.true.i.i
-  %dimensions.i.i.i = getelementptr inbounds i8, ptr %73, i64 32
-  %78 = load ptr, ptr %dimensions.i.i.i, align 8
-  %79 = load ptr, ptr %dimensions.i61.i.i, align 8
-  %conv.i.i = sext i32 %76 to i64
-  %mul.i.i = shl nsw i64 %conv.i.i, 3
-  %bcmp.i.i = call i32 @bcmp(ptr %78, ptr %79, i64 %mul.i.i)
-  %cmp14.i.i = icmp eq i32 %bcmp.i.i, 0
-  br i1 %cmp14.i.i, label %cleanup19.thread.i.i, label %for.inc.i.i
-
-cleanup19.thread.i.i:                             ; preds = %land.lhs.true9.i.i
-  %spec_of_tensor.i.i = getelementptr inbounds i8, ptr %69, i64 192
-  %80 = load i64, ptr %spec_of_tensor.i.i, align 8
-  %add.ptr16.i.i = getelementptr inbounds i8, ptr %call.i.i, i64 %80
-  %81 = load ptr, ptr %add.ptr16.i.i, align 8
-  call void @Py_IncRef(ptr noundef %81) #8
-  br label %spec_of.exit.i
-
-for.inc.i.i:                                      ; preds = %land.lhs.true9.i.i, %land.lhs.true.i.i, %for.body.i.i
-  %inc.i.i = add nuw nsw i64 %k.068.i.i, 1
-  %82 = load i64, ptr %operands5, align 8
-  %cmp.not.i.i133 = icmp slt i64 %inc.i.i, %82
-  br i1 %cmp.not.i.i133, label %for.body.i.i, label %for.end.i.i
-
-for.end.i.i:                                      ; preds = %for.inc.i.i, %if.end5.i123
-  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given.i.i) #8
-  %shape.i.i = getelementptr inbounds i8, ptr %0, i64 48
-  %83 = load ptr, ptr %shape.i.i, align 8
-  %call21.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %70, ptr noundef %83) #8
-  store ptr %call21.i.i, ptr %given.i.i, align 8
-  %arrayinit.element.i.i = getelementptr inbounds i8, ptr %given.i.i, i64 8
-  %dtype.i.i = getelementptr inbounds i8, ptr %0, i64 56
-  %84 = load ptr, ptr %dtype.i.i, align 8
-  %call22.i.i = call ptr @PyObject_GetAttr(ptr noundef nonnull %70, ptr noundef %84) #8
-  store ptr %call22.i.i, ptr %arrayinit.element.i.i, align 8
-  %cmp24.i.i = icmp ne ptr %call21.i.i, null
-  %cmp29.i.i = icmp ne ptr %call22.i.i, null
-  %or.cond.i.i = select i1 %cmp24.i.i, i1 %cmp29.i.i, i1 false
-  br i1 %or.cond.i.i, label %if.then31.i.i, label %if.end34.i.i
-
-if.then31.i.i:                                    ; preds = %for.end.i.i
-  %spec_for.i.i = getelementptr inbounds i8, ptr %0, i64 40
-  %85 = load ptr, ptr %spec_for.i.i, align 8
-  %call33.i.i = call ptr @PyObject_Vectorcall(ptr noundef %85, ptr noundef nonnull %given.i.i, i64 noundef 2, ptr noundef null) #8
-  %.pre.i.i = load ptr, ptr %given.i.i, align 8
-  br label %if.end34.i.i
-
-if.end34.i.i:                                     ; preds = %if.then31.i.i, %for.end.i.i
-  %86 = phi ptr [ %.pre.i.i, %if.then31.i.i ], [ %call21.i.i, %for.end.i.i ]
-  %spec.0.i.i = phi ptr [ %call33.i.i, %if.then31.i.i ], [ null, %for.end.i.i ]
-  call void @Py_DecRef(ptr noundef %86) #8
-  %87 = load ptr, ptr %arrayinit.element.i.i, align 8
-  call void @Py_DecRef(ptr noundef %87) #8
-  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given.i.i) #8
-  br label %spec_of.exit.i
-
-spec_of.exit.i:                                   ; preds = %if.end34.i.i, %cleanup19.thread.i.i
-  %retval.3.i.i = phi ptr [ %spec.0.i.i, %if.end34.i.i ], [ %81, %cleanup19.thread.i.i ]
-  %cmp7.i = icmp eq ptr %retval.3.i.i, null
-  br i1 %cmp7.i, label %cond.end.i, label %cond.false.i
-
-cond.false.i:                                     ; preds = %spec_of.exit.i
-  %88 = load ptr, ptr %out.addr.i, align 8
-  %call8.i = call fastcc ptr @new_tensor(ptr noundef %63, ptr noundef %88, ptr noundef nonnull %retval.3.i.i)
-  br label %cond.end.i
-
-cond.end.i:                                       ; preds = %cond.false.i, %spec_of.exit.i
-  %cond.i124 = phi ptr [ %call8.i, %cond.false.i ], [ null, %spec_of.exit.i ]
-  %89 = load i64, ptr %operands5, align 8
-  %cmp1090.i = icmp sgt i64 %89, 0
-  br i1 %cmp1090.i, label %for.body.lr.ph.i126, label %if.end34.i
-
-for.body.lr.ph.i126:                              ; preds = %cond.end.i
-  %is_differentiable_of_spec.i.i = getelementptr inbounds i8, ptr %0, i64 80
-  br label %for.body.i127
-
-for.cond.cleanup.i:                               ; preds = %is_wanted.exit.i
-  %cmp14.i = icmp ne ptr %cond.i124, null
-  %cmp16.i = icmp ne i64 %or.i, 0
-  %or.cond.i = select i1 %cmp14.i, i1 %cmp16.i, i1 false
-  br i1 %or.cond.i, label %land.lhs.true18.i, label %if.end34.i
-
-for.body.i127:                                    ; preds = %is_wanted.exit.i, %for.body.lr.ph.i126
-  %k.092.i = phi i64 [ 0, %for.body.lr.ph.i126 ], [ %inc.i, %is_wanted.exit.i ]
-  %wanted.091.i = phi i64 [ 0, %for.body.lr.ph.i126 ], [ %or.i, %is_wanted.exit.i ]
-  %call11.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.092.i) #8
-  %90 = load ptr, ptr %0, align 8
-  %node_of_tensor.i.i128 = getelementptr inbounds i8, ptr %90, i64 200
-  %91 = load i64, ptr %node_of_tensor.i.i128, align 8
-  %add.ptr2.i.i = getelementptr inbounds i8, ptr %call11.i, i64 %91
-  %92 = load ptr, ptr %add.ptr2.i.i, align 8
-  %none.i.i = getelementptr inbounds i8, ptr %90, i64 24
-  %93 = load ptr, ptr %none.i.i, align 8
-  %cmp.not.i69.i = icmp eq ptr %92, %93
-  br i1 %cmp.not.i69.i, label %is_wanted.exit.i, label %land.rhs.i.i
-
-land.rhs.i.i:                                     ; preds = %for.body.i127
-  %spec_of_tensor.i70.i = getelementptr inbounds i8, ptr %90, i64 192
-  %94 = load i64, ptr %spec_of_tensor.i70.i, align 8
-  %add.ptr.i71.i = getelementptr inbounds i8, ptr %call11.i, i64 %94
-  %95 = load ptr, ptr %add.ptr.i71.i, align 8
-  %96 = load i64, ptr %is_differentiable_of_spec.i.i, align 8
-  %add.ptr4.i.i = getelementptr inbounds i8, ptr %95, i64 %96
-  %97 = load ptr, ptr %add.ptr4.i.i, align 8
-  %true_.i.i = getelementptr inbounds i8, ptr %90, i64 32
-  %98 = load ptr, ptr %true_.i.i, align 8
-  %cmp6.i.i = icmp eq ptr %97, %98
-  %99 = zext i1 %cmp6.i.i to i64
-  br label %is_wanted.exit.i
-
-is_wanted.exit.i:                                 ; preds = %land.rhs.i.i, %for.body.i127
-  %land.ext.i.i = phi i64 [ 0, %for.body.i127 ], [ %99, %land.rhs.i.i ]
-  %shl.i = shl nuw i64 %land.ext.i.i, %k.092.i
-  %or.i = or i64 %shl.i, %wanted.091.i
-  %inc.i = add nuw nsw i64 %k.092.i, 1
-  %100 = load i64, ptr %operands5, align 8
-  %cmp10.i = icmp slt i64 %inc.i, %100
-  br i1 %cmp10.i, label %for.body.i127, label %for.cond.cleanup.i
-
-land.lhs.true18.i:                                ; preds = %for.cond.cleanup.i
-  %101 = load i64, ptr %is_differentiable_of_spec.i.i, align 8
-  %add.ptr.i129 = getelementptr inbounds i8, ptr %retval.3.i.i, i64 %101
-  %102 = load ptr, ptr %add.ptr.i129, align 8
-  %true_.i = getelementptr inbounds i8, ptr %63, i64 32
-  %103 = load ptr, ptr %true_.i, align 8
-  %cmp19.i = icmp eq ptr %102, %103
-  br i1 %cmp19.i, label %if.then21.i, label %if.end34.i
-
-if.then21.i:                                      ; preds = %land.lhs.true18.i
-  %node22.i = getelementptr inbounds i8, ptr %0, i64 8
-  %104 = load ptr, ptr %node22.i, align 8
-  %call23.i = call ptr @PyType_GenericAlloc(ptr noundef %104, i64 noundef 0) #8
-  %cmp24.i = icmp eq ptr %call23.i, null
-  br i1 %cmp24.i, label %if.then29.i, label %lor.lhs.false.i130
-
-lor.lhs.false.i130:                               ; preds = %if.then21.i
-  %105 = load ptr, ptr %out.addr.i, align 8
-  %106 = load ptr, ptr %0, align 8
-  %rest.i.i = getelementptr inbounds i8, ptr %0, i64 144
-  %107 = load i64, ptr %operands5, align 8
-  %call.i73.i = call ptr @PyTuple_New(i64 noundef %107) #8
-  %108 = load i64, ptr %operands5, align 8
-  %call4.i.i = call ptr @PyTuple_New(i64 noundef %108) #8
-  %next_of_node.i.i = getelementptr inbounds i8, ptr %106, i64 232
-  %109 = load i64, ptr %next_of_node.i.i, align 8
-  %add.ptr.i74.i = getelementptr inbounds i8, ptr %call23.i, i64 %109
-  store ptr %call.i73.i, ptr %add.ptr.i74.i, align 8
-  %specs_of_node.i.i = getelementptr inbounds i8, ptr %0, i64 96
-  %110 = load i64, ptr %specs_of_node.i.i, align 8
-  %add.ptr5.i.i131 = getelementptr inbounds i8, ptr %call23.i, i64 %110
-  store ptr %call4.i.i, ptr %add.ptr5.i.i131, align 8
-  %cmp.i.i = icmp eq ptr %call.i73.i, null
-  %cmp6.i75.i = icmp eq ptr %call4.i.i, null
-  %or.cond.i76.i = select i1 %cmp.i.i, i1 true, i1 %cmp6.i75.i
-  br i1 %or.cond.i76.i, label %if.then29.i, label %if.end.i.i
-
-if.end.i.i:                                       ; preds = %lor.lhs.false.i130
-  call void @Py_IncRef(ptr noundef nonnull %retval.3.i.i) #8
-  %spec_of_node.i.i = getelementptr inbounds i8, ptr %106, i64 256
-  %111 = load i64, ptr %spec_of_node.i.i, align 8
-  %add.ptr8.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %111
-  store ptr %retval.3.i.i, ptr %add.ptr8.i.i, align 8
-  %none.i77.i = getelementptr inbounds i8, ptr %106, i64 24
-  %112 = load ptr, ptr %none.i77.i, align 8
-  call void @Py_IncRef(ptr noundef %112) #8
-  %rare_of_node.i.i = getelementptr inbounds i8, ptr %106, i64 240
-  %113 = load i64, ptr %rare_of_node.i.i, align 8
-  %add.ptr10.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %113
-  store ptr %112, ptr %add.ptr10.i.i, align 8
-  call void @Py_IncRef(ptr noundef %3) #8
-  %params_of_node.i.i = getelementptr inbounds i8, ptr %0, i64 88
-  %114 = load i64, ptr %params_of_node.i.i, align 8
-  %add.ptr12.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %114
-  store ptr %3, ptr %add.ptr12.i.i, align 8
-  %out_data.i.i = getelementptr inbounds i8, ptr %0, i64 104
-  %115 = load i64, ptr %out_data.i.i, align 8
-  %cmp13.not.i.i = icmp eq i64 %115, 0
-  br i1 %cmp13.not.i.i, label %if.end18.i.i, label %if.then14.i.i
-
-if.then14.i.i:                                    ; preds = %if.end.i.i
-  %out_readers.i.i = getelementptr inbounds i8, ptr %0, i64 112
-  %116 = load i64, ptr %out_readers.i.i, align 8
-  %and.i.i = and i64 %116, %or.i
-  %tobool.not.i.i = icmp eq i64 %and.i.i, 0
-  br i1 %tobool.not.i.i, label %cond.false.i.i, label %cond.end.i.i
-
-cond.false.i.i:                                   ; preds = %if.then14.i.i
-  %not_saved.i.i = getelementptr inbounds i8, ptr %106, i64 48
-  %117 = load ptr, ptr %not_saved.i.i, align 8
-  br label %cond.end.i.i
-
-cond.end.i.i:                                     ; preds = %cond.false.i.i, %if.then14.i.i
-  %cond.i.i = phi ptr [ %117, %cond.false.i.i ], [ %105, %if.then14.i.i ]
-  call void @Py_IncRef(ptr noundef %cond.i.i) #8
-  %118 = load i64, ptr %out_data.i.i, align 8
-  %add.ptr17.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %118
-  store ptr %cond.i.i, ptr %add.ptr17.i.i, align 8
-  br label %if.end18.i.i
-
-if.end18.i.i:                                     ; preds = %cond.end.i.i, %if.end.i.i
-  %119 = load i64, ptr %operands5, align 8
-  %cmp20.not114.i.i = icmp sgt i64 %119, 0
-  br i1 %cmp20.not114.i.i, label %for.body.lr.ph.i79.i, label %fill.exit.i
-
-for.body.lr.ph.i79.i:                             ; preds = %if.end18.i.i
-  %spec_of_tensor.i80.i = getelementptr inbounds i8, ptr %106, i64 192
-  %saved.i.i = getelementptr inbounds i8, ptr %read.i.i, i64 8
-  %data_of_tensor.i81.i = getelementptr inbounds i8, ptr %106, i64 184
-  br label %for.body.i82.i
-
-for.cond.i.i:                                     ; preds = %if.end31.i.i
-  %inc.i86.i = add nuw nsw i64 %k.0115.i.i, 1
-  %120 = load i64, ptr %operands5, align 8
-  %cmp20.not.i.i = icmp slt i64 %inc.i86.i, %120
-  br i1 %cmp20.not.i.i, label %for.body.i82.i, label %fill.exit.i
-
-for.body.i82.i:                                   ; preds = %for.cond.i.i, %for.body.lr.ph.i79.i
-  %k.0115.i.i = phi i64 [ 0, %for.body.lr.ph.i79.i ], [ %inc.i86.i, %for.cond.i.i ]
-  %call21.i83.i = call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef %k.0115.i.i) #8
-  %121 = shl nuw i64 1, %k.0115.i.i
-  %122 = and i64 %121, %or.i
-  %tobool23.not.i.i = icmp eq i64 %122, 0
-  %cond27.i.i = select i1 %tobool23.not.i.i, ptr null, ptr %call21.i83.i
-  %call28.i.i = call fastcc ptr @node_behind(ptr noundef nonnull %106, ptr noundef %cond27.i.i)
-  %cmp29.i84.i = icmp eq ptr %call28.i.i, null
-  br i1 %cmp29.i84.i, label %if.then29.i, label %if.end31.i.i
-
-if.end31.i.i:                                     ; preds = %for.body.i82.i
-  %call32.i.i = call i32 @PyTuple_SetItem(ptr noundef %call.i73.i, i64 noundef %k.0115.i.i, ptr noundef nonnull %call28.i.i) #8
-  %123 = load i64, ptr %spec_of_tensor.i80.i, align 8
-  %add.ptr33.i.i = getelementptr inbounds i8, ptr %call21.i83.i, i64 %123
-  %124 = load ptr, ptr %add.ptr33.i.i, align 8
-  call void @Py_IncRef(ptr noundef %124) #8
-  %call35.i.i = call i32 @PyTuple_SetItem(ptr noundef %call4.i.i, i64 noundef %k.0115.i.i, ptr noundef %124) #8
-  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %read.i.i) #8
-  store ptr %call21.i83.i, ptr %read.i.i, align 8
-  %125 = load i64, ptr %data_of_tensor.i81.i, align 8
-  %add.ptr37.i.i = getelementptr inbounds i8, ptr %call21.i83.i, i64 %125
-  %126 = load ptr, ptr %add.ptr37.i.i, align 8
-  store ptr %126, ptr %saved.i.i, align 8
-  %arrayidx.i.i = getelementptr inbounds %struct.slots, ptr %rest.i.i, i64 %k.0115.i.i
-  %127 = load i64, ptr %arrayidx.i.i, align 8
-  %epoch.i.i = getelementptr inbounds i8, ptr %arrayidx.i.i, i64 8
-  %128 = load i64, ptr %epoch.i.i, align 8
-  %readers.i.i = getelementptr inbounds i8, ptr %arrayidx.i.i, i64 16
-  %129 = load i64, ptr %readers.i.i, align 8
-  %and40.i.i = and i64 %129, %or.i
-  %cmp41.i.i = icmp ne i64 %and40.i.i, 0
-  %conv.i85.i = zext i1 %cmp41.i.i to i32
-  %call42.i.i = call fastcc i32 @save(ptr noundef nonnull %106, ptr noundef nonnull %call23.i, i64 noundef %127, i64 noundef %128, ptr noundef nonnull %read.i.i, i32 noundef %conv.i85.i)
-  %cmp43.i.i = icmp slt i32 %call42.i.i, 0
-  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %read.i.i) #8
-  br i1 %cmp43.i.i, label %if.then29.i, label %for.cond.i.i
-
-fill.exit.i:                                      ; preds = %for.cond.i.i, %if.end18.i.i
-  %clock.i.i = getelementptr inbounds i8, ptr %106, i64 88
-  %130 = load ptr, ptr %clock.i.i, align 8
-  %call51.i.i = call ptr @PyObject_CallNoArgs(ptr noundef %130) #8
-  %seq_of_node.i.i = getelementptr inbounds i8, ptr %106, i64 248
-  %131 = load i64, ptr %seq_of_node.i.i, align 8
-  %add.ptr52.i.i = getelementptr inbounds i8, ptr %call23.i, i64 %131
-  store ptr %call51.i.i, ptr %add.ptr52.i.i, align 8
-  %cmp53.i.i = icmp eq ptr %call51.i.i, null
-  br i1 %cmp53.i.i, label %if.then29.i, label %if.else.i
-
-if.then29.i:                                      ; preds = %if.end31.i.i, %for.body.i82.i, %fill.exit.i, %lor.lhs.false.i130, %if.then21.i
-  call void @Py_DecRef(ptr noundef %call23.i) #8
-  call void @Py_DecRef(ptr noundef nonnull %cond.i124) #8
-  br label %if.end34.i
-
-if.else.i:                                        ; preds = %fill.exit.i
-  %node_of_tensor.i = getelementptr inbounds i8, ptr %63, i64 200
-  %132 = load i64, ptr %node_of_tensor.i, align 8
-  %add.ptr30.i = getelementptr inbounds i8, ptr %cond.i124, i64 %132
-  %133 = load ptr, ptr %add.ptr30.i, align 8
-  store ptr %call23.i, ptr %add.ptr30.i, align 8
-  call void @Py_DecRef(ptr noundef %133) #8
-  br label %if.end34.i
-
-if.end34.i:                                       ; preds = %if.else.i, %if.then29.i, %land.lhs.true18.i, %for.cond.cleanup.i, %cond.end.i
-  %result.1.i = phi ptr [ %cond.i124, %land.lhs.true18.i ], [ %cond.i124, %for.cond.cleanup.i ], [ null, %if.then29.i ], [ %cond.i124, %if.else.i ], [ %cond.i124, %cond.end.i ]
-  call void @Py_DecRef(ptr noundef %retval.3.i.i) #8
-  %134 = load ptr, ptr %out.addr.i, align 8
-  call void @Py_DecRef(ptr noundef %134) #8
-  br label %result_of.exit
-
-result_of.exit:                                   ; preds = %if.then.i120, %if.end34.i
-  %retval.1.i125 = phi ptr [ %result.1.i, %if.end34.i ], [ null, %if.then.i120 ]
-  call void @llvm.lifetime.end.p0(i64 8, ptr nonnull %out.addr.i)
-  br label %cleanup58
-
-cleanup58:                                        ; preds = %cleanup31, %compute.exit.thread, %cleanup31.thread144, %are_normal.exit.thread, %for.end, %compute.exit, %result_of.exit, %if.then16
-  %retval.4 = phi ptr [ %20, %if.then16 ], [ %50, %cleanup31 ], [ null, %for.end ], [ %retval.1.i125, %result_of.exit ], [ null, %compute.exit ], [ null, %are_normal.exit.thread ], [ %49, %cleanup31.thread144 ], [ null, %compute.exit.thread ]
-  ret ptr %retval.4
+cleanup85:                                        ; preds = %cleanup36, %if.end47, %compute.exit, %cond.false76, %cond.false44, %if.then40, %cleanup36.thread200, %are_normal.exit.thread, %if.then16
+  %retval.6 = phi ptr [ %12, %if.then16 ], [ null, %are_normal.exit.thread ], [ %43, %cleanup36 ], [ %72, %cond.false44 ], [ null, %if.then40 ], [ null, %if.end47 ], [ %call77, %cond.false76 ], [ null, %compute.exit ], [ %.pre, %cleanup36.thread200 ]
+  ret ptr %retval.6
 }
 
 declare i64 @PyTuple_Size(ptr noundef) local_unnamed_addr #3
@@ -1885,6 +1660,567 @@ declare ptr @PyTuple_GetItem(ptr noundef, i64 noundef) local_unnamed_addr #3
 declare ptr @PyTuple_New(i64 noundef) local_unnamed_addr #3
 
 declare i32 @PyTuple_SetItem(ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
+
+define internal fastcc ptr @result_of(ptr nocapture noundef readonly %op, ptr noundef %operands, ptr noundef %params, ptr noundef %out) unnamed_addr #0 {
+entry:
+  %read.i = alloca %struct.operand, align 8
+  %out.addr = alloca ptr, align 8
+  store ptr %out, ptr %out.addr, align 8
+  %0 = load ptr, ptr %op, align 8
+  %ob_type.i = getelementptr inbounds i8, ptr %out, i64 8
+  %1 = load ptr, ptr %ob_type.i, align 8
+  %2 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx = getelementptr inbounds i8, ptr %2, i64 16
+  %3 = load ptr, ptr %arrayidx, align 8
+  %cmp.not = icmp eq ptr %1, %3
+  br i1 %cmp.not, label %if.end9, label %if.then
+
+if.then:                                          ; preds = %entry
+  %arrayidx2 = getelementptr inbounds i8, ptr %2, i64 80
+  %4 = load ptr, ptr %arrayidx2, align 8
+  %cmp.i.not.i = icmp eq ptr %1, %4
+  br i1 %cmp.i.not.i, label %cond.true, label %PyObject_TypeCheck.exit
+
+PyObject_TypeCheck.exit:                          ; preds = %if.then
+  %call2.i = tail call i32 @PyType_IsSubtype(ptr noundef %1, ptr noundef %4) #8
+  %tobool3.i.not = icmp eq i32 %call2.i, 0
+  br i1 %tobool3.i.not, label %cond.false, label %PyObject_TypeCheck.exit.cond.true_crit_edge
+
+PyObject_TypeCheck.exit.cond.true_crit_edge:      ; preds = %PyObject_TypeCheck.exit
+  %.pre = load ptr, ptr @pullback_numpy, align 8
+  br label %cond.true
+
+cond.true:                                        ; preds = %PyObject_TypeCheck.exit.cond.true_crit_edge, %if.then
+  %5 = phi ptr [ %.pre, %PyObject_TypeCheck.exit.cond.true_crit_edge ], [ %2, %if.then ]
+  %arrayidx4 = getelementptr inbounds i8, ptr %5, i64 488
+  %6 = load ptr, ptr %arrayidx4, align 8
+  %call5 = tail call ptr %6(ptr noundef nonnull %out, ptr noundef null) #8
+  br label %cond.end
+
+cond.false:                                       ; preds = %PyObject_TypeCheck.exit
+  %asarray = getelementptr inbounds i8, ptr %op, i64 40
+  %7 = load ptr, ptr %asarray, align 8
+  %call6 = call ptr @PyObject_Vectorcall(ptr noundef %7, ptr noundef nonnull %out.addr, i64 noundef 1, ptr noundef null) #8
+  %.pre94 = load ptr, ptr %out.addr, align 8
+  br label %cond.end
+
+cond.end:                                         ; preds = %cond.false, %cond.true
+  %8 = phi ptr [ %out, %cond.true ], [ %.pre94, %cond.false ]
+  %cond = phi ptr [ %call5, %cond.true ], [ %call6, %cond.false ]
+  call void @Py_DecRef(ptr noundef %8) #8
+  %cmp7.not = icmp eq ptr %cond, null
+  br i1 %cmp7.not, label %cleanup47, label %if.end
+
+if.end:                                           ; preds = %cond.end
+  store ptr %cond, ptr %out.addr, align 8
+  br label %if.end9
+
+if.end9:                                          ; preds = %if.end, %entry
+  %9 = phi ptr [ %cond, %if.end ], [ %out, %entry ]
+  %call10 = call fastcc ptr @spec_for(ptr noundef %0, ptr noundef nonnull %9)
+  %cmp11 = icmp eq ptr %call10, null
+  br i1 %cmp11, label %cond.end15, label %cond.false13
+
+cond.false13:                                     ; preds = %if.end9
+  %10 = load ptr, ptr %out.addr, align 8
+  %call14 = call fastcc ptr @new_tensor(ptr noundef %0, ptr noundef %10, ptr noundef nonnull %call10)
+  br label %cond.end15
+
+cond.end15:                                       ; preds = %if.end9, %cond.false13
+  %cond16 = phi ptr [ %call14, %cond.false13 ], [ null, %if.end9 ]
+  %call17 = call i64 @PyTuple_Size(ptr noundef %operands) #8
+  %cmp1891 = icmp sgt i64 %call17, 0
+  br i1 %cmp1891, label %for.body.lr.ph, label %if.end42
+
+for.body.lr.ph:                                   ; preds = %cond.end15
+  %is_differentiable_of_spec.i = getelementptr inbounds i8, ptr %op, i64 80
+  br label %for.body
+
+for.cond.cleanup:                                 ; preds = %is_wanted.exit
+  %cmp22 = icmp ne ptr %cond16, null
+  %cmp24 = icmp ne i64 %or, 0
+  %or.cond = select i1 %cmp22, i1 %cmp24, i1 false
+  br i1 %or.cond, label %land.lhs.true26, label %if.end42
+
+for.body:                                         ; preds = %for.body.lr.ph, %is_wanted.exit
+  %k.093 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %is_wanted.exit ]
+  %wanted.092 = phi i64 [ 0, %for.body.lr.ph ], [ %or, %is_wanted.exit ]
+  %call19 = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef %k.093) #8
+  %11 = load ptr, ptr %op, align 8
+  %none.i.i = getelementptr inbounds i8, ptr %11, i64 24
+  %12 = load ptr, ptr %none.i.i, align 8
+  %cmp.i.i = icmp eq ptr %12, %call19
+  br i1 %cmp.i.i, label %is_wanted.exit, label %lor.lhs.false.i.i
+
+lor.lhs.false.i.i:                                ; preds = %for.body
+  %ob_type.i.i.i.i = getelementptr inbounds i8, ptr %call19, i64 8
+  %13 = load ptr, ptr %ob_type.i.i.i.i, align 8
+  %cmp.i.not.i.i = icmp eq ptr %13, @PyFloat_Type
+  %cmp.i6.i.not.i = icmp eq ptr %13, @PyLong_Type
+  %or.cond.i = or i1 %cmp.i.not.i.i, %cmp.i6.i.not.i
+  br i1 %or.cond.i, label %is_wanted.exit, label %if.end.i
+
+if.end.i:                                         ; preds = %lor.lhs.false.i.i
+  %node_of_tensor.i = getelementptr inbounds i8, ptr %11, i64 200
+  %14 = load i64, ptr %node_of_tensor.i, align 8
+  %add.ptr3.i = getelementptr inbounds i8, ptr %call19, i64 %14
+  %15 = load ptr, ptr %add.ptr3.i, align 8
+  %cmp.not.i = icmp eq ptr %15, %12
+  br i1 %cmp.not.i, label %is_wanted.exit, label %land.rhs.i
+
+land.rhs.i:                                       ; preds = %if.end.i
+  %spec_of_tensor.i = getelementptr inbounds i8, ptr %11, i64 192
+  %16 = load i64, ptr %spec_of_tensor.i, align 8
+  %add.ptr.i = getelementptr inbounds i8, ptr %call19, i64 %16
+  %17 = load ptr, ptr %add.ptr.i, align 8
+  %18 = load i64, ptr %is_differentiable_of_spec.i, align 8
+  %add.ptr5.i = getelementptr inbounds i8, ptr %17, i64 %18
+  %19 = load ptr, ptr %add.ptr5.i, align 8
+  %true_.i = getelementptr inbounds i8, ptr %11, i64 32
+  %20 = load ptr, ptr %true_.i, align 8
+  %cmp7.i = icmp eq ptr %19, %20
+  %21 = zext i1 %cmp7.i to i64
+  br label %is_wanted.exit
+
+is_wanted.exit:                                   ; preds = %for.body, %lor.lhs.false.i.i, %if.end.i, %land.rhs.i
+  %retval.0.i = phi i64 [ 0, %if.end.i ], [ %21, %land.rhs.i ], [ 0, %lor.lhs.false.i.i ], [ 0, %for.body ]
+  %shl = shl nuw i64 %retval.0.i, %k.093
+  %or = or i64 %shl, %wanted.092
+  %inc = add nuw nsw i64 %k.093, 1
+  %exitcond.not = icmp eq i64 %inc, %call17
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+
+land.lhs.true26:                                  ; preds = %for.cond.cleanup
+  %is_differentiable_of_spec = getelementptr inbounds i8, ptr %op, i64 80
+  %22 = load i64, ptr %is_differentiable_of_spec, align 8
+  %add.ptr = getelementptr inbounds i8, ptr %call10, i64 %22
+  %23 = load ptr, ptr %add.ptr, align 8
+  %true_ = getelementptr inbounds i8, ptr %0, i64 32
+  %24 = load ptr, ptr %true_, align 8
+  %cmp27 = icmp eq ptr %23, %24
+  br i1 %cmp27, label %if.then29, label %if.end42
+
+if.then29:                                        ; preds = %land.lhs.true26
+  %node30 = getelementptr inbounds i8, ptr %op, i64 8
+  %25 = load ptr, ptr %node30, align 8
+  %call31 = call ptr @PyType_GenericAlloc(ptr noundef %25, i64 noundef 0) #8
+  %cmp32 = icmp eq ptr %call31, null
+  br i1 %cmp32, label %if.then37, label %lor.lhs.false
+
+lor.lhs.false:                                    ; preds = %if.then29
+  %26 = load ptr, ptr %out.addr, align 8
+  %27 = load ptr, ptr %op, align 8
+  %rest.i = getelementptr inbounds i8, ptr %op, i64 144
+  %call.i = call i64 @PyTuple_Size(ptr noundef %operands) #8
+  %call2.i77 = call ptr @PyTuple_New(i64 noundef %call.i) #8
+  %call3.i = call ptr @PyTuple_New(i64 noundef %call.i) #8
+  %next_of_node.i = getelementptr inbounds i8, ptr %27, i64 232
+  %28 = load i64, ptr %next_of_node.i, align 8
+  %add.ptr.i78 = getelementptr inbounds i8, ptr %call31, i64 %28
+  store ptr %call2.i77, ptr %add.ptr.i78, align 8
+  %specs_of_node.i = getelementptr inbounds i8, ptr %op, i64 96
+  %29 = load i64, ptr %specs_of_node.i, align 8
+  %add.ptr4.i = getelementptr inbounds i8, ptr %call31, i64 %29
+  store ptr %call3.i, ptr %add.ptr4.i, align 8
+  %cmp.i = icmp eq ptr %call2.i77, null
+  %cmp5.i = icmp eq ptr %call3.i, null
+  %or.cond.i79 = select i1 %cmp.i, i1 true, i1 %cmp5.i
+  br i1 %or.cond.i79, label %if.then37, label %if.end.i80
+
+if.end.i80:                                       ; preds = %lor.lhs.false
+  call void @Py_IncRef(ptr noundef nonnull %call10) #8
+  %spec_of_node.i = getelementptr inbounds i8, ptr %27, i64 256
+  %30 = load i64, ptr %spec_of_node.i, align 8
+  %add.ptr7.i = getelementptr inbounds i8, ptr %call31, i64 %30
+  store ptr %call10, ptr %add.ptr7.i, align 8
+  %none.i = getelementptr inbounds i8, ptr %27, i64 24
+  %31 = load ptr, ptr %none.i, align 8
+  call void @Py_IncRef(ptr noundef %31) #8
+  %rare_of_node.i = getelementptr inbounds i8, ptr %27, i64 240
+  %32 = load i64, ptr %rare_of_node.i, align 8
+  %add.ptr9.i = getelementptr inbounds i8, ptr %call31, i64 %32
+  store ptr %31, ptr %add.ptr9.i, align 8
+  call void @Py_IncRef(ptr noundef %params) #8
+  %params_of_node.i = getelementptr inbounds i8, ptr %op, i64 88
+  %33 = load i64, ptr %params_of_node.i, align 8
+  %add.ptr11.i = getelementptr inbounds i8, ptr %call31, i64 %33
+  store ptr %params, ptr %add.ptr11.i, align 8
+  %out_data.i = getelementptr inbounds i8, ptr %op, i64 104
+  %34 = load i64, ptr %out_data.i, align 8
+  %cmp12.not.i = icmp eq i64 %34, 0
+  br i1 %cmp12.not.i, label %if.end17.i, label %if.then13.i
+
+if.then13.i:                                      ; preds = %if.end.i80
+  %out_readers.i = getelementptr inbounds i8, ptr %op, i64 112
+  %35 = load i64, ptr %out_readers.i, align 8
+  %and.i = and i64 %35, %or
+  %tobool.not.i = icmp eq i64 %and.i, 0
+  br i1 %tobool.not.i, label %cond.false.i, label %cond.end.i
+
+cond.false.i:                                     ; preds = %if.then13.i
+  %not_saved.i = getelementptr inbounds i8, ptr %27, i64 48
+  %36 = load ptr, ptr %not_saved.i, align 8
+  br label %cond.end.i
+
+cond.end.i:                                       ; preds = %cond.false.i, %if.then13.i
+  %cond.i = phi ptr [ %36, %cond.false.i ], [ %26, %if.then13.i ]
+  call void @Py_IncRef(ptr noundef %cond.i) #8
+  %37 = load i64, ptr %out_data.i, align 8
+  %add.ptr16.i = getelementptr inbounds i8, ptr %call31, i64 %37
+  store ptr %cond.i, ptr %add.ptr16.i, align 8
+  br label %if.end17.i
+
+if.end17.i:                                       ; preds = %cond.end.i, %if.end.i80
+  %cmp18.not139.i = icmp sgt i64 %call.i, 0
+  br i1 %cmp18.not139.i, label %for.body.lr.ph.i, label %fill.exit
+
+for.body.lr.ph.i:                                 ; preds = %if.end17.i
+  %saved.i = getelementptr inbounds i8, ptr %read.i, i64 8
+  %spec_of_tensor.i81 = getelementptr inbounds i8, ptr %27, i64 192
+  %data_of_tensor.i = getelementptr inbounds i8, ptr %27, i64 184
+  %operands53.i = getelementptr inbounds i8, ptr %op, i64 136
+  br label %for.body.i
+
+for.body.i:                                       ; preds = %if.end63.i, %for.body.lr.ph.i
+  %k.0140.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %if.end63.i ]
+  %call19.i = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef %k.0140.i) #8
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %read.i) #8
+  %38 = load ptr, ptr %none.i, align 8
+  %cmp.i.i82 = icmp eq ptr %38, %call19.i
+  br i1 %cmp.i.i82, label %is_number.exit.thread.i, label %lor.lhs.false.i.i83
+
+lor.lhs.false.i.i83:                              ; preds = %for.body.i
+  %ob_type.i.i.i.i84 = getelementptr inbounds i8, ptr %call19.i, i64 8
+  %39 = load ptr, ptr %ob_type.i.i.i.i84, align 8
+  %.fr.i = freeze ptr %39
+  %cmp.i.not.i.i85 = icmp eq ptr %.fr.i, @PyFloat_Type
+  br i1 %cmp.i.not.i.i85, label %is_number.exit.thread.i, label %is_number.exit.i
+
+is_number.exit.i:                                 ; preds = %lor.lhs.false.i.i83
+  %cmp.i6.i.not.i86 = icmp eq ptr %.fr.i, @PyLong_Type
+  %spec.select.i = select i1 %cmp.i6.i.not.i86, ptr null, ptr %call19.i
+  br label %is_number.exit.thread.i
+
+is_number.exit.thread.i:                          ; preds = %is_number.exit.i, %lor.lhs.false.i.i83, %for.body.i
+  %40 = phi ptr [ null, %lor.lhs.false.i.i83 ], [ null, %for.body.i ], [ %spec.select.i, %is_number.exit.i ]
+  store ptr %40, ptr %read.i, align 8
+  store ptr %call19.i, ptr %saved.i, align 8
+  %41 = shl nuw i64 1, %k.0140.i
+  %42 = and i64 %41, %or
+  %tobool27.not.i = icmp eq i64 %42, 0
+  %cond31.i = select i1 %tobool27.not.i, ptr null, ptr %call19.i
+  %call32.i = call fastcc ptr @node_behind(ptr noundef nonnull %27, ptr noundef %cond31.i)
+  %cmp33.i = icmp eq ptr %call32.i, null
+  br i1 %cmp33.i, label %cleanup.i, label %if.end35.i
+
+if.end35.i:                                       ; preds = %is_number.exit.thread.i
+  %call36.i = call i32 @PyTuple_SetItem(ptr noundef %call2.i77, i64 noundef %k.0140.i, ptr noundef nonnull %call32.i) #8
+  %cmp38.i = icmp eq ptr %40, null
+  br i1 %cmp38.i, label %if.end52.critedge.i, label %cond.false41.i
+
+cond.false41.i:                                   ; preds = %if.end35.i
+  %43 = load i64, ptr %spec_of_tensor.i81, align 8
+  %add.ptr42.i = getelementptr inbounds i8, ptr %call19.i, i64 %43
+  %cond44.i = load ptr, ptr %add.ptr42.i, align 8
+  call void @Py_IncRef(ptr noundef %cond44.i) #8
+  %call46.i = call i32 @PyTuple_SetItem(ptr noundef %call3.i, i64 noundef %k.0140.i, ptr noundef %cond44.i) #8
+  %44 = load i64, ptr %data_of_tensor.i, align 8
+  %add.ptr50.i = getelementptr inbounds i8, ptr %call19.i, i64 %44
+  %45 = load ptr, ptr %add.ptr50.i, align 8
+  store ptr %45, ptr %saved.i, align 8
+  br label %if.end52.i
+
+if.end52.critedge.i:                              ; preds = %if.end35.i
+  %cond44.c.i = load ptr, ptr %none.i, align 8
+  call void @Py_IncRef(ptr noundef %cond44.c.i) #8
+  %call46.c.i = call i32 @PyTuple_SetItem(ptr noundef %call3.i, i64 noundef %k.0140.i, ptr noundef %cond44.c.i) #8
+  br label %if.end52.i
+
+if.end52.i:                                       ; preds = %if.end52.critedge.i, %cond.false41.i
+  %46 = load i64, ptr %operands53.i, align 8
+  %cmp54.i = icmp slt i64 %k.0140.i, %46
+  br i1 %cmp54.i, label %land.lhs.true.i, label %if.end63.i
+
+land.lhs.true.i:                                  ; preds = %if.end52.i
+  %arrayidx.i = getelementptr inbounds %struct.slots, ptr %rest.i, i64 %k.0140.i
+  %47 = load i64, ptr %arrayidx.i, align 8
+  %epoch.i = getelementptr inbounds i8, ptr %arrayidx.i, i64 8
+  %48 = load i64, ptr %epoch.i, align 8
+  %readers.i = getelementptr inbounds i8, ptr %arrayidx.i, i64 16
+  %49 = load i64, ptr %readers.i, align 8
+  %and57.i = and i64 %49, %or
+  %cmp58.i = icmp ne i64 %and57.i, 0
+  %conv.i = zext i1 %cmp58.i to i32
+  %call59.i = call fastcc i32 @save(ptr noundef nonnull %27, ptr noundef nonnull %call31, i64 noundef %47, i64 noundef %48, ptr noundef nonnull %read.i, i32 noundef %conv.i)
+  %cmp60.i = icmp slt i32 %call59.i, 0
+  br i1 %cmp60.i, label %cleanup.i, label %if.end63.i
+
+if.end63.i:                                       ; preds = %land.lhs.true.i, %if.end52.i
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %read.i) #8
+  %inc.i = add nuw nsw i64 %k.0140.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i, %call.i
+  br i1 %exitcond.not.i, label %fill.exit, label %for.body.i
+
+cleanup.i:                                        ; preds = %land.lhs.true.i, %is_number.exit.thread.i
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %read.i) #8
+  br label %if.then37
+
+fill.exit:                                        ; preds = %if.end63.i, %if.end17.i
+  %clock.i = getelementptr inbounds i8, ptr %27, i64 88
+  %50 = load ptr, ptr %clock.i, align 8
+  %call68.i = call ptr @PyObject_CallNoArgs(ptr noundef %50) #8
+  %seq_of_node.i = getelementptr inbounds i8, ptr %27, i64 248
+  %51 = load i64, ptr %seq_of_node.i, align 8
+  %add.ptr69.i = getelementptr inbounds i8, ptr %call31, i64 %51
+  store ptr %call68.i, ptr %add.ptr69.i, align 8
+  %cmp70.i = icmp eq ptr %call68.i, null
+  br i1 %cmp70.i, label %if.then37, label %if.else
+
+if.then37:                                        ; preds = %lor.lhs.false, %cleanup.i, %fill.exit, %if.then29
+  call void @Py_DecRef(ptr noundef %call31) #8
+  call void @Py_DecRef(ptr noundef nonnull %cond16) #8
+  br label %if.end42
+
+if.else:                                          ; preds = %fill.exit
+  %node_of_tensor = getelementptr inbounds i8, ptr %0, i64 200
+  %52 = load i64, ptr %node_of_tensor, align 8
+  %add.ptr38 = getelementptr inbounds i8, ptr %cond16, i64 %52
+  %53 = load ptr, ptr %add.ptr38, align 8
+  store ptr %call31, ptr %add.ptr38, align 8
+  call void @Py_DecRef(ptr noundef %53) #8
+  br label %if.end42
+
+if.end42:                                         ; preds = %cond.end15, %if.then37, %if.else, %land.lhs.true26, %for.cond.cleanup
+  %result.1 = phi ptr [ %cond16, %land.lhs.true26 ], [ %cond16, %for.cond.cleanup ], [ null, %if.then37 ], [ %cond16, %if.else ], [ %cond16, %cond.end15 ]
+  call void @Py_DecRef(ptr noundef %call10) #8
+  %54 = load ptr, ptr %out.addr, align 8
+  call void @Py_DecRef(ptr noundef %54) #8
+  br label %cleanup47
+
+cleanup47:                                        ; preds = %cond.end, %if.end42
+  %retval.1 = phi ptr [ %result.1, %if.end42 ], [ null, %cond.end ]
+  ret ptr %retval.1
+}
+
+define ptr @NAME_known(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %given, ptr noundef %names) local_unnamed_addr #0 {
+entry:
+  %both = alloca %struct.nodes, align 8
+  %data.i = getelementptr inbounds i8, ptr %self, i64 16
+  %0 = load ptr, ptr %data.i, align 8
+  %cmp = icmp eq ptr %names, null
+  br i1 %cmp, label %cond.end, label %cond.false
+
+cond.false:                                       ; preds = %entry
+  %call1 = tail call i64 @PyTuple_Size(ptr noundef nonnull %names) #8
+  br label %cond.end
+
+cond.end:                                         ; preds = %entry, %cond.false
+  %cond = phi i64 [ %call1, %cond.false ], [ 0, %entry ]
+  %add = add i64 %cond, %given
+  %cmp2 = icmp slt i64 %given, 1
+  %.pre = load ptr, ptr %0, align 8
+  br i1 %cmp2, label %if.then, label %lor.lhs.false
+
+lor.lhs.false:                                    ; preds = %cond.end
+  %1 = load ptr, ptr %args, align 8
+  %ob_type.i = getelementptr inbounds i8, ptr %1, i64 8
+  %2 = load ptr, ptr %ob_type.i, align 8
+  %3 = load ptr, ptr %.pre, align 8
+  %cmp4.not = icmp eq ptr %2, %3
+  br i1 %cmp4.not, label %for.cond.preheader, label %if.then
+
+for.cond.preheader:                               ; preds = %lor.lhs.false
+  %cmp7.not91 = icmp sgt i64 %add, 1
+  br i1 %cmp7.not91, label %for.body.lr.ph, label %for.end
+
+for.body.lr.ph:                                   ; preds = %for.cond.preheader
+  %none.i = getelementptr inbounds i8, ptr %.pre, i64 24
+  %4 = load ptr, ptr %none.i, align 8
+  br label %for.body
+
+if.then:                                          ; preds = %lor.lhs.false, %cond.end
+  %none = getelementptr inbounds i8, ptr %.pre, i64 24
+  %5 = load ptr, ptr %none, align 8
+  tail call void @Py_IncRef(ptr noundef %5) #8
+  br label %cleanup60
+
+for.body:                                         ; preds = %for.body.lr.ph, %for.inc
+  %k.092 = phi i64 [ 1, %for.body.lr.ph ], [ %inc, %for.inc ]
+  %arrayidx9 = getelementptr inbounds ptr, ptr %args, i64 %k.092
+  %6 = load ptr, ptr %arrayidx9, align 8
+  %cmp.i = icmp eq ptr %4, %6
+  br i1 %cmp.i, label %for.inc, label %lor.lhs.false.i
+
+lor.lhs.false.i:                                  ; preds = %for.body
+  %ob_type.i.i.i = getelementptr inbounds i8, ptr %6, i64 8
+  %7 = load ptr, ptr %ob_type.i.i.i, align 8
+  %cmp.i.not.i = icmp eq ptr %7, @PyLong_Type
+  %cmp.i10.not.i = icmp eq ptr %7, @PyBool_Type
+  %or.cond.i = or i1 %cmp.i.not.i, %cmp.i10.not.i
+  %cmp.i13.i.not = icmp eq ptr %7, @PyUnicode_Type
+  %or.cond = or i1 %cmp.i13.i.not, %or.cond.i
+  br i1 %or.cond, label %for.inc, label %cleanup.thread
+
+cleanup.thread:                                   ; preds = %lor.lhs.false.i
+  tail call void @Py_IncRef(ptr noundef %4) #8
+  br label %cleanup60
+
+for.inc:                                          ; preds = %for.body, %lor.lhs.false.i
+  %inc = add nuw nsw i64 %k.092, 1
+  %exitcond.not = icmp eq i64 %inc, %add
+  br i1 %exitcond.not, label %for.end, label %for.body
+
+for.end:                                          ; preds = %for.inc, %for.cond.preheader
+  %add.ptr = getelementptr inbounds i8, ptr %args, i64 8
+  %sub = add nsw i64 %given, -1
+  br i1 %cmp, label %cond.end.i, label %cond.false.i
+
+cond.false.i:                                     ; preds = %for.end
+  %call.i = tail call i64 @PyTuple_Size(ptr noundef nonnull %names) #8
+  br label %cond.end.i
+
+cond.end.i:                                       ; preds = %cond.false.i, %for.end
+  %cond.i = phi i64 [ %call.i, %cond.false.i ], [ 0, %for.end ]
+  %mul.i = shl nsw i64 %cond.i, 1
+  %add.i = add nsw i64 %mul.i, 3
+  %call1.i = tail call ptr @PyTuple_New(i64 noundef %add.i) #8
+  %call2.i = tail call ptr @PyTuple_New(i64 noundef %sub) #8
+  %call3.i = tail call ptr @PyTuple_New(i64 noundef %sub) #8
+  %cmp4.i = icmp ne ptr %call1.i, null
+  %cmp5.i = icmp ne ptr %call2.i, null
+  %or.cond.i85 = select i1 %cmp4.i, i1 %cmp5.i, i1 false
+  %cmp6.i = icmp ne ptr %call3.i, null
+  %spec.select.i = select i1 %or.cond.i85, i1 %cmp6.i, i1 false
+  br i1 %spec.select.i, label %if.end.i, label %if.then.i
+
+if.then.i:                                        ; preds = %cond.end.i
+  tail call void @Py_DecRef(ptr noundef %call1.i) #8
+  tail call void @Py_DecRef(ptr noundef %call2.i) #8
+  tail call void @Py_DecRef(ptr noundef %call3.i) #8
+  br label %cleanup60
+
+if.end.i:                                         ; preds = %cond.end.i
+  %op7.i = getelementptr inbounds i8, ptr %0, i64 24
+  %8 = load ptr, ptr %op7.i, align 8
+  tail call void @Py_IncRef(ptr noundef %8) #8
+  %call9.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call1.i, i64 noundef 0, ptr noundef %8) #8
+  %call10.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call1.i, i64 noundef 1, ptr noundef nonnull %call2.i) #8
+  %call11.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call1.i, i64 noundef 2, ptr noundef nonnull %call3.i) #8
+  %cmp12102.i.not = icmp eq i64 %given, 1
+  br i1 %cmp12102.i.not, label %for.cond20.preheader.i, label %for.body.i
+
+for.cond20.preheader.i:                           ; preds = %for.body.i, %if.end.i
+  %invariant.gep.i = getelementptr ptr, ptr %args, i64 %given
+  %cmp21104.i = icmp sgt i64 %cond.i, 0
+  br i1 %cmp21104.i, label %for.body27.lr.ph.i, label %if.end19
+
+for.body27.lr.ph.i:                               ; preds = %for.cond20.preheader.i
+  %add41.i = add nuw nsw i64 %cond.i, 3
+  br label %for.body27.i
+
+for.body.i:                                       ; preds = %if.end.i, %for.body.i
+  %k.0103.i = phi i64 [ %inc.i, %for.body.i ], [ 0, %if.end.i ]
+  %arrayidx.i = getelementptr inbounds ptr, ptr %add.ptr, i64 %k.0103.i
+  %9 = load ptr, ptr %arrayidx.i, align 8
+  tail call void @Py_IncRef(ptr noundef %9) #8
+  %call14.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call2.i, i64 noundef %k.0103.i, ptr noundef %9) #8
+  %10 = load ptr, ptr %arrayidx.i, align 8
+  %ob_type.i.i = getelementptr inbounds i8, ptr %10, i64 8
+  %11 = load ptr, ptr %ob_type.i.i, align 8
+  tail call void @Py_IncRef(ptr noundef %11) #8
+  %call18.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call3.i, i64 noundef %k.0103.i, ptr noundef %11) #8
+  %inc.i = add nuw nsw i64 %k.0103.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i, %sub
+  br i1 %exitcond.not.i, label %for.cond20.preheader.i, label %for.body.i
+
+for.body27.i:                                     ; preds = %if.end48.i, %for.body27.lr.ph.i
+  %k19.0105.i = phi i64 [ 0, %for.body27.lr.ph.i ], [ %inc50.i, %if.end48.i ]
+  %call28.i = tail call ptr @PyTuple_New(i64 noundef 2) #8
+  %cmp29.i.not = icmp eq ptr %call28.i, null
+  br i1 %cmp29.i.not, label %if.end54.i, label %if.end48.i
+
+if.end48.i:                                       ; preds = %for.body27.i
+  %call32.i = tail call ptr @PyTuple_GetItem(ptr noundef %names, i64 noundef %k19.0105.i) #8
+  tail call void @Py_IncRef(ptr noundef %call32.i) #8
+  %call34.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call28.i, i64 noundef 0, ptr noundef %call32.i) #8
+  %gep.i = getelementptr ptr, ptr %invariant.gep.i, i64 %k19.0105.i
+  %12 = load ptr, ptr %gep.i, align 8
+  tail call void @Py_IncRef(ptr noundef %12) #8
+  %call38.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call28.i, i64 noundef 1, ptr noundef %12) #8
+  %add39.i = add nuw nsw i64 %k19.0105.i, 3
+  %call40.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call1.i, i64 noundef %add39.i, ptr noundef nonnull %call28.i) #8
+  %add42.i = add nuw nsw i64 %add41.i, %k19.0105.i
+  %13 = load ptr, ptr %gep.i, align 8
+  %ob_type.i101.i = getelementptr inbounds i8, ptr %13, i64 8
+  %14 = load ptr, ptr %ob_type.i101.i, align 8
+  tail call void @Py_IncRef(ptr noundef %14) #8
+  %call47.i = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call1.i, i64 noundef %add42.i, ptr noundef %14) #8
+  %inc50.i = add nuw nsw i64 %k19.0105.i, 1
+  %exitcond93.not = icmp eq i64 %inc50.i, %cond.i
+  br i1 %exitcond93.not, label %if.end19, label %for.body27.i
+
+if.end54.i:                                       ; preds = %for.body27.i
+  tail call void @Py_DecRef(ptr noundef nonnull %call1.i) #8
+  br label %cleanup60
+
+if.end19:                                         ; preds = %if.end48.i, %for.cond20.preheader.i
+  %15 = load ptr, ptr %args, align 8
+  %16 = load ptr, ptr %0, align 8
+  %spec_of_tensor = getelementptr inbounds i8, ptr %16, i64 192
+  %17 = load i64, ptr %spec_of_tensor, align 8
+  %add.ptr22 = getelementptr inbounds i8, ptr %15, i64 %17
+  %18 = load ptr, ptr %add.ptr22, align 8
+  %known_of_spec = getelementptr inbounds i8, ptr %0, i64 72
+  %19 = load i64, ptr %known_of_spec, align 8
+  %add.ptr23 = getelementptr inbounds i8, ptr %18, i64 %19
+  %20 = load ptr, ptr %add.ptr23, align 8
+  %call24 = tail call ptr @PyDict_GetItemWithError(ptr noundef %20, ptr noundef nonnull %call1.i) #8
+  tail call void @Py_DecRef(ptr noundef nonnull %call1.i) #8
+  %cmp25 = icmp eq ptr %call24, null
+  br i1 %cmp25, label %if.then26, label %if.end36
+
+if.then26:                                        ; preds = %if.end19
+  %call27 = tail call ptr @PyErr_Occurred() #8
+  %tobool28.not = icmp eq ptr %call27, null
+  br i1 %tobool28.not, label %cond.false30, label %cleanup60
+
+cond.false30:                                     ; preds = %if.then26
+  %21 = load ptr, ptr %0, align 8
+  %none32 = getelementptr inbounds i8, ptr %21, i64 24
+  %22 = load ptr, ptr %none32, align 8
+  tail call void @Py_IncRef(ptr noundef %22) #8
+  br label %cleanup60
+
+if.end36:                                         ; preds = %if.end19
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %both) #8
+  %call37 = tail call ptr @PyTuple_New(i64 noundef 1) #8
+  store ptr %call37, ptr %both, align 8
+  %arrayinit.element = getelementptr inbounds i8, ptr %both, i64 8
+  tail call void @Py_IncRef(ptr noundef nonnull %call24) #8
+  store ptr %call24, ptr %arrayinit.element, align 8
+  %cmp41.not = icmp eq ptr %call37, null
+  br i1 %cmp41.not, label %if.end50, label %if.then42
+
+if.then42:                                        ; preds = %if.end36
+  %23 = load ptr, ptr %args, align 8
+  tail call void @Py_IncRef(ptr noundef %23) #8
+  %call47 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call37, i64 noundef 0, ptr noundef %23) #8
+  %call49 = call ptr @NAME_direct(ptr noundef %self, ptr noundef nonnull %both, i64 poison)
+  br label %if.end50
+
+if.end50:                                         ; preds = %if.then42, %if.end36
+  %result.0 = phi ptr [ %call49, %if.then42 ], [ null, %if.end36 ]
+  tail call void @Py_DecRef(ptr noundef %call37) #8
+  tail call void @Py_DecRef(ptr noundef nonnull %call24) #8
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %both) #8
+  br label %cleanup60
+
+cleanup60:                                        ; preds = %if.then.i, %if.end54.i, %cleanup.thread, %cond.false30, %if.then26, %if.end50, %if.then
+  %retval.3 = phi ptr [ %5, %if.then ], [ %result.0, %if.end50 ], [ %22, %cond.false30 ], [ null, %if.then26 ], [ %4, %cleanup.thread ], [ null, %if.end54.i ], [ null, %if.then.i ]
+  ret ptr %retval.3
+}
+
+declare ptr @PyDict_GetItemWithError(ptr noundef, ptr noundef) local_unnamed_addr #3
 
 declare i32 @PyContextVar_Get(ptr noundef, ptr noundef, ptr noundef) local_unnamed_addr #3
 
@@ -2022,8 +2358,6 @@ land.end:                                         ; preds = %cleanup.i, %lor.lhs
   %land.ext = phi i32 [ 0, %is_usual.exit ], [ 0, %entry ], [ 0, %is_fresh.exit.i ], [ 0, %lor.lhs.false3.i.i ], [ 0, %lor.lhs.false.i.i ], [ 0, %lor.lhs.false.i ], [ 0, %land.rhs ], [ 1, %if.end.i5 ], [ 0, %lor.lhs.false.i8 ], [ 0, %cond.end.i ], [ 1, %cleanup.i ]
   ret i32 %land.ext
 }
-
-declare ptr @PyDict_GetItemWithError(ptr noundef, ptr noundef) local_unnamed_addr #3
 
 declare double @PyFloat_AsDouble(ptr noundef) local_unnamed_addr #3
 
@@ -2265,6 +2599,112 @@ cleanup42:                                        ; preds = %for.body25, %if.the
   ret ptr %retval.3
 }
 
+define internal fastcc ptr @spec_for(ptr nocapture noundef readonly %known, ptr nocapture noundef readonly %out) unnamed_addr #0 {
+entry:
+  %descr.i = getelementptr inbounds i8, ptr %out, i64 56
+  %0 = load ptr, ptr %descr.i, align 8
+  %nd.i = getelementptr inbounds i8, ptr %out, i64 24
+  %1 = load i32, ptr %nd.i, align 8
+  %cmp = icmp sgt i32 %1, 4
+  br i1 %cmp, label %if.then, label %if.end
+
+if.then:                                          ; preds = %entry
+  %call3 = tail call fastcc ptr @spec_asked_for(ptr noundef %known, ptr noundef nonnull %out)
+  br label %cleanup44
+
+if.end:                                           ; preds = %entry
+  %type_num = getelementptr inbounds i8, ptr %0, i64 28
+  %2 = load i32, ptr %type_num, align 4
+  %conv84 = zext i32 %2 to i64
+  %cmp580 = icmp sgt i32 %1, 0
+  br i1 %cmp580, label %for.body.lr.ph, label %for.cond.cleanup
+
+for.body.lr.ph:                                   ; preds = %if.end
+  %dimensions.i = getelementptr inbounds i8, ptr %out, i64 32
+  %3 = load ptr, ptr %dimensions.i, align 8
+  %wide.trip.count = zext nneg i32 %1 to i64
+  br label %for.body
+
+for.cond.cleanup:                                 ; preds = %for.body, %if.end
+  %place.0.lcssa = phi i64 [ %conv84, %if.end ], [ %add8, %for.body ]
+  %rem = and i64 %place.0.lcssa, 255
+  %arrayidx9 = getelementptr inbounds [256 x %struct.known_spec], ptr @known_specs, i64 0, i64 %rem
+  %4 = load ptr, ptr %arrayidx9, align 8
+  %cmp10.not = icmp eq ptr %4, null
+  br i1 %cmp10.not, label %if.end20, label %land.lhs.true
+
+for.body:                                         ; preds = %for.body.lr.ph, %for.body
+  %indvars.iv = phi i64 [ 0, %for.body.lr.ph ], [ %indvars.iv.next, %for.body ]
+  %place.082 = phi i64 [ %conv84, %for.body.lr.ph ], [ %add8, %for.body ]
+  %mul = mul i64 %place.082, 31
+  %arrayidx = getelementptr inbounds i64, ptr %3, i64 %indvars.iv
+  %5 = load i64, ptr %arrayidx, align 8
+  %add = add i64 %mul, 1
+  %add8 = add i64 %add, %5
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv, 1
+  %exitcond.not = icmp eq i64 %indvars.iv.next, %wide.trip.count
+  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
+
+land.lhs.true:                                    ; preds = %for.cond.cleanup
+  %dtype = getelementptr inbounds i8, ptr %arrayidx9, i64 8
+  %6 = load ptr, ptr %dtype, align 8
+  %cmp13 = icmp eq ptr %6, %0
+  br i1 %cmp13, label %land.lhs.true15, label %if.end20
+
+land.lhs.true15:                                  ; preds = %land.lhs.true
+  %ndim = getelementptr inbounds i8, ptr %arrayidx9, i64 16
+  %7 = load i64, ptr %ndim, align 8
+  %conv.i = sext i32 %1 to i64
+  %cmp.i = icmp eq i64 %7, %conv.i
+  br i1 %cmp.i, label %has_lengths.exit, label %if.end20
+
+has_lengths.exit:                                 ; preds = %land.lhs.true15
+  %lengths = getelementptr inbounds i8, ptr %arrayidx9, i64 24
+  %dimensions.i.i = getelementptr inbounds i8, ptr %out, i64 32
+  %8 = load ptr, ptr %dimensions.i.i, align 8
+  %mul.i = shl nsw i64 %7, 3
+  %bcmp.i = tail call i32 @bcmp(ptr %8, ptr nonnull readonly %lengths, i64 %mul.i)
+  %cmp4.i.not = icmp eq i32 %bcmp.i, 0
+  br i1 %cmp4.i.not, label %if.then17, label %if.end20
+
+if.then17:                                        ; preds = %has_lengths.exit
+  tail call void @Py_IncRef(ptr noundef nonnull %4) #8
+  br label %cleanup44
+
+if.end20:                                         ; preds = %land.lhs.true15, %has_lengths.exit, %land.lhs.true, %for.cond.cleanup
+  %call22 = tail call fastcc ptr @spec_asked_for(ptr noundef %known, ptr noundef nonnull %out)
+  %cmp23.not = icmp eq ptr %call22, null
+  br i1 %cmp23.not, label %cleanup44, label %if.then25
+
+if.then25:                                        ; preds = %if.end20
+  %9 = load ptr, ptr %arrayidx9, align 8
+  %dtype28 = getelementptr inbounds i8, ptr %arrayidx9, i64 8
+  %10 = load ptr, ptr %dtype28, align 8
+  tail call void @Py_IncRef(ptr noundef nonnull %call22) #8
+  store ptr %call22, ptr %arrayidx9, align 8
+  %11 = load ptr, ptr %descr.i, align 8
+  tail call void @Py_IncRef(ptr noundef %11) #8
+  store ptr %11, ptr %dtype28, align 8
+  %12 = load i32, ptr %nd.i, align 8
+  %conv35 = sext i32 %12 to i64
+  %ndim36 = getelementptr inbounds i8, ptr %arrayidx9, i64 16
+  store i64 %conv35, ptr %ndim36, align 8
+  %lengths37 = getelementptr inbounds i8, ptr %arrayidx9, i64 24
+  %dimensions.i76 = getelementptr inbounds i8, ptr %out, i64 32
+  %13 = load ptr, ptr %dimensions.i76, align 8
+  %14 = load i32, ptr %nd.i, align 8
+  %conv41 = sext i32 %14 to i64
+  %mul42 = shl nsw i64 %conv41, 3
+  tail call void @llvm.memcpy.p0.p0.i64(ptr nonnull align 8 %lengths37, ptr align 8 %13, i64 %mul42, i1 false)
+  tail call void @Py_DecRef(ptr noundef %9) #8
+  tail call void @Py_DecRef(ptr noundef %10) #8
+  br label %cleanup44
+
+cleanup44:                                        ; preds = %if.then17, %if.then25, %if.end20, %if.then
+  %retval.1 = phi ptr [ %call3, %if.then ], [ %4, %if.then17 ], [ %call22, %if.then25 ], [ null, %if.end20 ]
+  ret ptr %retval.1
+}
+
 define internal fastcc ptr @node_behind(ptr nocapture noundef readonly %known, ptr noundef %tensor) unnamed_addr #0 {
 entry:
   %tensor.addr = alloca ptr, align 8
@@ -2476,17 +2916,90 @@ return:                                           ; preds = %cleanup19, %cond.en
 
 declare ptr @PyObject_VectorcallMethod(ptr noundef, ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
 
+define internal fastcc ptr @spec_asked_for(ptr nocapture noundef readonly %known, ptr nocapture noundef readonly %out) unnamed_addr #0 {
+entry:
+  %given = alloca %struct.nodes, align 8
+  call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %given) #8
+  %nd.i = getelementptr inbounds i8, ptr %out, i64 24
+  %0 = load i32, ptr %nd.i, align 8
+  %conv = sext i32 %0 to i64
+  %call1 = tail call ptr @PyTuple_New(i64 noundef %conv) #8
+  store ptr %call1, ptr %given, align 8
+  %arrayinit.element = getelementptr inbounds i8, ptr %given, i64 8
+  %descr.i = getelementptr inbounds i8, ptr %out, i64 56
+  %1 = load ptr, ptr %descr.i, align 8
+  store ptr %1, ptr %arrayinit.element, align 8
+  %cmp.not = icmp eq ptr %call1, null
+  br i1 %cmp.not, label %if.end23, label %land.rhs.lr.ph
+
+land.rhs.lr.ph:                                   ; preds = %entry
+  %dimensions.i = getelementptr inbounds i8, ptr %out, i64 32
+  %2 = load i32, ptr %nd.i, align 8
+  %cmp655 = icmp sgt i32 %2, 0
+  br i1 %cmp655, label %for.body, label %land.lhs.true
+
+for.body:                                         ; preds = %land.rhs.lr.ph, %for.inc
+  %indvars.iv56 = phi i64 [ %indvars.iv.next, %for.inc ], [ 0, %land.rhs.lr.ph ]
+  %3 = load ptr, ptr %dimensions.i, align 8
+  %arrayidx9 = getelementptr inbounds i64, ptr %3, i64 %indvars.iv56
+  %4 = load i64, ptr %arrayidx9, align 8
+  %call10 = tail call ptr @PyLong_FromSsize_t(i64 noundef %4) #8
+  %cmp11 = icmp eq ptr %call10, null
+  br i1 %cmp11, label %for.body.land.lhs.true_crit_edge, label %for.inc
+
+for.body.land.lhs.true_crit_edge:                 ; preds = %for.body
+  %.pre = load i32, ptr %nd.i, align 8
+  br label %land.lhs.true
+
+for.inc:                                          ; preds = %for.body
+  %call14 = tail call i32 @PyTuple_SetItem(ptr noundef nonnull %call1, i64 noundef %indvars.iv56, ptr noundef nonnull %call10) #8
+  %indvars.iv.next = add nuw nsw i64 %indvars.iv56, 1
+  %5 = load i32, ptr %nd.i, align 8
+  %6 = sext i32 %5 to i64
+  %cmp6 = icmp slt i64 %indvars.iv.next, %6
+  br i1 %cmp6, label %for.body, label %land.lhs.true
+
+land.lhs.true:                                    ; preds = %for.inc, %land.rhs.lr.ph, %for.body.land.lhs.true_crit_edge
+  %indvars.iv54 = phi i64 [ %indvars.iv56, %for.body.land.lhs.true_crit_edge ], [ 0, %land.rhs.lr.ph ], [ %indvars.iv.next, %for.inc ]
+  %7 = phi i32 [ %.pre, %for.body.land.lhs.true_crit_edge ], [ %2, %land.rhs.lr.ph ], [ %5, %for.inc ]
+  %8 = trunc i64 %indvars.iv54 to i32
+  %cmp18 = icmp eq i32 %7, %8
+  br i1 %cmp18, label %if.then20, label %if.end23
+
+if.then20:                                        ; preds = %land.lhs.true
+  %spec_for = getelementptr inbounds i8, ptr %known, i64 104
+  %9 = load ptr, ptr %spec_for, align 8
+  %call22 = call ptr @PyObject_Vectorcall(ptr noundef %9, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #8
+  br label %if.end23
+
+if.end23:                                         ; preds = %entry, %if.then20, %land.lhs.true
+  %spec.0 = phi ptr [ %call22, %if.then20 ], [ null, %land.lhs.true ], [ null, %entry ]
+  call void @Py_DecRef(ptr noundef %call1) #8
+  call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %given) #8
+  ret ptr %spec.0
+}
+
 declare ptr @PyLong_FromSsize_t(i64 noundef) local_unnamed_addr #3
 
 declare i32 @PyObject_IsTrue(ptr noundef) local_unnamed_addr #3
 
 declare i32 @PyObject_RichCompareBool(ptr noundef, ptr noundef, i32 noundef) local_unnamed_addr #3
 
+declare ptr @PyDict_Values(ptr noundef) local_unnamed_addr #3
+
+declare i64 @PyList_Size(ptr noundef) local_unnamed_addr #3
+
+declare ptr @PyLong_FromVoidPtr(ptr noundef) local_unnamed_addr #3
+
+declare ptr @PyList_GetItem(ptr noundef, i64 noundef) local_unnamed_addr #3
+
+declare i32 @PyErr_ExceptionMatches(ptr noundef) local_unnamed_addr #3
+
+declare void @PyErr_Clear() local_unnamed_addr #3
+
 declare ptr @PyObject_Call(ptr noundef, ptr noundef, ptr noundef) local_unnamed_addr #3
 
-declare ptr @PyObject_CallObject(ptr noundef, ptr noundef) local_unnamed_addr #3
-
-declare ptr @PyObject_GetAttr(ptr noundef, ptr noundef) local_unnamed_addr #3
+declare i32 @PyType_IsSubtype(ptr noundef, ptr noundef) local_unnamed_addr #3
 
 declare i32 @llvm.smax.i32(i32, i32) #6
 
