@@ -312,17 +312,16 @@ _LONG = 256
 
 def _softmax_row_by_row(x: Any, offsets: Any) -> Any:
     """Softmax of rows that stay in the cache meanwhile; None if an element at the top of a row is not finite."""
-    out, peaks = np.empty_like(x), np.zeros((len(offsets) - 1, *x.shape[1:]), x.dtype)
-    rows = [(begin, end, row) for row, (begin, end) in enumerate(bounds_of(offsets)) if begin < end]
-    for begin, end, row in rows:
-        np.maximum.reduce(x[begin:end], axis=0, out=peaks[row, ...])
+    peaks = fold(np.maximum, x, offsets, 0)
     if not np.isfinite(peaks).all():
         return None
-    for begin, end, row in rows:
-        part = out[begin:end]
-        np.subtract(x[begin:end], peaks[row], out=part)
-        np.exp(part, out=part)
-        part /= np.add.reduce(part, axis=0)
+    out = np.empty_like(x)
+    for (begin, end), peak in zip(bounds_of(offsets), peaks, strict=True):
+        if begin < end:
+            part = out[begin:end]
+            np.subtract(x[begin:end], peak, out=part)
+            np.exp(part, out=part)
+            part *= np.reciprocal(np.add.reduce(part, axis=0))  # of a sum that is at least 1
     return out
 
 
