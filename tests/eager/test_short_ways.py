@@ -149,3 +149,14 @@ def test_what_a_tensor_says_of_arrays_in_another_byte_order_is_what_they_are(mod
         results = made if isinstance(made, tuple) else (made,)
         told += [op.name for x in results if isinstance(x, pb.Tensor) and x.dtype != x.detach().numpy().dtype]
     assert not told
+
+
+@pytest.mark.parametrize("function", [np.gradient, np.cumsum, lambda x: (x[1:] - x[:-1]) / 2, lambda x: np.sin(x) * x])
+def test_gradients_by_arrays_in_another_byte_order_are_those_by_others(function):
+    values = np.array([0.5, -1.5, 2.0])
+    found = []
+    for given in (values, values.astype(values.dtype.newbyteorder())):
+        x = pb.asarray(given).requires_grad_()
+        out = function(x)
+        found.append(pb.autograd.grad(out, x, pb.ones(out.shape))[0].numpy())
+    np.testing.assert_array_equal(found[1], found[0])

@@ -2,6 +2,8 @@
 
 import math
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -167,3 +169,11 @@ def test_what_numpy_refuses_of_axes_and_weights_is_refused():
         for namespace in (np, pb):
             with pytest.raises(ValueError):
                 call(namespace)
+
+
+@pytest.mark.parametrize("values", [[3, 5], [4, 4], [True, False]])
+@pytest.mark.parametrize("function", [np.nanvar, np.nanstd])
+def test_deviations_of_whole_numbers_without_freedom_are_what_numpy_gives(function, values):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(function(pb.tensor(values), ddof=2).numpy(), function(np.array(values), ddof=2))

@@ -149,7 +149,7 @@ def nanvar(
     axes = _axes("nanvar", x, axis, dim)
     keepdims = keepdims if keepdim is None else keepdim
     if not _has_nan(x):
-        x = astype(x, np.float64)
+        return var(x, axis=axes, correction=correction if ddof is None else ddof, keepdims=keepdims)
     missing = isnan(x)
     count = sum(~missing, axes, True, dtype=x.real.dtype.type)
     center = sum(where(missing, 0, x), axes, True) / where(count == 0, 1, count)
