@@ -15,7 +15,7 @@ import pullback as pb
 from pullback import func
 
 from . import shrink
-from .compare import difference, looseness, same, shown
+from .compare import LOOSE, difference, looseness, same, shown
 from .compiled import copied, tensors_around
 from .known import is_known
 from .program import Disagreement, Program, scope
@@ -51,7 +51,8 @@ class Derivatives:
             is_small = rng.random() < 0.75
             lengths = [n for n in LENGTHS if n <= 8] if is_small else LENGTHS
             writer = Writer(rng, World(rng, most_elements=60 if is_small else 30_000, lengths=lengths), TABLES)
-            writer.draw_inputs(rng.choice((1, 2, 2, 3)), dtypes=("float64",), kinds=("leaf",), edges=False)
+            dtypes = ("float64",) if rng.random() < 0.8 else ("float64", "float32", "complex128")
+            writer.draw_inputs(rng.choice((1, 2, 2, 3)), dtypes=dtypes, kinds=("leaf",), edges=False)
             if rng.random() < 0.3:
                 writer.draw_surroundings()
             writer.draw_body(rng.choice((1, 2, 3, 4, 6, 9)))
@@ -85,13 +86,14 @@ class Ways:
         self.program = program
         self.fresh()
         self.arrays = [each.array() for each in program.inputs]
-        self.directions = [numbers(x.shape, "float64", "unit", 70 + k) for k, x in enumerate(self.arrays)]
+        self.directions = [numbers(x.shape, each.dtype, "unit", 70 + k)
+                           for k, (each, x) in enumerate(zip(program.inputs, self.arrays, strict=True))]  # fmt: skip
         self.positions = tuple(range(len(self.arrays)))
         text = "\n".join(program.body)
         self.is_plain = not any(word in text for word in HIDDEN)
         self.is_small = sum(x.size for x in self.arrays) <= SMALL
         self.is_smooth = all(each.values != "whole" for each in program.inputs)
-        self.loose = looseness(program.body)
+        self.loose = max(looseness(program.body), *(LOOSE["f"] for each in program.inputs if each.dtype == "float32"), 0)
 
     def fresh(self) -> None:
         """Make the function and its surroundings anew: it may have changed them."""
@@ -120,7 +122,7 @@ class Ways:
                 leaf = leaf.real if leaf.dtype.kind == "c" else leaf
                 weighted = leaf * numbers(leaf.shape, "float64", "positive", 5)
                 number = number + weighted.sum() + 0.1 * (weighted * weighted).sum()
-        return number if isinstance(number, pb.Tensor) else arguments[0].sum() * 0.0
+        return number if isinstance(number, pb.Tensor) else arguments[0].real.sum() * 0.0
 
     # First derivatives.
 
@@ -160,7 +162,7 @@ class Ways:
         return [x[0] for x in found]
 
     def slope(self, gradients: list[Any]) -> float:
-        return float(sum((g * d).sum() for g, d in zip(gradients, self.directions, strict=True)))
+        return float(sum((g.conj() * d).real.sum() for g, d in zip(gradients, self.directions, strict=True)))
 
     def slope_by_jvp(self) -> float:
         return float(func.jvp(self.total, tuple(self.tensors()), tuple(map(pb.asarray, self.directions)))[1])
@@ -173,18 +175,18 @@ class Ways:
     def along(self, gradients: Any) -> Any:
         total: Any = 0.0
         for g, d in zip(gradients, self.directions, strict=True):
-            total = total + (g * pb.asarray(d)).sum()
+            total = total + (g.conj() * pb.asarray(d)).real.sum()
         return total
 
     def second_by_tape(self) -> list[Any]:
         leaves = self.tensors(True)
         number = self.total(*leaves)
         if not number.requires_grad:
-            return [np.zeros(x.shape) for x in self.arrays]
+            return [np.zeros(x.shape, x.dtype) for x in self.arrays]
         firsts = pb.autograd.grad(number, leaves, create_graph=True, allow_unused=True, materialize_grads=True)
         slope = self.along(firsts)
         if not slope.requires_grad:
-            return [np.zeros(x.shape) for x in self.arrays]
+            return [np.zeros(x.shape, x.dtype) for x in self.arrays]
         seconds = pb.autograd.grad(slope, leaves, allow_unused=True, materialize_grads=True)
         return arrays_of(seconds)
 
@@ -316,7 +318,7 @@ class Mismatch(Exception):
 
 
 def zeros_if_none(gradient: Any, leaf: Any) -> Any:
-    return np.zeros(leaf.shape) if gradient is None else gradient.numpy()
+    return np.zeros(leaf.shape, leaf.dtype) if gradient is None else gradient.numpy()
 
 
 def arrays_of(tensors: Any) -> list[Any]:

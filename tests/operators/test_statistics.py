@@ -1,7 +1,6 @@
 """Averages, covariances, ranges and reductions that leave NaN out."""
 
 import math
-
 import warnings
 
 import numpy as np
