@@ -50,7 +50,7 @@ class Derivatives:
         while True:
             is_small = rng.random() < 0.75
             lengths = [n for n in LENGTHS if n <= 8] if is_small else LENGTHS
-            writer = Writer(rng, World(rng, most_elements=60 if is_small else 30_000, lengths=lengths), TABLES)
+            writer = Writer(rng, World(rng, most_elements=60 if is_small else 70_000, lengths=lengths), TABLES)
             dtypes = ("float64",) if rng.random() < 0.8 else ("float64", "float32", "complex128")
             writer.draw_inputs(rng.choice((1, 2, 2, 3)), dtypes=dtypes, kinds=("leaf",), edges=False)
             if rng.random() < 0.3:
@@ -68,7 +68,7 @@ class Derivatives:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             for told in Ways(program).disagreements():
-                if not is_known(program, told):
+                if not is_known(program, told) and (told.what == "error" or Ways(program).is_steady()):
                     return told
         return None
 
@@ -93,7 +93,8 @@ class Ways:
         self.is_plain = not any(word in text for word in HIDDEN)
         self.is_small = sum(x.size for x in self.arrays) <= SMALL
         self.is_smooth = all(each.values != "whole" for each in program.inputs)
-        self.loose = max(looseness(program.body), *(LOOSE["f"] for each in program.inputs if each.dtype == "float32"), 0)
+        is_single = any(each.dtype == "float32" for each in program.inputs)
+        self.loose = max(looseness(program.body), LOOSE["f"] if is_single else 0.0)
 
     def fresh(self) -> None:
         """Make the function and its surroundings anew: it may have changed them."""
@@ -217,6 +218,26 @@ class Ways:
         return self.third_by(lambda *x: func.jvp(first, x, self.tangents())[1])
 
     # Comparing.
+
+    def is_steady(self) -> bool:
+        """Are derivatives nearly the same for arguments that differ in their last digits? They are not where a sum
+        that is 0 up to rounding decides what is computed, and then ways may differ."""
+        return all(self.is_steady_at([x * factor for x in self.arrays]) for factor in (1.0, 0.9))
+
+    def is_steady_at(self, arrays: list[Any]) -> bool:
+        draws = np.random.default_rng(0)
+        found = []
+        for size in (0, 8, 8, 8):
+            self.fresh()
+            self.arrays = [(x * (1 + np.finfo(x.dtype).eps * draws.uniform(-size, size, x.shape))).astype(x.dtype)
+                           for x in arrays]  # fmt: skip
+            try:
+                found.append([*self.backward(), *(self.second_by_tape() if self.program.order > 1 else ())])
+            except Exception:
+                return True
+        scale = max((float(np.abs(g).max()) for g in found[0] if g.size), default=0.0)
+        return all(bool((np.abs(a - b) <= max(1e-5, self.loose) * max(scale, 1e-3)).all())
+                   for other in found[1:] for a, b in zip(found[0], other, strict=True))  # fmt: skip
 
     def disagreements(self) -> Iterator[Disagreement]:
         """All of them, lazily. A first way that raises has nothing to be compared with."""

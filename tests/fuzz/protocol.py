@@ -22,7 +22,7 @@ from .program import Disagreement, Input, Program, scope
 from .world import World, numbers
 
 NAMES = "xyuvw"
-MOST = 20_000
+MOST = 70_000
 
 
 class Protocol:

@@ -20,7 +20,7 @@ from tests.fuzz.compiled import Compiled
 from tests.fuzz.derivatives import Derivatives
 from tests.fuzz.findings import Findings, Totals
 from tests.fuzz.program import Call, Disagreement, Input, Program
-from tests.fuzz.shrink import shrink, smaller
+from tests.fuzz.shrink import all_inputs, shrink, smaller
 from tests.fuzz.testers import TESTERS
 
 # How many programs of each tester are run here. `make fuzz` runs all others.
@@ -56,6 +56,34 @@ def test_the_world_has_every_length_dtype_and_layout():
     assert any(len(s) == 2 and s[1] >= 4096 and 1 < s[0] < 20 for s in shapes)
     assert {draws.dtype() for _ in range(500)} == set(world.DTYPES)
     assert {draws.layout() for _ in range(500)} == set(world.LAYOUTS)
+
+
+# What docs/design/random-programs.md says of the first testers, and no draw may be without.
+DRAWN = {
+    "compiled": {"dtypes": set(world.DTYPES), "orders": {0, 1, 2, 3}, "modes": {"", "no_grad", "inference"}},
+    "eager": {"dtypes": set(world.DTYPES), "orders": {0, 1, 2, 3}, "modes": {"", "no_grad", "inference"}},
+    "protocol": {"dtypes": set(world.DTYPES), "orders": {1}, "modes": {""}},
+    "derivatives": {"dtypes": {"float64", "float32", "complex128"}, "orders": {1, 2, 3}, "modes": {""}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_testers_draw_from_the_world_as_the_page_says(name):
+    programs = [TESTERS[name].draw(seed) for seed in range(2000 if name == "protocol" else 600)]
+    inputs = [each for program in programs for each in all_inputs(program)]
+    calls = [call for program in programs for call in program.calls]
+    assert {n for each in inputs for n in each.shape} >= set(world.LENGTHS)
+    assert {each.layout for each in inputs} >= set(world.LAYOUTS) - ({"broadcast"} if name == "derivatives" else set())
+    found = {"dtypes": {x.dtype for x in inputs}, "orders": {p.order for p in programs}}
+    found["modes"] = {call.mode for call in calls}
+    assert found == DRAWN[name]
+    assert any(each.values == "edge" for each in inputs) is (name != "derivatives")
+    text = "\n".join(line for program in programs for line in program.body)
+    if name != "protocol":
+        assert re.search(r"pb\.(scan|cond|while_loop)[\s\S]*?\.detach\(\)", text) and "with pb.no_grad():" in text
+        assert any(program.setup for program in programs)
+    if name in ("compiled", "eager"):
+        assert all(any(getattr(call, what) for call in calls) for what in ("before", "inputs", "in_thread", "threads"))
 
 
 @pytest.mark.parametrize("layout", world.LAYOUTS)
