@@ -661,3 +661,21 @@ def test_a_flag_set_later_does_not_reach_into_a_graph():
         c.requires_grad_()
         (g,) = pb.autograd.grad(y, x, create_graph=True)
         assert not g.requires_grad
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+def test_a_gradient_that_was_given_is_not_the_memory_of_grad(hooked):
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    if hooked:
+        x.register_post_accumulate_grad_hook(lambda leaf: None)
+    given = pb.tensor([5.0, 6.0])
+    x.backward(given)
+    given.mul_(0)
+    assert x.grad.tolist() == [5.0, 6.0]
+
+
+def test_a_product_with_a_constant_goes_to_the_leaf_at_once():
+    x, c = pb.tensor(2.0, requires_grad=True), pb.tensor(3.0)
+    (x * c).backward()
+    (c * x).backward()
+    assert x.grad.item() == 6.0 and c.grad is None

@@ -71,3 +71,9 @@ def test_operators_that_look_at_their_arguments_take_arrays_in_the_first_place(f
     wanted = f(pb.tensor(x), pb.tensor(y)).tolist()
     assert f(x, pb.tensor(y)).tolist() == wanted
     assert f(x, y).tolist() == wanted
+
+
+@pytest.mark.parametrize("given", [1j, [1j, 2.0], np.array([1j]), pb.tensor([1j])], ids=str)
+def test_complex_numbers_are_refused_in_whatever_they_come(given):
+    with pytest.raises(TypeError, match="relu does not take complex numbers"):
+        pb.relu(given)
