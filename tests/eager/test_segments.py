@@ -186,6 +186,16 @@ def test_an_overflow_is_reported_as_numpy_reports_it():
             pb.cumsum(x, axis=1)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_an_overflow_in_the_last_step_of_a_scan_is_reported(reverse):
+    x = np.zeros(ROWS)
+    x[:, 5] = 1e308
+    x[:, 0 if reverse else -1] = 1.5e308
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            assert np.isinf(pb.cumsum(pb.tensor(x), axis=1, reverse=reverse).numpy()).sum() == len(x)
+
+
 def test_a_failing_segment_leaves_the_call_to_numpy(monkeypatch):
     def fail(*arrays):
         raise MemoryError

@@ -59,9 +59,9 @@ class GraphTask:
         parent = current_task()
         self.depth: int = 0 if parent is None else parent.depth + 1
 
-    def runs(self, node: Node | None) -> bool:
+    def runs(self, node: Node) -> bool:
         """Will the formula of this node run in this pass?"""
-        return node is not None and (self.execute is None or node in self.execute)
+        return self.execute is None or node in self.execute
 
     def visits(self, node: Node | None) -> bool:
         """Does this pass compute the gradient that arrives at this node?"""
