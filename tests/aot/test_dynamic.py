@@ -145,6 +145,22 @@ def test_an_axis_that_caused_two_captures_varies_from_then_on():
     assert compiled.cache_info().misses == 3
 
 
+def test_an_axis_that_varies_need_not_be_there_in_every_call():
+    f = pb.compile(lambda x: (x * x).sum(), backend="numpy", fallback="raise")
+    for shape in ((3, 4), (3, 5), (3, 6), (7,), (2,), (3, 2), (3, 1), (8,)):
+        x = pb.tensor(np.arange(np.prod(shape) * 1.0).reshape(shape), requires_grad=True)
+        f(x).backward()
+        assert x.grad.tolist() == (2 * x).tolist()
+
+
+def test_the_shortest_length_that_varies_is_two():
+    f = pb.compile(lambda x: (x * x).sum(), backend="numpy", fallback="raise", dynamic=True)
+    for length in (2, 3, 2, 5):
+        assert f(pb.ones(length)).item() == length
+    assert f.cache_info().misses == 1
+    assert f(pb.ones(1)).item() == 1 and f.cache_info().misses == 2
+
+
 def test_equal_lengths_vary_together_and_different_ones_alone():
     compiled = pb.compile(lambda x, y: (x * y).sum(), fallback="raise", dynamic=True)
     for count in (3, 5, 8):

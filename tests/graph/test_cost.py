@@ -25,7 +25,13 @@ def cost(write, *shapes):
     (lambda b, x: b("_basic_index", x, index=(0, ...)), [(7, 3)], 0),
     (lambda b, x, y: b.update(x, y), [(3, 3), (3, 3)], 0),
     (lambda b, x, y: b("_einsum_two", x, y, subscripts="ij,jk->ik", optimize=False), [(2, 3), (3, 5)], 60),
+    (lambda b, x, y: b("_einsum_two", x, y, subscripts="ij,ij->ij", optimize=False), [(2, 3), (1, 3)], 12),
+    (lambda b, x: b("_einsum_one", x, subscripts="ii->i", optimize=False), [(3, 3)], 3),
+    (lambda b, x, w: b("_linear", x, w, None), [(5, 4), (3, 4)], 2 * 5 * 4 * 3 + 15),
+    (lambda b, x, y: b("_convolve", x, y, ndim=1, valid=False, method="direct"), [(9,), (4,)], 2 * 9 * 4),
+    (lambda b, x: b("_sort", x, axis=1, descending=False), [(4, 8)], 4 * 8 * 3),
     (lambda b, x: b("_linalg_cholesky", x), [(6, 6)], 72),
+    (lambda b, x: b("_linalg_det", x), [(4, 1, 6, 6)], 4 * 144),
     (lambda b, x: b("_linalg_det", x), [(6, 6)], 144),
 ])  # fmt: skip
 def test_operations_are_counted(write, shapes, expected):

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pullback.core.einsum import label_lengths
 from pullback.declare.op import Op
 from pullback.graph.ir import Node, Program, Value
 from pullback.graph.text.printing import bodies_of
@@ -62,16 +63,9 @@ def _longer(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 def _einsum(node: Node) -> int:
     """Every combination of indices is one product and one sum; a single operand has no products."""
-    left = node.attrs["subscripts"].split("->")[0].split(",")
-    lengths: dict[Any, int] = {}
-    for letters, x in zip(left, node.inputs, strict=False):
-        before, dots, after = letters.replace(" ", "").partition("...")
-        shape = x.type.shape
-        batch = len(shape) - len(before) - len(after)
-        names = [*before, *(range(-batch, 0) if dots else ()), *after]
-        for name, length in zip(names, shape, strict=False):
-            lengths[name] = max(lengths.get(name, 1), length)
-    return max(2 * (len(node.inputs) - 1), 1) * math.prod(lengths.values())
+    terms = node.attrs["subscripts"].split("->")[0].split(",")
+    lengths = label_lengths(terms, [x.type.shape if type(x) is Value else () for x in node.operands])
+    return max(2 * (len(terms) - 1), 1) * math.prod(lengths.values())
 
 
 def _size(x: Any) -> int:
