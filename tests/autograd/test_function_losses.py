@@ -138,3 +138,20 @@ def test_lists_of_tensors_are_batched_argument_by_argument():
         vmap = Function.vmap
 
     assert pb.func.vmap(lambda a: Looped.apply([a, a], 2.0))(x).tolist() == [3.0, 6.0, 9.0]
+
+    class Pair(Function):
+        generate_vmap_rule = "loop"
+
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2, a.sum()
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * 2 + h
+
+    matrix = pb.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+    doubled, sums = pb.func.vmap(Pair.apply)(matrix)
+    assert doubled.tolist() == [[2.0, 4.0], [6.0, 8.0], [10.0, 12.0]] and sums.tolist() == [3.0, 7.0, 11.0]
+    (doubled.sum() + sums.sum()).backward()
+    assert matrix.grad.tolist() == [[3.0, 3.0]] * 3

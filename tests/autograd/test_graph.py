@@ -679,3 +679,17 @@ def test_a_product_with_a_constant_goes_to_the_leaf_at_once():
     (x * c).backward()
     (c * x).backward()
     assert x.grad.item() == 6.0 and c.grad is None
+
+
+def test_anomaly_mode_looks_into_arrays_of_other_libraries():
+    strict = pytest.importorskip("array_api_strict")
+    x = pb.foreign(strict.asarray([0.0, 4.0]))
+    whole = pb.foreign(strict.asarray([1, 2]))
+    x.requires_grad_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pb.autograd.detect_anomaly():
+            (x * whole).sum().backward()
+            with pytest.raises(AutogradError, match="SqrtBackward0' returned nan"):
+                pb.where(x > 1, pb.sqrt(x), pb.zeros_like(x)).sum().backward()
+    assert x.grad.numpy().tolist() == [1.0, 2.0]

@@ -23,8 +23,8 @@ TESTS = {
     "payloads": ("payloads", "func", "foreign", "aot", "conformance"),
 }  # fmt: skip
 """The folders of `tests` that are about a part of the package. The cases of `conformance` and `messages` are sorted by
-subject and not by part; autograd is four parts, and a graph goes through three; payloads are driven by transforms and by
-traces."""
+subject and not by part; autograd is four parts, and a graph goes through three; payloads are driven by transforms and
+by traces."""
 EXPLAINED = Path(__file__).with_name("explained.txt")
 _OF_A_FILE = 12
 """Tests of one file that are run for a mutant, the quickest of those that see a difference."""
