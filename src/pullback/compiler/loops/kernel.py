@@ -211,19 +211,16 @@ def in_given_order(kernel: Kernel, is_shared: bool) -> Kernel:
         references = tuple([ref._replace(strides=(0, *ref.strides)) for ref in kernel.references])
         lengths, is_reduced = (1, *kernel.lengths), (False, *kernel.is_reduced)
         kernel = kernel._replace(lengths=lengths, is_reduced=is_reduced, references=references)
-    axis = 1
-    while axis + 1 < len(kernel.lengths):
-        if _can_merge(kernel, axis):
-            kernel = _merged(kernel, axis)
-        else:
-            axis += 1
-    return _vectorised(kernel)
+    return _vectorised(_with_neighbours_merged(kernel, 1))
 
 
 def merged_axes(kernel: Kernel) -> Kernel:
     """With axes that are not reduced in front, neighbours merged where all references allow it."""
-    kernel = _ordered(kernel)
-    axis = 0
+    return _with_neighbours_merged(_ordered(kernel), 0)
+
+
+def _with_neighbours_merged(kernel: Kernel, axis: int) -> Kernel:
+    """From this axis on."""
     while axis + 1 < len(kernel.lengths):
         if _can_merge(kernel, axis):
             kernel = _merged(kernel, axis)
