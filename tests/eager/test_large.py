@@ -317,3 +317,16 @@ def test_choices_are_numpys(dtype):
     assert registry["where"].native.__name__ == registry["clip"].native.__name__ == "compute"
     large.set_native_eager(False)
     assert registry["where"].native is None
+
+
+def test_native_choices_are_between_arrays_of_one_shape_and_dtype():
+    x, mask = np.ones((2, 3), np.float32), np.ones((2, 3), bool)
+    choice = (True, False, False)
+    found = native._of_one_kind((mask, x, 0.5), x.shape, choice)
+    assert found[0] is mask and found[1] is x and found[2].dtype == np.float32 and found[2] == 0.5
+    assert native._of_one_kind((x, 1, x), x.shape, (False, False, False)) is not None
+    for others in [
+        (mask.astype(np.int8), x, x), (mask, x, x.astype(float)), (mask, x, x[0]), (mask[0], x, x), (True, x, x),
+        (mask, x, "a"), (mask, 1, 2), (mask, x.astype(int), x.astype(int)),
+    ]:  # fmt: skip
+        assert native._of_one_kind(others, x.shape, choice) is None
