@@ -22,6 +22,7 @@ class Mutant(NamedTuple):
     key: str
     name: str
     line: str
+    column: int  # in the line without its indentation
 
 
 def mutants_of(parts: tuple[str, ...], count: int, seed: int, root: Path = ROOT) -> list[Mutant]:
@@ -47,9 +48,10 @@ def _mutants(file: str, text: str) -> list[Mutant]:
     for site in sites_of(text):
         line, old = lines[site.line - 1], text[site.start : site.stop].strip()
         column = site.start - text.rfind("\n", 0, site.start)
-        key = f"{file} {line.strip()} {ordinals[site.line - 1]} {column - len(line) + len(line.lstrip())} {site.new}"
+        place = column - len(line) + len(line.lstrip())
+        key = f"{file} {line.strip()} {ordinals[site.line - 1]} {place} {site.new}"
         name = f"{file}:{site.line}:{column} {old} -> {site.new or 'nothing'}"
-        found.append(Mutant(file, site, key, name, line.strip()))
+        found.append(Mutant(file, site, key, name, line.strip(), place))
     return found
 
 

@@ -190,15 +190,14 @@ def choice(tests: list[list[Any]], most_seconds: float, most_files: int) -> list
     return chosen
 
 
-def explanations(path: Path = EXPLAINED) -> dict[tuple[str, str, str], str]:
-    """By file, line and new text: the class of mutants that nobody could notice. The file says what the classes are."""
+def explanations(path: Path = EXPLAINED) -> dict[tuple[str, ...], str]:
+    """By file, column, new text and line: the class of mutants that nobody could notice. The file describes classes."""
     found, name = {}, ""
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("== "):
             name = line.removeprefix("== ")
         elif " | " in line:
-            file, new, text = line.split(" | ", 2)
-            found[file, text, new] = name
+            found[tuple(line.split(" | ", 3))] = name
     return found
 
 
@@ -208,7 +207,7 @@ def told(mutants: list[Mutant], results: Results) -> int:
     known = explanations()
     for mutant in mutants:
         status = results.status(mutant)
-        why = known.get((mutant.file, mutant.line, mutant.site.new or "nothing"))
+        why = known.get((mutant.file, str(mutant.column), mutant.site.new or "nothing", mutant.line))
         if why is not None and status in ("survived", "unnoticed"):
             status = f"explained: {why}"
         for name in (mutant.file.partition("/")[0], "all"):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.mutants import probes
 from tests.mutants.drawn import PACKAGE, ROOT, mutants_of
-from tests.mutants.run import Results, choice
+from tests.mutants.run import TESTS, Results, choice, explanations
 from tests.mutants.sites import sites_of
 from tests.mutants.warm import changed_codes
 
@@ -137,6 +137,12 @@ def test_the_quickest_tests_of_each_file_come_first_as_many_as_there_is_time_for
     assert [test for _, test in choice(tests, 100, 9)] == ["a::1", "b::1", "c::1", "a::2", "b::2"]
     assert [test for _, test in choice(tests, 1, 9)] == ["a::1", "b::1", "a::2"]
     assert [test for _, test in choice(tests, 100, 1)] == ["a::1", "a::2"]
+
+
+def test_what_is_explained_is_a_mutant_of_today():
+    drawn = {(mutant.file, str(mutant.column), mutant.site.new or "nothing", mutant.line): mutant.name
+             for mutant in mutants_of(tuple(TESTS), 10**6, 0)}  # fmt: skip
+    assert explanations() and not explanations().keys() - drawn.keys()
 
 
 def test_mutants_are_caught_by_tests_that_see_them(tmp_path):
