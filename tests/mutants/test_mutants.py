@@ -9,7 +9,7 @@ import pytest
 
 from tests.mutants import probes
 from tests.mutants.drawn import PACKAGE, ROOT, mutants_of
-from tests.mutants.run import TESTS, Results, choice, explanations
+from tests.mutants.run import Results, choice, explanations
 from tests.mutants.sites import sites_of
 from tests.mutants.warm import changed_codes
 
@@ -139,10 +139,9 @@ def test_the_quickest_tests_of_each_file_come_first_as_many_as_there_is_time_for
     assert [test for _, test in choice(tests, 100, 1)] == ["a::1", "a::2"]
 
 
-def test_what_is_explained_is_a_mutant_of_today():
-    drawn = {(mutant.file, str(mutant.column), mutant.site.new or "nothing", mutant.line): mutant.name
-             for mutant in mutants_of(tuple(TESTS), 10**6, 0)}  # fmt: skip
-    assert explanations() and not explanations().keys() - drawn.keys()
+def test_what_is_explained_has_a_file_and_a_class():
+    assert all((ROOT / PACKAGE / file).is_file() and why for (file, *_), why in explanations().items())
+    assert ("graph/ir.py", "108", "1") in {place[:3] for place in explanations()}
 
 
 def test_mutants_are_caught_by_tests_that_see_them(tmp_path):
