@@ -53,7 +53,7 @@ from pullback.aot._trace.left_behind import (
     host_randomness,
 )
 from pullback.aot._trace.trace import Primal, Trace, WrittenAlias
-from pullback.aot._tree.joins import Arms, Returning, Unjoined, check_apart
+from pullback.aot._tree.joins import Arms, Pinned, Returning, Unjoined, check_apart
 from pullback.aot._tree.live import Abandoned, Event, Live
 from pullback.aot._tree.loops import Lost
 from pullback.aot._tree.taken import Taker, views
@@ -210,6 +210,9 @@ def capture(
         try:
             found = run_traced(trace, function, leaves, in_tree, options, Maker, trials if backward else None)
             if attempts.are_for(found):
+                if arms is not None and takes_numbers and not loops and arms.note_changing(trace.live):
+                    trials = Trials()  # once more, with these in the graph
+                    continue
                 if arms is not None and takes_numbers and not loops and joins < _MOST_JOINS:
                     joins += 1
                     if arms.learn(trace, trace.live):  # once more, with these joined
@@ -223,6 +226,10 @@ def capture(
             trials = Trials()
         except Grows as grows:
             growing, trials = {*growing, id(grows.container)}, Trials()
+        except Pinned:
+            assert arms is not None
+            arms.changing = None
+            straight, loops, trials = None, {}, Trials()
         except Unjoined as unjoined:
             if arms is not None:
                 arms.refuse(unjoined.key)

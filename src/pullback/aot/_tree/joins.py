@@ -29,10 +29,20 @@ import numpy as np
 
 from pullback.aot import _later
 from pullback.aot._numbers.stand_in import is_stand_in, payload_of, remade, value_of
-from pullback.aot._tree.loops import CONSTANTS, Unseen, asking, assign, body_of, code_of, frozen, has_hooks
+from pullback.aot._tree.loops import (
+    CONSTANTS,
+    Unseen,
+    asking,
+    assign,
+    body_of,
+    changing_numbers,
+    frozen,
+    has_hooks,
+    variables_of,
+)
 from pullback.core.pytree import flatten, unflatten
 from pullback.graph.graph import Graph
-from pullback.graph.ir import Value
+from pullback.graph.ir import Value, root_of
 from pullback.payloads.traced import TracedArray
 from pullback.tape.history import requires_grad
 from pullback.tensors.tensor import Leaf, Tensor, version_of, wrap
@@ -51,6 +61,11 @@ class Unjoined(BaseException):
         self.key = key
 
 
+class Pinned(BaseException):
+    """A number that was taken into the graph because it changes in a loop is wanted for its value: all of them stay
+    what they are. Not an Exception, so that nobody catches it."""
+
+
 # Where a program stands.
 
 class Sight(NamedTuple):
@@ -66,6 +81,7 @@ class Sight(NamedTuple):
     caller: Any  # the frame that waits for this one, of ours; None for the function that is traced
     marks: tuple[int, ...]  # how many nodes, writes, questions about numbers and effects there were
     num_places: int
+    num_storages: int
 
     @property
     def key(self) -> Any:
@@ -81,10 +97,7 @@ def sight(trace: Any, live: Any, condition: Value) -> Sight | None:
     frame, around = found
     counted = tuple([(repr(each.numbers), each.position) for each in around])
     place = (frame.f_code, frame.f_lasti, counted, _questions(trace))
-    code, wanted = frame.f_code, code_of(frame.f_code).live(frame.f_lasti)
-    shared = {*code.co_cellvars, *code.co_freevars}  # which other functions may read
-    held = {name: x for name, x in frame.f_locals.items() if wanted is None or name in wanted or name in shared}
-    return _sight(trace, live, frame, place, held, condition, _caller(trace, frame))
+    return _sight(trace, live, frame, place, variables_of(frame), condition, _caller(trace, frame))
 
 
 def _caller(trace: Any, frame: Any) -> Any:
@@ -122,6 +135,7 @@ class Returning:
         def call(*args: Any, **kwargs: Any) -> Any:
             return live.ended(twin(*args, **kwargs), sys._getframe(), twin.__code__)
 
+        call.around = functools.partial(Returning.around, live)  # type: ignore[attr-defined]
         return functools.update_wrapper(call, twin)  # type: ignore[return-value]
 
 
@@ -151,7 +165,7 @@ def _sight(
     fixed: dict[str, Any] = {}
     try:
         for name, x in held.items():
-            if type(x) is Tensor and type(x._data) is TracedArray and not x._data.steps:
+            if type(x) is Tensor and type(x._data) is TracedArray:
                 values[name] = x._data.value
                 shapes[name] = ("tensor", x._spec, requires_grad(x), x._data.strides)
             elif is_stand_in(x) and x._host.is_live:
@@ -164,12 +178,11 @@ def _sight(
             else:
                 shapes[name] = ("other", _canonical(x, {}))
                 fixed[name] = frozen(x, [], set())
-                if type(x) is Tensor and type(x._data) is TracedArray:
-                    values[name] = x._data.value
     except Unseen:
         return None
     marks = (len(trace.graph.nodes), len(trace.written), len(_questions(trace)), len(live.effects.given))
-    return Sight(frame, place, shapes, held, values, fixed, condition, caller, marks, trace.seer.num_places)
+    num_places, num_storages = trace.seer.num_places, trace.num_storages
+    return Sight(frame, place, shapes, held, values, fixed, condition, caller, marks, num_places, num_storages)
 
 
 def _canonical(x: Any, met: dict[int, int]) -> Any:
@@ -239,6 +252,19 @@ class Arms:
 
     def __init__(self) -> None:
         self._known: dict[Any, dict[bool, Arm] | None] = {}  # None: not to be joined
+        # By code and instruction: variables whose plain numbers are numbers of the graph from there on; None: no more.
+        self.changing: dict[Any, set[str]] | None = {}
+
+    def note_changing(self, live: Any) -> bool:
+        """Keep which plain numbers change in loops. Are there any that were not known?"""
+        if self.changing is None:
+            return False
+        is_new = False
+        for place, names in changing_numbers(live.visits).items():
+            known = self.changing.setdefault(place, set())
+            is_new = is_new or not names <= known
+            known |= names
+        return is_new
 
     def learn(self, trace: Any, live: Any) -> bool:
         """Keep the arms of a trace. Is there a decision among its events that can be joined now?"""
@@ -297,11 +323,9 @@ def _arm(trace: Any, live: Any, one: Sight, other: Sight, between: range, surrou
     begin, end = one.marks[0], other.marks[0]
     if one.marks[2:] != other.marks[2:] or any(node.effect is not None for node in trace.graph.nodes[begin:end]):
         return None
+    if any(storage.number < one.num_storages for storage, _ in trace.written[one.marks[1] : other.marks[1]]):
+        return None  # a write to what was there before
     where = {node: k for k, node in enumerate(trace.graph.nodes)}
-    for storage, _ in trace.written[one.marks[1] : other.marks[1]]:
-        made = storage.start.node
-        if made is None or where[made] < begin:
-            return None  # a write to what was there before
     changed: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
     for name, shape in other.shapes.items():
@@ -464,11 +488,11 @@ def _also(other: Sight, name: str) -> list[Tensor]:
 
 
 def _passed_on(arm: Arm, name: str, operands: list[Tensor], places: dict[Any, int]) -> Tensor | None:
-    """The tensor that a variable holds behind an arm, if it was there before."""
+    """The tensor that a variable holds behind an arm, or is a view of, if it was there before."""
     if name not in arm.results:
         return operands[places["variable", name]]
     body: Any = arm.body
-    value = body.outputs[arm.results[name]]
+    value = root_of(body.outputs[arm.results[name]])
     described = [*(("variable", each) for each in arm.names), *arm.foreign]
     found = [each for each, given in zip(described, body.inputs, strict=True) if given is value]
     return operands[places[_mark(found[0])]] if found else None

@@ -24,8 +24,30 @@ import numpy as np
 
 from pullback.aot._trace.higher import is_repeatable
 from pullback.aot._tree.effects import Effects
-from pullback.aot._tree.joins import CONDITION, Arms, Pending, Sight, Unjoined, ending, joined, put, sight, with_results
-from pullback.aot._tree.loops import Counters, Loop, Visit, found_loop, make, visit
+from pullback.aot._tree.joins import (
+    CONDITION,
+    Arms,
+    Pending,
+    Pinned,
+    Sight,
+    Unjoined,
+    ending,
+    joined,
+    put,
+    sight,
+    with_results,
+)
+from pullback.aot._tree.loops import (
+    Counters,
+    Loop,
+    Visit,
+    asking,
+    begins_here,
+    found_loop,
+    make,
+    taken_into_graph,
+    visit,
+)
 from pullback.core.frames import user_place
 from pullback.core.records import Record
 from pullback.core.state import NORMAL, current, put_in_force
@@ -78,6 +100,7 @@ class Live:
         self.aliases: list[tuple[Any, Any, int, Any]] = []
         self.joined: list[Event] = []  # decisions that are part of the graph
         self._pending: list[Pending] = []
+        self._changing: set[Value] = set()  # numbers that were taken into the graph
         self.loops: dict[int, Loop] = {}  # to be made, by event
         self.effects = Effects(trace)
         self.taker: Any = None  # makes numbers of what is taken out of tensors
@@ -128,6 +151,8 @@ class Live:
     def decided(self, condition: TracedArray, what: str, rolls: bool = True) -> bool:
         """Is a truth value of the graph true? The path is for calls in which it is what it is now. If a loop begins
         here, what is it behind the loop?"""
+        if rolls and self.arms is not None and self.arms.changing:
+            self._take_changing(self.arms.changing)
         found = sight(self._trace, self, condition.value) if rolls and self.arms is not None else None
         if found is not None:
             found, condition = self._joined(found, condition)
@@ -139,8 +164,9 @@ class Live:
             outcome = bool(self.value_of(condition.value))
             self.joined.append(Event(outcome, outcome, user_place(), what))
             return outcome
-        loop = self.loops.pop(len(self.events), None) if rolls else None
-        if loop is not None:
+        loop = self.loops.get(len(self.events)) if rolls else None
+        if loop is not None and begins_here(loop):
+            del self.loops[len(self.events)]
             return make(loop, self._trace, self, self.counters, condition)
         outcome = bool(self.value_of(condition.value))
         if found is not None and self._pending:
@@ -148,6 +174,13 @@ class Live:
         seen = visit(self._trace, self.counters) if rolls and self.taker is not None else None
         self._note(condition, outcome, outcome, user_place(), what, seen)
         return outcome
+
+    def _take_changing(self, changing: dict[Any, set[str]]) -> None:
+        """Let numbers that change in the loop that the program is in be numbers of the graph."""
+        asks = asking(self._trace, self.counters)
+        names = None if asks is None else changing.get((asks[0].f_code, asks[0].f_lasti))
+        if asks is not None and names:
+            self._changing.update(taken_into_graph(asks[0], names, self._trace, self.taker))
 
     def _joined(self, found: Sight, condition: TracedArray) -> tuple[Sight | None, TracedArray]:
         """Join the arms that end where the program stands; then it stands there with other variables."""
@@ -184,6 +217,8 @@ class Live:
 
     def fixed(self, array: TracedArray, values: np.ndarray[Any, Any], what: str) -> bool:
         """Let the path be for calls in which an array has these values. Is that possible?"""
+        if self._changing and _depends(array.value, self._changing):
+            raise Pinned
         place = user_place()
         most = _MOST_ELEMENTS if values.dtype.kind in "biu" else 1  # numbers with a fraction do not come twice
         if values.size > most or values.dtype.kind not in "biuf" or self._is_open_at(place):
@@ -279,6 +314,19 @@ class Live:
                 )
         kind = type_of(np.empty(len(self.events), bool))
         return self._trace.graph.add(registry["_stack"], self.conditions, {"axis": 0}, [kind], FORWARD).result
+
+
+def _depends(value: Value, sources: set[Value]) -> bool:
+    """Is a value computed of one of these?"""
+    waiting, met = [value], set()
+    while waiting:
+        value = waiting.pop()
+        if value in sources:
+            return True
+        if value not in met and value.node is not None:
+            waiting += value.node.inputs
+        met.add(value)
+    return False
 
 
 def truth_of(array: TracedArray) -> TracedArray:

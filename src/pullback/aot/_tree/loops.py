@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pullback.aot import _later
-from pullback.aot._numbers.stand_in import is_stand_in
+from pullback.aot._numbers.stand_in import is_stand_in, payload_of, remade, value_of
 from pullback.core.frames import is_own
 from pullback.core.state import current
 from pullback.graph.graph import Graph
@@ -42,6 +42,7 @@ _ROOM = 64  # steps of a loop with a gradient, at least; four times as many as w
 CONSTANTS = (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, type(Ellipsis))
 _NAMES = (type, ModuleType, np.ufunc)
 _MOST_BYTES = 1 << 16
+_WHOLE = 1 << 52  # of whole numbers of the graph, at first
 
 
 class Unseen(Exception):
@@ -163,11 +164,14 @@ class Counter:
 
     def __init__(self, numbers: range, begin: int) -> None:
         self.numbers, self.begin, self.position = numbers, begin, 0
+        self.is_left = False  # how far it is depends on the steps of a loop of the graph
 
     def __iter__(self) -> Counter:
         return self
 
     def __next__(self) -> int:
+        if self.is_left:
+            raise Lost
         if self.position >= len(self.numbers):
             raise StopIteration
         self.position += 1
@@ -209,20 +213,28 @@ class Visit(NamedTuple):
     frame: Any
     place: tuple[int, int]
     state: Any  # what has to be the same
+    rough: Any  # the same without the values of plain numbers
+    plain: dict[str, Any]  # those
     roles: dict[str, Any]  # the variables that hold tensors and numbers of the graph, with their values there
     kept: list[Any]
     counters: list[Counter]
     position: int | None  # of the innermost counter
     num_nodes: int
     num_written: int
+    num_storages: int
+
+
+def _asking_frame() -> Any:
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
 
 
 def asking(trace: Any, counters: Counters) -> tuple[Any, Any] | None:
     """The frame of the program that asks for a truth value just now, and the loops around it; None if it cannot be
     looked into."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and is_own(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = _asking_frame()
     seer = trace.seer
     if frame is None or not seer.is_twin(frame.f_globals) or not code_of(frame.f_code).decides(frame.f_lasti):
         return None
@@ -238,6 +250,7 @@ def visit(trace: Any, counters: Counters) -> Visit | None:
     frame, around = found
     kept: list[Any] = []
     roles: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     state: list[Any] = [tuple([(id(each), each.position) for each in around[:-1]])]
     moving = around[-1] if around else None
     if moving is not None:
@@ -246,7 +259,7 @@ def visit(trace: Any, counters: Counters) -> Visit | None:
         if counted is None or code_of(frame.f_code).reads(moving.begin, counted):
             return None
     try:
-        for name, value in sorted(frame.f_locals.items()):
+        for name, value in sorted(variables_of(frame).items()):
             if moving is not None and name == counted:
                 continue
             if type(value) is Tensor and type(value._data) is TracedArray and not value._data.steps:
@@ -255,6 +268,9 @@ def visit(trace: Any, counters: Counters) -> Visit | None:
             elif is_stand_in(value) and value._host.is_live:
                 roles[name] = (value, value._name.value)
                 state.append((name, type(value._value)))
+            elif type(value) in (int, float) or is_stand_in(value):
+                plain[name] = frozen(value, kept, set())
+                state.append((name, type(value_of(value))))
             else:
                 state.append((name, frozen(value, kept, set())))
     except Unseen:
@@ -263,9 +279,17 @@ def visit(trace: Any, counters: Counters) -> Visit | None:
     state += [tuple([names.index(n) for n in names if roles[n][0] is roles[m][0]]) for m in names]
     position = None if moving is None else moving.position
     return Visit(
-        frame, (id(frame), frame.f_lasti), state, roles, kept, around, position, len(trace.graph.nodes),
-        len(trace.written),
+        frame, (id(frame), frame.f_lasti), [*state, plain], state, plain, roles, kept, around, position,
+        len(trace.graph.nodes), len(trace.written), trace.num_storages,
     )  # fmt: skip
+
+
+def variables_of(frame: Any) -> dict[str, Any]:
+    """The local variables of a frame that may be read before they are assigned to, by itself or other functions."""
+    code = frame.f_code
+    wanted = code_of(code).live(frame.f_lasti)
+    shared = {*code.co_cellvars, *code.co_freevars}
+    return {name: x for name, x in frame.f_locals.items() if wanted is None or name in wanted or name in shared}
 
 
 def frozen(x: Any, kept: list[Any], seen: set[int]) -> Any:
@@ -314,22 +338,60 @@ class Loop(NamedTuple):
     offset: int
     stay: bool  # what the program is told while it stays in the loop
     names: list[str]  # the variables that are carried, without second names of one object
+    written: set[str]  # those of them that keep their tensor, which is written
     others: dict[str, str]  # second names
     body: Graph  # of the carried values and those from outside: carried values, the condition, what is told within
-    outside: list[tuple[str, int, int]]  # inputs of the graph, or results of its nodes
+    outside: list[tuple[str, Any, Any]]  # inputs of the graph, results of its nodes, or numbers among the arguments
     told: list[bool]  # what the function is told within
     ends: list[Any]  # the carried values of the trace in which the loop was found
     steps: int
     is_counted: bool
 
 
-def found_loop(trace: Any, visits: list[Visit | None], first: int, live: Any) -> Loop | None:
-    """The first loop from event number `first` on."""
+def changing_numbers(visits: list[Visit | None]) -> dict[Any, set[str]]:
+    """The variables with plain numbers that are others from one visit of a place to the next while all else is the
+    same, by code and instruction. Were they numbers of the graph there might be a loop."""
+    found: dict[Any, set[str]] = {}
+    for numbers in _by_place(visits):
+        last: Any = visits[numbers[-1]]
+        same: list[Any] = [visits[k] for k in numbers]
+        while same[0].rough != last.rough:
+            del same[0]
+        pairs = list(itertools.pairwise(same))
+        names = {name for one, other in pairs for name, number in one.plain.items() if other.plain[name] != number}
+        if len(same) >= _VISITS and names:
+            found[last.frame.f_code, last.place[1]] = names
+    return found
+
+
+def taken_into_graph(frame: Any, names: set[str], trace: Any, taker: Any) -> list[Value]:
+    """Let variables of a frame hold numbers of the graph in place of plain ones. The values of these."""
+    new = {}
+    for name in names:
+        x = frame.f_locals.get(name)
+        kind, is_live = type(value_of(x)), is_stand_in(x) and x._host.is_live
+        if is_live or kind not in (int, float) or (kind is int and abs(value_of(x)) > _WHOLE):
+            continue
+        dtype = np.dtype(np.float64 if kind is float else np.int64)
+        array = payload_of(x, dtype) if is_stand_in(x) else trace.home(np.array(x, dtype))
+        if array is not None:
+            new[name] = taker.number(array, value_of(x), name)
+    assign(frame, new)
+    return [number._name.value for number in new.values()]
+
+
+def _by_place(visits: list[Visit | None], first: int = 0) -> list[list[int]]:
+    """The numbers of the visits of each place, from number `first` on."""
     places: dict[Any, list[int]] = {}
     for number, each in enumerate(visits):
         if each is not None and number >= first:
             places.setdefault(each.place, []).append(number)
-    for numbers in sorted(places.values()):
+    return sorted(places.values())
+
+
+def found_loop(trace: Any, visits: list[Visit | None], first: int, live: Any) -> Loop | None:
+    """The first loop from event number `first` on."""
+    for numbers in _by_place(visits, first):
         loop = _loop_at(trace, visits, numbers, live)
         if loop is not None:
             return loop
@@ -363,11 +425,10 @@ def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Lo
     if any(node.effect is not None for node in trace.graph.nodes[start.num_nodes : last.num_nodes]):
         return None
     where = {node: k for k, node in enumerate(trace.graph.nodes)}
-    for storage, _ in trace.written[start.num_written : last.num_written]:
-        made = storage.start.node
-        if made is None or where[made] < start.num_nodes:
-            return None  # a write to what was there before
-    names = [name for name, (x, _) in start.roles.items() if x is not last.roles[name][0]]
+    written = _written_roles(trace, start, last)
+    if written is None:
+        return None
+    names = [name for name, (x, _) in start.roles.items() if name in written or x is not last.roles[name][0]]
     unique: list[str] = []
     others: dict[str, str] = {}
     for name in names:
@@ -391,10 +452,37 @@ def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Lo
     if bodies[0][0].to_text() != bodies[1][0].to_text() or bodies[0][1] != bodies[1][1]:
         return None
     ends = [live.value_of(last.roles[name][1]) for name in unique]
+    body, outside = bodies[1]
+    outside = [_as_number(trace, each) or each for each in outside]
     return Loop(
-        numbers[0], start.frame.f_code, start.place[1], stay, unique, others, *bodies[1], told[0], ends,
-        len(numbers) - 1, is_counted,
+        numbers[0], start.frame.f_code, start.place[1], stay, unique, written, others, body, outside, told[0],
+        ends, len(numbers) - 1, is_counted,
     )  # fmt: skip
+
+
+def _written_roles(trace: Any, start: Visit, last: Visit) -> set[str] | None:
+    """The variables whose memory a loop writes and that was there before; None if it writes to other such memory."""
+    before = {
+        id(x._data.storage): name for name, (x, _) in start.roles.items()
+        if type(x) is Tensor and x is last.roles[name][0] and x._data.storage.slot is None
+    }  # fmt: skip
+    found = set()
+    for storage, _ in trace.written[start.num_written : last.num_written]:
+        if storage.number < start.num_storages:
+            if id(storage) not in before or storage.pick is not None:
+                return None
+            found.add(before[id(storage)])
+    return found
+
+
+def _as_number(trace: Any, at: tuple[str, int, int]) -> tuple[str, Any, Any] | None:
+    """An input of the graph that is computed of numbers, such that another trace can compute it; None for others."""
+    kind, position, _ = at
+    for (name, dtype), tensor in () if trace.host is None or kind != "input" else trace.host.tensors.items():
+        recipe = trace.host.recipe(name)
+        if tensor._data.value is trace.graph.inputs[position] and recipe is not None:
+            return "number", recipe, dtype
+    return None
 
 
 def has_hooks(values: list[Any]) -> bool:
@@ -465,13 +553,15 @@ def body_of(
 
 # Making it.
 
+def begins_here(loop: Loop) -> bool:
+    """Does the program stand where a loop begins? Events within arms that are joined later have numbers, too."""
+    frame = _asking_frame()
+    return frame is not None and frame.f_code is loop.code and frame.f_lasti == loop.offset
+
+
 def make(loop: Loop, trace: Any, live: Any, counters: Counters, condition: TracedArray) -> bool:
     """Put a loop into the graph of this trace, where the program stands at its first visit. What it is told then."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and is_own(frame.f_code.co_filename):
-        frame = frame.f_back
-    if frame is None or frame.f_code is not loop.code or frame.f_lasti != loop.offset:
-        raise Lost
+    frame: Any = _asking_frame()
     variables = frame.f_locals
     around = counters.at(frame)
     counter = around[-1] if loop.is_counted and around else None
@@ -516,14 +606,18 @@ def make(loop: Loop, trace: Any, live: Any, counters: Counters, condition: Trace
         ended = None if left is None else (steps >= left)
         if ended is None or not live.decided(ended._data, "the end of a range", rolls=False):
             raise Lost
-    new = {name: _like(variables[name], result, live) for name, result in zip(loop.names, results, strict=True)}
-    new.update({name: new[same] for name, same in loop.others.items()})
+    made = dict(zip(loop.names, results, strict=True))
+    for name in loop.written:
+        variables[name].copy_(made.pop(name))
+    new = {name: _like(variables[name], result, live) for name, result in made.items()}
+    new.update({name: new[same] for name, same in loop.others.items() if same in new})
     if counter is not None:
         counted = str(code_of(frame.f_code).fors[counter.begin][1])
         first = counter.numbers[counter.position - 1]
         last = steps * counter.numbers.step + first
         new[counted] = live.taker.number(last._data, int(live.value_of(last._data.value)), "a counter")
         counter.position += int(live.value_of(steps._data.value))
+        counter.is_left = outcome is not loop.stay
     assign(frame, new)
     return outcome
 
@@ -578,11 +672,23 @@ def _outside(loop: Loop, trace: Any, variables: list[Any]) -> list[Tensor]:
                 known[value] = x
     found = []
     for kind, position, index in loop.outside:
+        if kind == "number":
+            found.append(_number(trace, position, index))
+            continue
         value = inputs[position] if kind == "input" else nodes[position].results[index]
         if value not in known:
             raise Lost
         found.append(known[value])
     return found
+
+
+def _number(trace: Any, recipe: Any, dtype: np.dtype[Any]) -> Tensor:
+    """A number of this trace as a tensor."""
+    number = remade(trace.host, recipe)
+    payload = payload_of(number, dtype) if is_stand_in(number) else None
+    if payload is None:
+        raise Lost
+    return wrap(payload)
 
 
 def assign(frame: Any, values: dict[str, Any]) -> None:

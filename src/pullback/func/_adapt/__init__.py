@@ -100,7 +100,8 @@ def _module_names(modules: Iterable[ModuleType | str]) -> Iterator[str]:
 
 def _adapted(function: Callable[..., Any], home: FunctionType, named: frozenset[str]) -> Callable[..., Any]:
     def adapted(*args: Any, **kwargs: Any) -> Any:
-        rewriter = Rewriter(home, named, adapted_call(sys._getframe(1)))
+        own = getattr(home, "__wrapped__", home)  # in a trace, which is told what it returns
+        rewriter = Rewriter(own, named, adapted_call(sys._getframe(1)))
         result = None
         try:
             with _Running(rewriter):

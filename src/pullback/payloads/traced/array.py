@@ -33,11 +33,14 @@ class Storage:
     """A piece of memory inside a trace: the value it holds, and how often it was written, and how."""
 
     __slots__ = (
-        "base", "begun", "frozen", "generation", "hidden", "no_grad", "pick", "shadow", "slot", "start", "trace",
+        "base", "begun", "frozen", "generation", "hidden", "no_grad", "number", "pick", "shadow", "slot", "start",
+        "trace",
     )  # fmt: skip
 
     def __init__(self, trace: Recorder, base: Value, shadow: Shadow, slot: Any = None) -> None:
         self.trace = trace
+        self.number = trace.num_storages  # in the order in which they are made
+        trace.num_storages += 1
         self.base = base
         self.start = base  # what it held at first
         self.shadow = shadow

@@ -56,6 +56,7 @@ class Recorder:
         # In a backward pass from several roots: what is computed from the gradients that arrive.
         self.dependent: set[Value] | None = None
         self.place: tuple[str, int, str] | None = None  # that of all nodes, while a graph is recorded anew
+        self.num_storages = 0  # that were made so far
         self._constants: dict[int, tuple[Any, Value, Any]] = {}
         self._frames: dict[Any, tuple[str, int, str] | None] = {}  # deep frames of ours, with the user's place
 
