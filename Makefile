@@ -16,6 +16,8 @@
 #   make native    the texts of LLVM that are made from C, see docs/design/machine.md; `make native-check` compares them
 #   make docs      the site: tutorials, guides, gallery and the generated reference, as HTML in docs/_site
 #   make docs-test the site in a browser, if there is Chromium; `make docs-serve` shows it at http://localhost:8000
+#   make docs-links   links to other sites, which may fail for reasons of theirs
+#   make matrix    the smoke tests on every interpreter from 3.11 on that is found; ARGS=tests for the whole suite
 #   make dist      source distribution and wheel, checked, and tried in an empty environment
 #   make clean     remove what was built; `make distclean` removes the environments too
 
@@ -51,6 +53,7 @@ DOCS_BIN := $(DOCS)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: help demo test lint stubs types chains oracle foreign fuzz mutants bench native native-check docs docs-test docs-serve
+.PHONY: docs-links matrix
 .PHONY: dist distributed clean distclean
 
 help:
@@ -92,6 +95,19 @@ docs-test: docs $(DOCS)/.browser
 
 docs-serve: docs
 	$(DOCS_BIN)/python -m http.server --directory docs/_site 8000
+
+docs-links: $(DOCS)/.ready
+	$(DOCS_BIN)/python -m sphinx -b linkcheck -q -d docs/_build/doctrees docs docs/_build/links $(ARGS)
+
+# Environments are below build/matrix, and stay for the next time.
+matrix:
+	@for version in 3.11 3.12 3.13 3.14 3.14t; do \
+		if ! python$$version -c '' 2>/dev/null; then echo "== $$version: not found"; continue; fi; \
+		echo "== $$version"; \
+		test -x build/matrix/$$version/bin/pytest || { python$$version -m venv build/matrix/$$version && \
+			build/matrix/$$version/bin/python -m pip install --quiet -e '.[compile,scipy]' pytest hypothesis; }; \
+		$(ONE_THREAD) build/matrix/$$version/bin/python -m pytest -q -p no:cacheprovider $(or $(ARGS),tests/smoke); \
+	done
 
 # Without torch there is nothing to compare with: that is said, and is no error. `make test` has the say on the package.
 oracle:

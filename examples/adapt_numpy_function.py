@@ -15,8 +15,7 @@ import numpy as np
 
 import pullback as pb
 
-CELLS = 24
-STEPS = 60
+CELLS, STEPS = 24, 60
 SENSORS = np.array([3, 9, 15, 21])
 
 # The program, written for NumPy ---------------------------------------------------------------------------------------

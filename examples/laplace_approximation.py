@@ -13,8 +13,6 @@ import numpy as np
 
 import pullback as pb
 
-PRIOR_DEVIATION = 2.0
-
 
 def data():
     """Doses, and whether the treatment worked."""
@@ -29,18 +27,17 @@ def logit(parameters, dose):
     return parameters[0] + parameters[1] * dose
 
 
-def negative_log_joint(parameters, dose, worked):
+def negative_log_joint(parameters, dose, worked, deviation=2.0):
     """Minus the logarithm of likelihood times prior."""
     z = logit(parameters, dose)
     likelihood = (worked * z - pb.logaddexp(0.0, z)).sum()
-    prior = -0.5 * (parameters**2).sum() / PRIOR_DEVIATION**2 - np.log(2 * np.pi * PRIOR_DEVIATION**2)
+    prior = -0.5 * (parameters**2).sum() / deviation**2 - np.log(2 * np.pi * deviation**2)
     return -(likelihood + prior)
 
 
-def peak_of(loss, start):
+def peak_of(loss, at):
     """Newton's method."""
     slope, curvature = pb.func.grad(loss), pb.func.hessian(loss)
-    at = start
     for iteration in range(1, 20):
         step = pb.linalg.solve(curvature(at), slope(at))
         at = at - step
@@ -81,17 +78,15 @@ def main():
 
     # How uncertain is a prediction? To first order, its gradient by the parameters carries the covariance over.
     doses = pb.asarray(np.linspace(-2.0, 2.0, 5))
-    slopes = pb.func.vmap(pb.func.grad(logit), in_dims=(None, 0))(peak, doses)
-    spread = pb.sqrt(pb.einsum("ni,ij,nj->n", slopes, covariance, slopes))
-    for at, z, s in zip(doses.tolist(), logit(peak, doses).tolist(), spread.tolist(), strict=True):
+    slopes = lambda doses: pb.func.vmap(pb.func.grad(logit), in_dims=(None, 0))(peak, doses)
+    spread = lambda doses: pb.sqrt(pb.einsum("ni,ij,nj->n", slopes(doses), covariance, slopes(doses)))
+    for at, z, s in zip(doses.tolist(), logit(peak, doses).tolist(), spread(doses).tolist(), strict=True):
         low, middle, high = (1.0 / (1.0 + np.exp(-value)) for value in (z - 2 * s, z, z + 2 * s))
         print(f"at dose {at:+.1f} it works with probability {middle:.2f}, between {low:.2f} and {high:.2f}")
         assert low < 1.0 / (1.0 + np.exp(-(0.5 + 1.5 * at))) < high
 
     grid = pb.asarray(np.linspace(-2.0, 2.0, 100))
-    slopes = pb.func.vmap(pb.func.grad(logit), in_dims=(None, 0))(peak, grid)
-    spread = 2 * pb.sqrt(pb.einsum("ni,ij,nj->n", slopes, covariance, slopes))
-    low, middle, high = (pb.sigmoid(logit(peak, grid) + each).numpy() for each in (-spread, 0.0, spread))
+    low, middle, high = (pb.sigmoid(logit(peak, grid) + k * spread(grid)).numpy() for k in (-2, 0, 2))
     plt.fill_between(grid.numpy(), low, high, alpha=0.3, label="two deviations")
     plt.plot(grid.numpy(), middle, label="it works with probability")
     plt.plot(dose.numpy(), worked.numpy(), "k|", label="data")

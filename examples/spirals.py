@@ -7,7 +7,6 @@ A dataclass holds the layers, one compiled step has the loss, the gradient and t
 depends on the seed alone, and the parameters go to a file and back.
 """
 
-import os
 import tempfile
 from itertools import pairwise
 
@@ -33,8 +32,7 @@ def spirals(count, rng):
     """Points on two arms with some noise, and the number of the arm, 0 or 1."""
     arm = np.arange(count) % 2
     turn = np.sqrt(rng.uniform(size=count)) * 3 * np.pi
-    angle = turn + np.pi * arm
-    points = np.stack([turn * np.cos(angle), turn * np.sin(angle)], axis=1) / (3 * np.pi)
+    points = np.stack([np.cos(turn + np.pi * arm), np.sin(turn + np.pi * arm)], axis=1) * turn[:, None] / (3 * np.pi)
     return points + rng.normal(scale=0.01, size=(count, 2)), arm.astype(float)
 
 
@@ -82,20 +80,18 @@ def main():
         layers, state, value = step(layers, state, *batch)
         if number % 300 == 0:
             print(f"step {number}: loss {value.item():.4f}")
-    print(f"compiled {step.compiled.cache_info().misses} time")
+    assert step.compiled.cache_info().misses == 1
 
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "spirals.npz")
+        path = f"{folder}/spirals.npz"
         pb.save(path, {"layers": layers, "state": state})
         layers = pb.load(path)["layers"]
-    right = accuracy(layers, x_new, y_new)
-    print(f"new points on the right arm: {right:.1%}")
+    print(f"new points on the right arm: {(right := accuracy(layers, x_new, y_new)):.1%}")
 
     sides = np.stack(np.meshgrid(*[np.linspace(-1.2, 1.2, 80)] * 2), -1).reshape(-1, 2) * np.abs(x).max()
     plt.figure(figsize=(4.5, 4.5))
     plt.scatter(*sides.T, c=np.sign(score(layers, sides).numpy().ravel()), s=6, cmap="coolwarm", alpha=0.25, marker="s")
     plt.scatter(*x_new.T, c=y_new.ravel(), s=8, cmap="coolwarm")
-    plt.axis("off")
     plt.show()
     assert right > 0.95
 

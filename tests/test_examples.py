@@ -30,3 +30,13 @@ def test_example_runs(path, tmp_path):
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+LONGER = ("demo", "distributed_fit", "distributed_heat", "payload_")  # a class of arrays, or ranks, is the example
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_scripts_are_short_and_show_something(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 100 or path.stem.startswith(LONGER)
+    assert "plt.show()" in text or path.stem in ("demo", "distributed_fit")

@@ -35,3 +35,21 @@ def test_vmap_knows_the_names_of_jax_for_its_axes():
 def test_two_names_for_one_thing_are_refused(options):
     with pytest.raises(TypeError, match="both were given"):
         pb.vmap(pb.sin, **options)
+
+
+PROGRAMS = {
+    "import pullback.special as sp\nsp.gammal": "gammaln",
+    "from pullback import linalg\nlinalg.cholesk": "cholesky",
+    "from pullback.nn import functional\nfunctional.layer_nor": "layer_norm",
+    "import pullback as pb\npb.autograd.forward_ad.dual_l": "dual_level",
+    "import pullback as pb\npb.value_and_g": "value_and_grad",
+    "import pullback as pb\npb.ones(3).resha": "reshape",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_completion_knows_names_of_modules_tensors_and_results(program):
+    jedi = pytest.importorskip("jedi", reason="jedi, which editors complete by, is not installed")
+    lines = program.split("\n")
+    found = [each.name for each in jedi.Script(program).complete(len(lines), len(lines[-1]))]
+    assert PROGRAMS[program] in found

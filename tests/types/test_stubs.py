@@ -14,6 +14,7 @@ import pytest
 import pullback as pb
 from tests.types.checkers import errors_of_mypy, program, revealed_by_mypy, short
 from tools.stubs.modules import MEMBERS, public_modules, stub_path, stubs
+from tools.stubs.names import listed, present, promised
 
 pytest.importorskip("scipy", reason="the examples that stubs are made with need SciPy")
 
@@ -42,6 +43,16 @@ def test_the_stubs_are_those_that_the_generator_writes(written):
     changed = [path.name for path, text in written.items() if not path.exists() or path.read_text() != text]
     assert changed == [], "run `make stubs`"
     assert set(SOURCE.rglob("*.pyi")) == set(written), "a stub that nobody writes"
+
+
+def test_no_public_name_goes_without_a_word():
+    now, known = present(), promised()
+    gone = [name for name in known if name not in now]
+    assert gone == [], "a name goes after a time of warnings, and then out of tests/api.txt"
+    gone = [f"{name}({each}=)" for name in known for each in known[name] if each not in now[name]]
+    assert gone == [], "a parameter goes after a time of warnings, and then out of tests/api.txt"
+    (text,) = listed().values()
+    assert text.count("\n") == len(known), "python -m tools.stubs adds what is new"
 
 
 def test_no_parameter_and_no_result_is_anything_except_for_a_few(written):
