@@ -84,13 +84,10 @@ def fitted(gradient, guess, steps=120):
 
 
 def mistake():
-    """The message for one: a number is written over that a gradient needs, where that is not allowed."""
-    x = pb.ones(3, requires_grad=True)
-    with pb.autograd.overwrite_policy("raise"):
-        y = x.exp()
-        y += 1
+    """The message for one that everybody makes: a step of descent as one would write it for numbers."""
+    rates = pb.tensor(TRUTH, requires_grad=True)
     try:
-        y.sum().backward()
+        rates -= 0.1
     except pb.AutogradError as error:
         return error
     raise AssertionError("the mistake was not noticed")
@@ -160,7 +157,7 @@ def main():
     print(f"               +-    {numbers(uncertainties(loss, result))}   (from the Hessian)")
 
     error = mistake()
-    print("5 a mistake  y = x.exp(); y += 1; y.sum().backward()")
+    print("5 a mistake  rates -= 0.1")
     for text in (f"[{error.code}] {error.what}", f"fix: {error.fix}"):
         print(textwrap.indent("\n".join(textwrap.wrap(text, 64)), " " * 15))
 

@@ -1,5 +1,7 @@
-"""`tests/api.txt`: every public name with its parameters, one a line. Names and parameters are added here and never taken
-out: a test says which are gone, and whoever takes them out of the file has thought of those who use them.
+"""`tests/api.txt`: every public name with its parameters, one a line.
+
+Names and parameters are added here and never taken out: a test says which are gone, and whoever takes them out of the
+file has thought of those who use them.
 """
 
 from __future__ import annotations
