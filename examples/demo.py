@@ -95,11 +95,13 @@ def mistake():
 
 def curves(observed, best):
     """The fit and the data, drawn by hand."""
+    places = lambda values, column: [(8 * k, 155 - 38 * v) for k, v in enumerate(np.asarray(values)[:, column])]
     paths = []
-    for values, look in ((observed, 'stroke-dasharray="1 5" stroke-width="3"'), (simulate(best), 'stroke-width="1.5"')):
-        for column, colour in enumerate(("#2f74b5", "#c4691c")):
-            points = " ".join(f"{8 * k},{155 - 38 * v:.1f}" for k, v in enumerate(np.asarray(values)[:, column]))
-            paths.append(f'<polyline points="{points}" fill="none" stroke="{colour}" {look}/>')
+    for column, colour in enumerate(("#2f74b5", "#c4691c")):
+        line = " ".join(f"{x},{y:.1f}" for x, y in places(simulate(best), column))
+        paths.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+        dots = [f'<circle cx="{x}" cy="{y:.1f}" r="2"/>' for x, y in places(observed, column)]
+        paths.append(f'<g fill="{colour}" fill-opacity="0.55">{"".join(dots)}</g>')
     return f'<svg viewBox="0 0 490 160" role="img"><title>prey and predators</title>{"".join(paths)}</svg>'
 
 
@@ -107,8 +109,8 @@ def page(parts):
     """One file with all pictures, which loads nothing."""
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     body = "".join(f"<h2>{title}</h2><div>{part}</div>" for title, part in parts)
-    style = "body{font-family:sans-serif;margin:2em;max-width:70em}svg{max-width:100%;height:auto}"
-    style += "div{max-height:32em;overflow:auto}"
+    style = ":root{color-scheme:light dark}body{font-family:sans-serif;margin:2em;max-width:70em}"
+    style += "svg{max-width:100%;height:auto}div{max-height:32em;overflow:auto}"
     head = "<meta charset=utf-8><meta name=viewport content='width=device-width'><title>Pullback</title>"
     head = f"<!doctype html><html lang=en><head>{head}<style>{style}</style></head>"
     PAGE.write_text(f"{head}<body><h1>Pullback</h1>{body}</body></html>", encoding="utf-8")
