@@ -491,6 +491,16 @@ def test_an_adapted_function_may_be_called_by_adapted_functions():
     assert_close(x.grad, [2 * 6.0 + 1, 1.0, 1.0])
 
 
+def test_arguments_that_numpy_does_not_look_for_tensors_in():
+    whole = np.arange(3)
+    check(lambda x: (np.full_like(whole, x[0], dtype=np.float64) * x).sum())
+    check(lambda x: np.interp(0.5, [1, 2], [3, 4], left=x[0]) * x[1])
+    check(lambda x: np.select([whole > 1], [whole], default=x[0]).sum())
+    check(lambda x: np.require(3 * x, requirements=["F", "W"]).sum())
+    with pytest.raises(TypeError, match=r"use np\.block"):
+        adapt(lambda x: np.bmat([[x[None], x[None]]]))(leaf([1.0, 2.0]))
+
+
 # The functions of `math` and `cmath` ----------------------------------------------------------------------------------
 
 TWO = {"atan2", "copysign", "dist", "fmod", "hypot", "pow", "rect", "remainder", "sumprod"}

@@ -266,3 +266,15 @@ def test_linspace_gives_its_step():
     assert_close(values, np.linspace(1.0, 3.0, 5))
     assert step.item() == 0.5 and pb.autograd.grad(step, start)[0].item() == -0.25
     assert pb.linspace(0, 1, 4, endpoint=False, retstep=True)[1].item() == 0.25
+
+
+@pytest.mark.parametrize("base", [[2.0, 3.0], [[2.0], [3.0]]])
+@pytest.mark.parametrize("bounds, axis", [
+    ((2.0, 3.0), -1), ((2.0, 3.0), 0), (([2.0, 3.0], [4.0, 5.0]), 0), (([[2.0, 3.0]], [4.0, 5.0]), 1),
+])  # fmt: skip
+def test_logspace_with_a_base_for_each_of_the_bounds(bounds, axis, base):
+    expected = np.logspace(*bounds, num=4, base=base, axis=axis)
+    b = pb.tensor(base, requires_grad=True)
+    actual = pb.logspace(*bounds, num=4, base=b, axis=axis)
+    np.testing.assert_allclose(actual.detach(), expected)
+    assert pb.autograd.gradcheck(lambda b: pb.logspace(*bounds, num=4, base=b, axis=axis), [b])

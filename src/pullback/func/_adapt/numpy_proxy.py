@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from pullback.core.state import current
-from pullback.func._adapt.arrays import WholeArray, holds_tensors, inside
+from pullback.func._adapt.arrays import WholeArray, has_history, holds_tensors, inside
 from pullback.func._adapt.scipy_callbacks import is_scipy
 from pullback.func._adapt.stand_ins import TYPES, Proxy, StandIn
-from pullback.interop._array_function import direct_twin
+from pullback.interop._array_function import array_function, direct_twin
 from pullback.interop._ufuncs import apart_from, assign
 from pullback.interop._ufuncs import twin_of as ufunc_twin
 from pullback.operators import functions
@@ -147,8 +147,15 @@ def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
         if out is not None and holds_tensors(out):
             del kwargs["out"]
             return assign(f"np.{name}", out, call(*apart_from(out, args), **kwargs), casting="unsafe")
-        return inside(function(*map(read, args), **{name: read(value) for name, value in kwargs.items()}))
+        args, kwargs = tuple(map(read, args)), {name: read(value) for name, value in kwargs.items()}
+        if is_dispatched:
+            # NumPy does not ask about every argument, such as the fill value of `full_like`.
+            for each in (*args, *kwargs.values()):
+                if type(each) is Tensor and has_history(each):
+                    return inside(array_function(each, function, (Tensor,), args, kwargs))
+        return inside(function(*args, **kwargs))
 
+    is_dispatched = isinstance(function, _Dispatcher)
     return call
 
 
@@ -402,6 +409,20 @@ def arange(*bounds: Any, **options: Any) -> Any:
     return inside(np.arange(*bounds, **{name: _readable(value) for name, value in options.items()}))
 
 
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """As `np.require`. Tensors are aligned and may be written to; an order in memory is that of a copy."""
+    wanted = {str(each).upper()[0] for each in requirements or ()}
+    out = asarray(a, dtype)
+    return array(out, order="F" if "F" in wanted else "C") if wanted & {"C", "F", "O"} else out
+
+
+def bmat(*args: Any, **kwargs: Any) -> Any:
+    """As `np.bmat` of arrays; there are no matrices of tensors."""
+    if any(map(holds_tensors, (*args, *kwargs.values()))):
+        raise TypeError("np.bmat makes a numpy.matrix, which holds no tensors: use np.block")
+    return np.bmat(*args, **kwargs)
+
+
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
     """As `np.fromiter`, and differentiable in the items."""
     items = [item for item, _ in zip(iter, range(count))] if count >= 0 else list(iter)
@@ -553,6 +574,8 @@ _REPLACED: dict[Any, Any] = {
     np.asfortranarray: asarray,
     np.full: full,
     np.arange: arange,
+    np.require: require,
+    np.bmat: bmat,
     np.fromiter: fromiter,
     np.fromfunction: fromfunction,
     np.apply_along_axis: apply_along_axis,

@@ -23,7 +23,7 @@ from pullback.declare.composite import composite
 from pullback.eager.record import new_tensor
 from pullback.operators.arguments import ANY_NUMBER, as_array, called_as, common_dtype
 from pullback.operators.arrays.joining import concat, stack
-from pullback.operators.arrays.movement import broadcast_to, moveaxis
+from pullback.operators.arrays.movement import broadcast_arrays, broadcast_to, expand_dims, moveaxis
 from pullback.operators.arrays.reshaping import reshape
 from pullback.operators.elementwise.arithmetic import floor
 from pullback.operators.elementwise.casting import check_device, on_device
@@ -396,6 +396,9 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, *, dtype: Any = None, axis: int = 0
 ) -> Tensor:
     """Powers of `base` whose exponents go from `start` to `stop` at equal distances."""
+    if np.ndim(base):  # it belongs to the bounds
+        start, stop, base = broadcast_arrays(*map(as_array, (start, stop, base)))
+        base = expand_dims(base, normalize_axis_index(axis, base.ndim + 1))
     out = base ** linspace(start, stop, num, endpoint, axis=axis)
     return out if dtype is None else out.astype(dtype)
 
