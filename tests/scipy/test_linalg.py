@@ -214,3 +214,11 @@ def test_compiled_as_eager():
 
     compiled = pb.compile(pb.func.grad(loss))
     np.testing.assert_allclose(compiled(pb.tensor(S), pb.tensor(V3)), pb.func.grad(loss)(pb.tensor(S), pb.tensor(V3)))
+
+
+def test_a_riccati_equation_of_numbers():
+    a = pb.tensor(4.0, requires_grad=True)
+    x = pb.scipy.linalg.solve_continuous_are(a, 2.0, 2.0, 1.0)
+    assert x.shape == (1, 1)
+    ends = [scipy.linalg.solve_continuous_are(4 + h, 2, 2, 1).item() for h in (1e-5, -1e-5)]
+    assert pb.autograd.grad(x.sum(), a)[0].item() == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)

@@ -17,6 +17,25 @@ HEIGHT = np.sin(3 * PLANE[:, 0]) + PLANE[:, 1] ** 2
 INSIDE = PLANE[:3] * 0.6 + PLANE[3:6] * 0.3 + PLANE[6:9] * 0.1
 
 CASES = {
+    **{
+        f"periodic, degree {k}": lambda m, x, y, at, k=k: m.make_interp_spline(
+            x, (pb if m is ours else np).concatenate([y[:-1], y[:1]]), k, bc_type="periodic"
+        )(at)
+        for k in (2, 3, 4, 5)
+    },
+    "natural": lambda m, x, y, at: m.make_interp_spline(x, y, bc_type="natural")(at),
+    "slopes of degree 5": lambda m, x, y, at: m.make_interp_spline(
+        x, y, 5, bc_type=([(1, 0.3), (2, 0.1)], [(1, 0.2), (3, 0.0)])
+    )(at),
+    "a knot more": lambda m, x, y, at: m.make_interp_spline(x, y).insert_knot(2.2, 2).c,
+    "integral": lambda m, x, y, at: m.make_interp_spline(x, y).integrate(at[0], at[2]),
+    "integral of an integral": lambda m, x, y, at: m.make_interp_spline(x, y).antiderivative(2)(at),
+    "splantider, all of it": lambda m, x, y, at: m.splantider(m.splrep(x, y))[1],
+    "a curve": lambda m, x, y, at: m.splev(at / 6, m.splprep([x + 0.1 * y, y], s=0)[0])[1],
+    "roots": lambda m, x, y, at: m.InterpolatedUnivariateSpline(x, y - 0.4).roots(),
+    "all derivatives": lambda m, x, y, at: m.InterpolatedUnivariateSpline(x, y).derivatives(at[1]),
+    "one of the basis": lambda m, x, y, at: m.BSpline.basis_element(x[:5])(at[:3]),
+    "the basis": lambda m, x, y, at: m.BSpline.design_matrix(at[2:3], x, 2).toarray(),
     "splrep": lambda m, x, y, at: m.splev(at, m.splrep(x, y)),
     "splrep of degree 2": lambda m, x, y, at: m.splev(at, m.splrep(x, y, k=2)),
     "derivative of splev": lambda m, x, y, at: m.splev(at, m.splrep(x, y), der=1),
@@ -149,3 +168,16 @@ def test_bisplev_in_an_adapted_program():
     at = pb.tensor(0.3, requires_grad=True)
     pb.func.adapt(lambda at: float(theirs.bisplev(at, 1.1, surface)))(at).backward()
     np.testing.assert_allclose(at.grad, theirs.bisplev(0.3, 1.1, surface, dx=1))
+
+
+@pytest.mark.parametrize("moving", ["points", "values", "xi", "one of xi"])
+def test_cubic_interpolation_of_scattered_data_is_refused(moving):
+    """A point that is a tuple of coordinates was taken for numbers: the result had no gradient, without a word."""
+    given = {"points": PLANE, "values": HEIGHT, "xi": INSIDE}
+    if moving == "one of xi":
+        given["xi"] = (pb.tensor(INSIDE[:, 0], requires_grad=True), INSIDE[:, 1])
+    else:
+        given[moving] = pb.tensor(given[moving], requires_grad=True)
+    with pytest.raises(pb.AutogradError) as caught:
+        ours.griddata(**given, method="cubic")
+    assert caught.value.code == "SCIPY_NO_RULE"

@@ -3,6 +3,8 @@
 A table has an entry for every function that is declared so: what no entry has seen is not declared.
 """
 
+import importlib
+
 import numpy as np
 import pytest
 import scipy.fft
@@ -49,6 +51,9 @@ STATS = {
     "trimboth": (lambda m, x: m.trimboth(x, 0.1), X),
     "ttest_1samp": (lambda m, x: m.ttest_1samp(x, 0.3), X),
     "ttest_ind_from_stats": (lambda m, x: m.ttest_ind_from_stats(x[0], x[1], 5, x[2], x[3], 6), X[:4]),
+    "cumfreq": (lambda m, x: m.cumfreq(x)[1:3], X),
+    "relfreq": (lambda m, x: m.relfreq(x)[1:3], X),
+    "ecdf": (lambda m, x: m.ecdf(x).cdf.quantiles, X),
     "yeojohnson": (lambda m, x: m.yeojohnson(x, lmbda=0.3), X),
     "yeojohnson_llf": (lambda m, x: m.yeojohnson_llf(0.3, x), X),
 }  # fmt: skip
@@ -270,6 +275,8 @@ SIGNAL = {
     "decimate, fir": by("decimate", X, after=(2,), n=4, ftype="fir"),
     "resample_poly": by("resample_poly", X, after=(2, 3)),
     "upfirdn": by("upfirdn", X, [1.0, 2, 3], after=(2, 3)),
+    **{name: (lambda m, v, name=name: getattr(m, name)([20, v[0]], [14, 60], v[1], v[2], fs=200)[1], [50.0, 3.0, 40.0])
+       for name in ("buttord", "cheb1ord", "cheb2ord", "ellipord")},
     "upfirdn, filter": by("upfirdn", X[:4], after=(Y, 3, 2)),
     "medfilt": by("medfilt", X, after=(3,)),
     "medfilt2d": by("medfilt2d", PLATE, after=(3,)),
@@ -425,3 +432,20 @@ def test_systems_in_every_mode():
     both = pb.func.vmap(step)(pb.stack([a, 2 * a]))
     np.testing.assert_allclose(both.detach().numpy(), [step(a).detach().numpy(), step(2 * a).detach().numpy()])
     np.testing.assert_allclose(pb.compile(step)(a).detach().numpy(), step(a).detach().numpy())
+
+
+@pytest.mark.parametrize("name", ["anderson", "cramervonmises", "ks_1samp", "kstest"])
+def test_a_statistic_that_moves_with_the_data_is_no_constant(name):
+    """These were taken for functions of ranks, and had no gradient, without a word."""
+    given = {"anderson": ("norm",), "ks_1samp": (scipy.stats.norm.cdf,)}.get(name, ("norm",))
+    with pytest.raises(pb.AutogradError) as caught:
+        getattr(pb.scipy.stats, name)(pb.tensor(X, requires_grad=True), *given)
+    assert caught.value.code == "SCIPY_NO_RULE"
+
+
+@pytest.mark.parametrize("package, name", [("fft", "fftfreq"), ("fft", "rfftfreq"), ("fftpack", "fftfreq"),
+                                           ("fftpack", "rfftfreq")])  # fmt: skip
+def test_frequencies_by_the_time_between_samples(package, name):
+    ours, plain = (importlib.import_module(f"{root}.{package}") for root in ("pullback.scipy", "scipy"))
+    check(lambda m, d: getattr(m, name)(7, d), ours, plain, 0.3)
+    check(lambda m, d: m.fhtoffset(d, 0.5, bias=0.2), pb.scipy.fft, scipy.fft, 0.1)

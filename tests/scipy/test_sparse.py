@@ -161,3 +161,15 @@ def test_an_adapted_program():
     step = 1e-4
     numerical = (heat(2 + step) - heat(2 - step)) / (2 * step)
     assert grad(pb.func.adapt(heat))(pb.tensor(2.0)).item() == pytest.approx(numerical, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+def test_matrices_of_diagonals_that_are_a_tensor(shape):
+    data, offsets = np.arange(1.0, 13.0).reshape(3, 4), [0, -1, 2]
+    x = pb.tensor(data, requires_grad=True)
+    found = pb.scipy.sparse.dia_array((x, offsets), shape=shape).toarray()
+    np.testing.assert_array_equal(found.detach(), scipy.sparse.dia_array((data, offsets), shape=shape).toarray())
+    found.sum().backward()
+    np.testing.assert_array_equal(x.grad, np.isin(data, found.detach().numpy()))
+    one = pb.scipy.sparse.diags_array([x[0, 0], 2.0, 3.0], offsets=1).toarray()
+    np.testing.assert_array_equal(one.detach(), np.diag([1.0, 2.0, 3.0], 1))

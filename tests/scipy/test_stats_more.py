@@ -266,3 +266,16 @@ def test_kernel_estimates_by_points_data_weights_and_width():
     np.testing.assert_allclose(
         [x.item() for x in got], [both[1].integrate_gaussian([0.1, 0.2], np.eye(2)), both[1].integrate_kde(both[1])]
     )
+
+
+@pytest.mark.parametrize("x, scale", [([0.5, 1.2], 1.0), (1.5, np.eye(2)), ([0.5, 1.2], [1.0, 2.0]),
+                                      (np.stack([np.eye(2), 2 * np.eye(2) + 0.3], -1), np.eye(2) + 0.1)])  # fmt: skip
+def test_an_inverse_wishart_distribution_of_numbers_diagonals_and_several_matrices(x, scale):
+    x = np.asarray(x)
+    leaf = pb.tensor(x, dtype=float, requires_grad=True)
+    found = pb.scipy.stats.invwishart.logpdf(leaf, df=6, scale=scale)
+    np.testing.assert_allclose(found.detach(), scipy.stats.invwishart.logpdf(x, df=6, scale=scale), rtol=1e-9)
+    along = np.cos(np.arange(x.size)).reshape(x.shape)
+    ends = [scipy.stats.invwishart.logpdf(x + h * along, df=6, scale=scale).sum() for h in (1e-6, -1e-6)]
+    (slope,) = pb.autograd.grad(found.sum(), leaf)
+    assert (slope.numpy() * along).sum() == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5)

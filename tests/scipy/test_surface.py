@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 import scipy.optimize
 
@@ -121,3 +122,19 @@ def test_scipys_own_function_names_ours_instead_of_losing_a_derivative(name, cal
     assert "NUMPY_ON_GRAD" in raised.value.codes
     assert f"pb.scipy.{package}." in str(raised.value)
     assert own in str(raised.value)
+
+
+def test_what_ours_does_not_do_is_scipys_for_numbers_and_refused_for_tensors():
+    """Options without a derivative raised, in programs that never asked for one."""
+    integrate = pb.scipy.integrate
+    p = pb.tensor([2.0, 3.0], requires_grad=True)
+    found = integrate.nsum(lambda k, q: 1 / k**q, 1, np.inf, args=(np.array([2.0, 3.0]),))
+    np.testing.assert_allclose(found.sum.numpy(), [np.pi**2 / 6, 1.2020569], rtol=1e-6)
+    with pytest.raises(pb.AutogradError, match="several sums at once") as caught:
+        integrate.nsum(lambda k, q: 1 / k**q, 1, np.inf, args=(p,))
+    assert caught.value.code == "SCIPY_NO_RULE"
+
+
+def test_a_guarded_callback_has_as_many_arguments_as_the_users():
+    matrix = np.array([[0.0, 2, 2], [0, 1, 2], [1, 0, 1]])
+    assert pb.scipy.linalg.schur(matrix, output="complex", sort=lambda x: x.imag > 1e-15)[2] == 1

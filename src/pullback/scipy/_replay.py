@@ -20,6 +20,7 @@ from pullback.core.frames import adapted_call
 from pullback.errors import AutogradError
 from pullback.func._adapt.rewrite import Rewriter, home_of
 from pullback.func._adapt.scipy_callbacks import is_scipy, public_module, with_derivatives
+from pullback.func._adapt.stand_ins import BUILTINS
 from pullback.scipy._composed import as_scipy, refused, watches
 from pullback.scipy._surface import Call, declare, tensors
 
@@ -28,6 +29,9 @@ _REPLAYED: set[str] = set()
 
 class _Reader(Rewriter):
     """What SciPy's text sees: NumPy's proxy, SciPy's other functions rewritten, and ours where there are some."""
+
+    # It asks for the types of arrays to find whose they are, and a tensor is one of ours, with a namespace of its own.
+    builtins = {name: each for name, each in BUILTINS.items() if name != "type"}  # noqa: RUF012
 
     def __init__(self, function: Any, outer: Any) -> None:
         home = home_of(function)

@@ -136,7 +136,7 @@ def declare_as(name: str, function: Callable[..., Any], kind: str, by: str = "")
     # Operators have batching rules, and stay the objects that they are elsewhere: one page, one example, one type.
     made = function
     if isinstance(function, FunctionType) and function.__module__.startswith("pullback.scipy"):
-        made = per_example(function)
+        made = functools.wraps(function)(_or_guarded(name, per_example(function)))
     _functions[name] = lambda: made
 
 
@@ -174,13 +174,28 @@ def _made(name: str, function: Callable[[Call], Any]) -> Callable[..., Any]:
         bound = inspect.BoundArguments(signature, kept(bind(*args, **kwargs)))
         return function(Call(name, plain, bound, diff))
 
-    def call(*args: Any, diff: Diff | None = None, **kwargs: Any) -> Any:
+    def ours(*args: Any, diff: Diff | None = None, **kwargs: Any) -> Any:
         return by_example(name, functools.partial(made, diff=in_force(diff)), args, kwargs)
 
+    call = _or_guarded(name, ours)
     known = list(signature.parameters.values())
     place = next((k for k, each in enumerate(known) if each.kind is each.VAR_KEYWORD), len(known))
     known.insert(place, inspect.Parameter("diff", inspect.Parameter.KEYWORD_ONLY, default=None))
     return _dressed(call, plain, name, signature.replace(parameters=known), _declared[name])
+
+
+def _or_guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`; for what it does not do, which is a NotImplementedError, SciPy's own behind a guard."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except NotImplementedError as error:
+            kwargs.pop("diff", None)
+            said = Rule(name, "X", reason=str(error))
+            return guarded(name, scipy_value(name), said)(*args, **kwargs)
+
+    return call
 
 
 def _binder(signature: inspect.Signature) -> Callable[..., dict[str, Any]]:
@@ -266,15 +281,15 @@ def public_names(path: str) -> list[str]:
 # Guards.
 
 
-def guarded(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+def guarded(name: str, plain: Callable[..., Any], rule: Rule | None = None) -> Callable[..., Any]:
     """SciPy's function for numbers. A tensor that somebody differentiates is refused."""
-    rule = _declared.get(name) or Rule(name, "X", reason="it has no derivative here")
+    rule = rule or _declared.get(name) or Rule(name, "X", reason="it has no derivative here")
     is_constant = rule.kind == "K"
 
     def call(*args: Any, **kwargs: Any) -> Any:
         def plainly(value: Any) -> Any:
             if callable(value) and not isinstance(value, type):
-                return _watching(name, rule, value)
+                return watching(name, rule, value)
             return numbers(value)
 
         for place, value in (*enumerate(args), *kwargs.items()):
@@ -289,7 +304,9 @@ def guarded(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return _dressed(call, plain, name, signature, rule)
 
 
-def _watching(name: str, rule: Rule, callback: Callable[..., Any]) -> Callable[..., Any]:
+def watching(name: str, rule: Rule, callback: Callable[..., Any]) -> Callable[..., Any]:
+    """A callback for numbers, which refuses to give one that is differentiated."""
+
     @functools.wraps(callback)
     def watched(*args: Any, **kwargs: Any) -> Any:
         out = callback(*map(tensors, args), **kwargs)
@@ -297,7 +314,15 @@ def _watching(name: str, rule: Rule, callback: Callable[..., Any]) -> Callable[.
             raise no_rule(rule, f"what `{getattr(callback, '__name__', 'the callback')}` returns")
         return numbers(out)
 
-    return watched
+    is_plain = isinstance(callback, FunctionType) and not callback.__defaults__
+    if not is_plain or callback.__code__.co_flags & inspect.CO_VARARGS:
+        return watched
+    # Compiled code of SciPy's asks a function how many arguments it has.
+    of_some: dict[int, Callable[..., Any]] = {
+        1: lambda x, **more: watched(x, **more), 2: lambda x, y, **more: watched(x, y, **more),
+        3: lambda x, y, z, **more: watched(x, y, z, **more),
+    }  # fmt: skip
+    return functools.wraps(callback)(of_some.get(callback.__code__.co_argcount, watched))
 
 
 def no_rule(rule: Rule, what: str) -> AutogradError:

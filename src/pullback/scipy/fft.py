@@ -5,7 +5,7 @@ from typing import Any as _Any
 import numpy as np
 
 import pullback as pb
-from pullback.scipy import _composed, _surface, _twins
+from pullback.scipy import _composed, _replay, _surface, _twins
 
 _twins.declare_existing("fft")
 
@@ -67,7 +67,23 @@ def _ifht(A: _Any, dln: _Any, mu: _Any, offset: _Any, bias: _Any) -> _Any:
     return _hankel(A, dln, mu, offset, bias, True)
 
 
-_surface.constant("fft.fftfreq", "fft.rfftfreq", "fft.next_fast_len", "fft.prev_fast_len", "fft.fhtoffset")
+@_composed.composed("fft.fftfreq", "fftpack.fftfreq", by="d")
+def _fftfreq(n: int, d: _Any, **_: _Any) -> _Any:
+    return np.fft.fftfreq(n) / d
+
+
+@_composed.composed("fft.rfftfreq", by="d")
+def _rfftfreq(n: int, d: _Any, **_: _Any) -> _Any:
+    return np.fft.rfftfreq(n) / d
+
+
+@_composed.composed("fftpack.rfftfreq", by="d")
+def _packed_rfftfreq(n: int, d: _Any) -> _Any:
+    return ((np.arange(n) + 1) // 2) / (n * d)
+
+
+_replay.declare_replayed("fft", "fhtoffset", by="dln, mu, initial, bias")
+_surface.constant("fft.next_fast_len", "fft.prev_fast_len")
 
 __getattr__, __dir__ = _surface.attach(globals())
 

@@ -77,7 +77,7 @@ _periodic("shift")
 
 for _name in ("fftshift", "ifftshift"):
     _surface.declare_as(f"fftpack.{_name}", getattr(pb.fft, _name), kind="E", by="x")
-_surface.constant("fftpack.fftfreq", "fftpack.rfftfreq", "fftpack.next_fast_len")
+_surface.constant("fftpack.next_fast_len")
 
 __getattr__, __dir__ = _surface.attach(globals())
 

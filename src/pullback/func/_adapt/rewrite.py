@@ -217,6 +217,8 @@ _LIBRARIES: dict[int, tuple[Any, Any]] = {}
 class Rewriter:
     """What one call of an adapted function sees in place of the user's functions, modules, objects and arrays."""
 
+    builtins = BUILTINS
+
     def __init__(self, home: FunctionType, named: frozenset[str], outer: Call | None) -> None:
         self._home = home.__globals__
         self._home_name = home.__globals__.get("__name__", "")
@@ -353,7 +355,7 @@ class Rewriter:
             space = self._spaces.get(id(names))
             if space is None:
                 space = self._spaces[id(names)] = Space(
-                    names, lambda _, value: self.see(value), self.see, BUILTINS, {MARK: self._call}
+                    names, lambda _, value: self.see(value), self.see, self.builtins, {MARK: self._call}
                 )
             return self._rewrite(function, space.copy)
         if hasattr(function, "around"):  # a trace is told what it returns

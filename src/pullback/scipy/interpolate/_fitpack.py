@@ -8,10 +8,11 @@ import numpy as np
 
 import pullback as pb
 from pullback.errors import AutogradError
+from pullback.scipy._composed import watches
 from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import scipy_module
 from pullback.scipy.interpolate._piecewise import CubicSpline, floats, plain
-from pullback.scipy.interpolate._splines import BSpline, _knots, basis
+from pullback.scipy.interpolate._splines import BSpline, _knots, design, integrated
 from pullback.tensors.tensor import Tensor
 
 __all__ = [
@@ -21,10 +22,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _is_watched(*values: Any) -> bool:
-    return any(isinstance(x, Tensor) and (x.requires_grad or x._extra is not None) for x in values)
-
-
 def _no_smoothing(name: str) -> AutogradError:
     return AutogradError(
         "SCIPY_NO_RULE",
@@ -32,17 +29,6 @@ def _no_smoothing(name: str) -> AutogradError:
         why="its knots are added until the smoothing condition holds, and move in jumps with the data",
         fix="interpolate (s=0), give the knots (make_lsq_spline), or use make_smoothing_spline with lam=",
     )
-
-
-def design(t: Tensor, k: int, at: Tensor) -> Tensor:
-    """The values of all basis functions at these points, as rows."""
-    count = t.shape[0] - k - 1
-    piece = np.clip(np.searchsorted(plain(t), plain(at), side="right") - 1, k, count - 1)
-    matrix = pb.zeros((at.shape[0], count))
-    rows = np.repeat(np.arange(at.shape[0]), k + 1)
-    columns = (piece[:, None] - k + np.arange(k + 1)).reshape(-1)
-    matrix[rows, columns] = pb.stack(basis(t, k, at, piece), axis=1).reshape(-1)
-    return matrix
 
 
 def interpolating(x: Tensor, y: Tensor, k: int, chosen: Any) -> BSpline:
@@ -77,7 +63,7 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
     """
     plain_w = None if w is None else plain(w)
     if lam is None:
-        if _is_watched(x, y, w):
+        if watches((x, y, w)):
             raise AutogradError(
                 "SCIPY_NO_RULE",
                 "make_smoothing_spline has no derivative if it chooses lam",
@@ -117,7 +103,7 @@ def splrep(
     )  # fmt: skip
     knots, _, degree = found[0] if full_output else found
     is_interpolating = len(knots) == len(plain(x)) + degree + 1 and (s == 0 or (s is None and w is None))
-    if _is_watched(x, y, w) and (per or not (is_interpolating or task == -1)):
+    if watches((x, y, w)) and (per or not (is_interpolating or task == -1)):
         raise _no_smoothing("splrep")
     x, y = floats(x), floats(y)
     if is_interpolating and task == 0 and not per and xb is None and xe is None:
@@ -138,7 +124,7 @@ def make_splrep(
     """`scipy.interpolate.make_splrep` with derivatives by the data, for interpolation (`s=0`)."""
     if s == 0 and bc_type is None and t is None:
         return pb.scipy.interpolate.make_interp_spline(x, y, k)
-    if _is_watched(x, y, w):
+    if watches((x, y, w)):
         raise _no_smoothing("make_splrep")
     found = scipy_module("interpolate").make_splrep(
         plain(x), plain(y), w=None if w is None else plain(w), xb=xb, xe=xe, k=k, s=s, t=t, nest=nest, bc_type=bc_type
@@ -167,7 +153,7 @@ def splprep(
         given, None if w is None else plain(w), None if u is None else plain(u), *options
     )
     (knots, coefficients, degree), at = known[0] if full_output else known
-    if not _is_watched(*x, w, u):
+    if not watches((*x, w, u)):
         tck = [pb.asarray(knots), [pb.asarray(each) for each in coefficients], degree]
         found: Any = tck, pb.asarray(at)
     elif s == 0 and task == 0 and not per and ub is None and ue is None:
@@ -187,7 +173,7 @@ def make_splprep(
     if s == 0 and t is None and bc_type is None and ub is None and ue is None:
         rows, u = _along(x, u)
         return pb.scipy.interpolate.make_interp_spline(u, pb.stack(rows), k, axis=1), u
-    if _is_watched(*x, w, u):
+    if watches((*x, w, u)):
         raise _no_smoothing("make_splprep")
     found, at = scipy_module("interpolate").make_splprep(
         [plain(each) for each in x], w=w, u=u, ub=ub, ue=ue, k=k, s=s, t=t, nest=nest, bc_type=bc_type
@@ -205,8 +191,10 @@ def _spline(tck: Any) -> BSpline:
     return BSpline(t, c[: t.shape[0] - k - 1], k)
 
 
-def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Tensor:
+def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """`scipy.interpolate.splev` with derivatives by points, coefficients and knots."""
+    if isinstance(tck, tuple | list) and isinstance(tck[1], list | tuple) and np.ndim(plain(tck[1][0])):  # a curve
+        return [splev(x, (tck[0], each, tck[2]), der, ext) for each in tck[1]]
     spline = _spline(tck)
     at = floats(x)
     knots, values = plain(spline.t), plain(at)
@@ -232,21 +220,15 @@ def splantider(tck: Any, n: int = 1) -> Any:
     """`scipy.interpolate.splantider` with derivatives by coefficients and knots."""
     made = _spline(tck)
     for _ in range(n):
-        made = _integrated(made)
-    return made if not isinstance(tck, tuple | list) else (made.t, pb.concat([made.c, pb.zeros(made.k + 1)]), made.k)
-
-
-def _integrated(spline: BSpline) -> BSpline:
-    t, k = spline.t, spline.k
-    count = t.shape[0] - k - 1
-    c = pb.cumulative_sum(spline.c * (t[k + 1 :] - t[:count]), axis=0) / (k + 1)
-    return BSpline(pb.concat([t[:1], t, t[-1:]]), pb.concat([pb.zeros(1), c]), k + 1, spline.extrapolate)
+        made = integrated(made)
+    rest = [made.c[-1:]] * (made.k + 1)  # what SciPy fills them up with
+    return made if not isinstance(tck, tuple | list) else (made.t, pb.concat([made.c, *rest]), made.k)
 
 
 def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
     """`scipy.interpolate.splint` with derivatives by the limits, coefficients and knots. Outside, the spline is 0."""
     spline = _spline(tck)
-    whole = _integrated(spline)
+    whole = integrated(spline)
     low, high = plain(spline.t)[spline.k], plain(spline.t)[-spline.k - 1]
     value = whole(pb.clip(floats(b), low, high)) - whole(pb.clip(floats(a), low, high))
     return (value, pb.zeros(0)) if full_output else value
@@ -264,9 +246,10 @@ class UnivariateSpline(metaclass=PerExample):
         )
         knots, coefficients, _ = real._eval_args
         self.ext = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}.get(ext, ext)
+        self._residual = real.get_residual()
         if s == 0 and tuple(bbox) == (None, None):
             self._tck: Any = interpolating(floats(x), floats(y), k, knots)
-        elif _is_watched(x, y, w):
+        elif watches((x, y, w)):
             raise _no_smoothing("UnivariateSpline")
         else:
             self._tck = BSpline(knots, coefficients[: len(knots) - k - 1], k)
@@ -274,7 +257,7 @@ class UnivariateSpline(metaclass=PerExample):
     @classmethod
     def _of(cls, spline: BSpline, ext: int) -> UnivariateSpline:
         made = object.__new__(UnivariateSpline)
-        made._tck, made.ext = spline, ext
+        made._tck, made.ext, made._residual = spline, ext, 0.0
         return made
 
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Tensor:
@@ -289,6 +272,18 @@ class UnivariateSpline(metaclass=PerExample):
     def get_coeffs(self) -> Tensor:
         """The coefficients of the basis."""
         return self._tck.c
+
+    def get_residual(self) -> float:
+        """The weighted sum of squares that smoothing leaves."""
+        return float(self._residual)
+
+    def derivatives(self, x: Any) -> Tensor:
+        """All derivatives at a point, the value first."""
+        return pb.stack([self._tck(x, nu) for nu in range(self._tck.k + 1)])
+
+    def roots(self) -> Tensor:
+        """The zeros of a cubic spline."""
+        return self._tck.roots()
 
     def integral(self, a: Any, b: Any) -> Tensor:
         """The integral; outside of the data the spline is 0."""
@@ -372,7 +367,7 @@ class RectBivariateSpline(_Surface, metaclass=PerExample):
             along_x = interpolating(floats(x), floats(z), kx, tx)
             along_y = interpolating(floats(y), along_x.c.T, ky, ty)
             super().__init__((along_x.t, along_y.t), along_y.c.T, (kx, ky))
-        elif _is_watched(x, y, z):
+        elif watches((x, y, z)):
             raise _no_smoothing("RectBivariateSpline")
         else:
             super().__init__(*_grid_of(tx, ty, c, kx, ky))

@@ -9,6 +9,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.errors import AutogradError
+from pullback.scipy._composed import watches
 from pullback.scipy._examples import PerExample
 from pullback.scipy._surface import joined, scipy_module
 from pullback.scipy.interpolate._piecewise import floats, plain
@@ -196,7 +197,7 @@ def griddata(
         return NearestNDInterpolator(data, values, rescale)(_points(xi))
     if method == "linear":
         return LinearNDInterpolator(data, values, fill_value, rescale)(_points(xi))
-    if any(isinstance(x, Tensor) and x.requires_grad for x in (points, values, xi)):
+    if watches((points, values, xi)):
         raise AutogradError(
             "SCIPY_NO_RULE",
             f"griddata has no derivative for method {method!r}",

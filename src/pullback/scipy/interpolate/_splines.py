@@ -31,6 +31,17 @@ def basis(t: Tensor, k: int, at: Tensor, piece: Any) -> list[Tensor]:
     return made
 
 
+def design(t: Tensor, k: int, at: Tensor) -> Tensor:
+    """The values of all basis functions at these points, as rows."""
+    count = t.shape[0] - k - 1
+    piece = np.clip(np.searchsorted(plain(t), plain(at), side="right") - 1, k, count - 1)
+    matrix = pb.zeros((at.shape[0], count))
+    rows = np.repeat(np.arange(at.shape[0]), k + 1)
+    columns = (piece[:, None] - k + np.arange(k + 1)).reshape(-1)
+    matrix[rows, columns] = pb.stack(basis(t, k, at, piece), axis=1).reshape(-1)
+    return matrix
+
+
 class BSpline(metaclass=PerExample):
     """`scipy.interpolate.BSpline` with derivatives by coefficients, knots and points."""
 
@@ -88,6 +99,81 @@ class BSpline(metaclass=PerExample):
             t, k = t[1:-1], k - 1
         return BSpline(t, pb.moveaxis(c, 0, self.axis), k, self.extrapolate, self.axis)
 
+    def antiderivative(self, nu: int = 1) -> BSpline:
+        """An integral that is zero at the first knot, `nu` times."""
+        made = self
+        for _ in range(nu):
+            made = integrated(made)
+        return made
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Tensor:
+        """The integral from `a` to `b`."""
+        if isinstance(self.extrapolate if extrapolate is None else extrapolate, str):
+            raise NotImplementedError("BSpline.integrate: periodic splines have no integrals here")
+        whole = integrated(self)
+        low, high = plain(self.t)[self.k], plain(self.t)[-self.k - 1]
+        ends = [floats(end) for end in (a, b)]
+        if not (self.extrapolate if extrapolate is None else extrapolate):  # it is zero outside
+            ends = [pb.clip(end, low, high) for end in ends]
+        return whole(ends[1], extrapolate=True) - whole(ends[0], extrapolate=True)
+
+    def roots(self) -> Tensor:
+        """The zeros of a cubic spline."""
+        at: Any = pb.asarray(scipy_module("interpolate").sproot((plain(self.t), plain(self.c), self.k)))
+        for _ in range(2):  # a Newton step has the derivative of the root, two have its second and third derivative
+            at = at - self(at) / self(at, 1)
+        return at
+
+    @classmethod
+    def basis_element(cls, t: Any, extrapolate: Any = True) -> BSpline:
+        """The spline of the basis that has these knots."""
+        t = floats(t)
+        k = t.shape[0] - 2
+        t = pb.concat([*[t[:1] - 1] * k, t, *[t[-1:] + 1] * k])
+        return cls(t, np.eye(t.shape[0] - k - 1)[k], k, extrapolate)
+
+    @classmethod
+    def design_matrix(cls, x: Any, t: Any, k: int, extrapolate: Any = False) -> Any:
+        """The values of all splines of the basis at these points, a sparse matrix."""
+        real = scipy_module("interpolate").BSpline.design_matrix(plain(x), plain(t), k, extrapolate)
+        if isinstance(extrapolate, str):
+            raise NotImplementedError("BSpline.design_matrix: periodic splines have no derivatives here")
+        rows = np.repeat(np.arange(real.shape[0]), np.diff(real.indptr))
+        values = design(floats(t), k, floats(x))[rows, real.indices]
+        return pb.scipy.sparse.csr_array((values, real.indices, real.indptr), shape=real.shape)
+
+    def insert_knot(self, x: Any, m: int = 1) -> BSpline:
+        """The same spline with a knot more, `m` times."""
+        made = self
+        for _ in range(m):
+            made = made._with_knot(floats(x))
+        return made
+
+    def _with_knot(self, x: Tensor) -> BSpline:
+        """Boehm's formula."""
+        knots, k = plain(self.t), self.k
+        real = scipy_module("interpolate").BSpline(knots, plain(self.c), k, self.extrapolate, self.axis)
+        real.insert_knot(float(plain(x)))  # says what is wrong
+        place = min(int(np.searchsorted(knots, float(plain(x)), side="right")) - 1, len(knots) - k - 2)
+        c = pb.moveaxis(self.c, self.axis, 0)
+        near = np.arange(place - k + 1, place + 1)
+        width = self.t[near + k] - self.t[near]
+        share = ((x - self.t[near]) / width).reshape((-1,) + (1,) * (c.ndim - 1))
+        c = pb.concat([c[: place - k + 1], share * c[near] + (1 - share) * c[near - 1], c[place:]])
+        t = pb.concat([self.t[: place + 1], x.reshape(1), self.t[place + 1 :]])
+        return BSpline(t, pb.moveaxis(c, 0, self.axis), k, self.extrapolate, self.axis)
+
+
+def integrated(spline: BSpline) -> BSpline:
+    """The integral of a spline from its first knot on."""
+    t, k = spline.t, spline.k
+    count = t.shape[0] - k - 1
+    c = pb.moveaxis(spline.c, spline.axis, 0)[:count]
+    widths = (t[k + 1 :] - t[:count]).reshape((-1,) + (1,) * (c.ndim - 1))
+    c = pb.concat([pb.zeros_like(c[:1]), pb.cumulative_sum(c * widths, axis=0) / (k + 1)])
+    knots = pb.concat([t[:1], t, t[-1:]])
+    return BSpline(knots, pb.moveaxis(c, 0, spline.axis), k + 1, spline.extrapolate, spline.axis)
+
 
 def make_interp_spline(
     x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
@@ -95,23 +181,69 @@ def make_interp_spline(
     """`scipy.interpolate.make_interp_spline` with derivatives: the coefficients solve a linear system."""
     x, y = floats(x), floats(y)
     axis = axis % y.ndim
-    if bc_type is not None and bc_type != "not-a-knot":
-        if k == 3 and t is None:
-            return _from_cubic(x, y, bc_type, axis)
-        raise NotImplementedError("make_interp_spline: derivatives at the ends are there for cubic splines only")
-    real = scipy_module("interpolate").make_interp_spline(plain(x), plain(y), k, None if t is None else plain(t),
-                                                          axis=axis)  # fmt: skip
-    knots = _knots(x, k, real.t) if t is None else floats(t)
+    real = scipy_module("interpolate").make_interp_spline(
+        plain(x), plain(y), k, None if t is None else plain(t), _with_arrays(bc_type), axis
+    )
     values = pb.moveaxis(y, axis, 0)
-    n = x.shape[0]
-    piece = np.clip(np.searchsorted(plain(knots), plain(x), side="right") - 1, k, n - 1)
-    parts = basis(knots, k, x, piece)
-    rows = np.repeat(np.arange(n), k + 1)
-    columns = (piece[:, None] - k + np.arange(k + 1)).reshape(-1)
-    matrix = pb.zeros((n, n))
-    matrix[rows, columns] = pb.stack(parts, axis=1).reshape(-1)
-    c = pb.linalg.solve(matrix, values.reshape(n, -1)).reshape(values.shape)
-    return BSpline(knots, pb.moveaxis(c, 0, axis), k, axis=axis)
+    flat = values.reshape(values.shape[0], -1)
+    if bc_type == "periodic":
+        knots = _periodic_knots(x, k) if t is None else floats(t)
+        c = _periodic(knots, k, x, flat)
+    else:
+        knots = _knots(x, k, real.t) if t is None else floats(t)
+        ends = [_at_end(knots, k, x[end], given, flat) for end, given in zip((0, -1), _of_both(bc_type), strict=True)]
+        rows, right = zip(ends[0], (design(knots, k, x), flat), ends[1], strict=True)
+        c = pb.linalg.solve(pb.concat(rows), pb.concat(right))
+    c = c.reshape((c.shape[0], *values.shape[1:]))
+    return BSpline(knots, pb.moveaxis(c, 0, axis), k, "periodic" if bc_type == "periodic" else True, axis)
+
+
+def _of_both(bc_type: Any) -> list[list[tuple[int, Any]]]:
+    """Orders and values of the derivatives at the first and the last point."""
+    named = {"clamped": [(1, 0.0)], "natural": [(2, 0.0)], "not-a-knot": [], None: []}
+    both = (bc_type, bc_type) if bc_type is None or isinstance(bc_type, str) else bc_type
+    return [named[each] if each is None or isinstance(each, str) else list(each) for each in both]
+
+
+def _with_arrays(bc_type: Any) -> Any:
+    if bc_type is None or isinstance(bc_type, str):
+        return bc_type
+    return tuple([each if each is None or isinstance(each, str) else [(order, plain(value)) for order, value in each]
+                  for each in bc_type])  # fmt: skip
+
+
+def _at_end(t: Tensor, k: int, at: Tensor, given: list[tuple[int, Any]], flat: Tensor) -> tuple[Tensor, Tensor]:
+    """Equations for derivatives at an end: the basis there, and what they shall be."""
+    count = t.shape[0] - k - 1
+    everything = BSpline(t, np.eye(count), k)
+    rows = [pb.zeros((0, count))] + [everything(at.reshape(1), order) for order, _ in given]
+    right = [pb.zeros((0, flat.shape[1]))] + [
+        pb.broadcast_to(floats(value).reshape(1, -1), (1, flat.shape[1])) for _, value in given
+    ]
+    return pb.concat(rows), pb.concat(right)
+
+
+def _periodic_knots(x: Tensor, k: int) -> Tensor:
+    """The points, or for even degrees what lies between them, and as many beyond the ends as the degree says."""
+    if k % 2 == 0:
+        x = pb.concat([x[:1], (x[:-2] + x[1:-1]) / 2, x[-1:]])
+    steps = x[1:] - x[:-1]
+    before, after = [x[:1]], [x[-1:]]
+    for i in range(k):
+        before.append(before[-1] - steps[-(i % steps.shape[0]) - 1])
+        after.append(after[-1] + steps[i % steps.shape[0]])
+    return pb.concat([*before[:0:-1], x, *after[1:]])
+
+
+def _periodic(t: Tensor, k: int, x: Tensor, flat: Tensor) -> Tensor:
+    """Coefficients of which the last `k` are the first again."""
+    n = x.shape[0] - 1
+    if n < k:
+        raise NotImplementedError("make_interp_spline: a periodic spline through fewer points than its degree")
+    rows = design(t, k, x[:-1])
+    matrix = pb.concat([rows[:, :k] + rows[:, n:], rows[:, k:n]], axis=1)
+    c = pb.linalg.solve(matrix, flat[:-1])
+    return pb.concat([c, c[:k]])
 
 
 def _knots(x: Tensor, k: int, chosen: Any) -> Tensor:
@@ -126,17 +258,3 @@ def _knots(x: Tensor, k: int, chosen: Any) -> Tensor:
             after = int(np.searchsorted(points, knot))
             parts.append((x[after - 1] + x[after]) / 2)
     return pb.stack(parts)
-
-
-def _from_cubic(x: Tensor, y: Tensor, bc_type: Any, axis: int) -> Any:
-    names = bc_type if isinstance(bc_type, str) else tuple(_pair(each) for each in bc_type)
-    return pb.scipy.interpolate.CubicSpline(x, y, axis, names)
-
-
-def _pair(each: Any) -> Any:
-    if each is None:
-        return "not-a-knot"
-    if isinstance(each, str):
-        return each
-    ((order, value),) = each
-    return (order, value)

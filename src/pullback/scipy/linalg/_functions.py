@@ -76,7 +76,7 @@ def _riccati(name: str, residual: Callable[..., Tensor], balanced: bool, given: 
     def missed(x: Tensor, *values: Any) -> Any:
         return residual(x, **arranged(values))
 
-    return pb.func.implicit(solved, missed)(*(given[key] for key in names))
+    return pb.func.implicit(solved, missed)(*(pb.atleast_2d(given[key]) for key in names))
 
 
 def _continuous(x: Tensor, a: Tensor, b: Tensor, q: Tensor, r: Tensor, e: Any, s: Any) -> Tensor:

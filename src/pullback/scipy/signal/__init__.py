@@ -16,14 +16,14 @@ _replay.declare_replayed(
     "lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk minimum_phase normalize oaconvolve "
     "qspline1d resample_poly residue residuez savgol_coeffs sawtooth sos2tf sos2zpk sosfilt_zi sosfiltfilt sosfreqz "
     "spectrogram ss2tf ss2zpk stft sweep_poly tf2sos tf2ss tf2zpk vectorstrength wiener zoom_fft zpk2sos zpk2ss "
-    "zpk2tf",
+    "zpk2tf buttord cheb1ord cheb2ord ellipord",
     by="signals, coefficients and frequencies",
 )
 _surface.constant(*(f"signal.{_name}" for _name in (
-    "argrelextrema", "argrelmax", "argrelmin", "buttord", "cheb1ord", "cheb2ord", "check_COLA", "check_NOLA",
-    "choose_conv_method", "correlation_lags", "ellipord", "find_peaks", "find_peaks_cwt", "findfreqs", "max_len_seq",
-    "unique_roots", "unit_impulse",
+    "argrelextrema", "argrelmax", "argrelmin", "check_COLA", "check_NOLA", "choose_conv_method",
+    "correlation_lags", "find_peaks", "find_peaks_cwt", "findfreqs", "max_len_seq", "unit_impulse",
 )))  # fmt: skip
+_surface.refuse("which roots are one is found by distances; take the mean of those", "signal.unique_roots")
 _surface.refuse("it is found by a search without an equation here", "signal.remez", "signal.place_poles",
                 "signal.closest_STFT_dual_window")  # fmt: skip
 

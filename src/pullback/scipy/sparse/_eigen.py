@@ -6,6 +6,7 @@ steps have the derivatives of the pair: one step the first, two the second and t
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pullback.errors import AutogradError
 from pullback.func._implicit import Equation
 from pullback.func._implicit.lift import is_plain, is_watched
 from pullback.func._implicit.linear import Array
-from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers, scipy_module, tensors
+from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers, scipy_module, tensors, watching
 from pullback.scipy.sparse._solve import _right
 from pullback.scipy.sparse._tensor import Held, Pattern, SparseSolve, SparseTensor, from_any, made
 from pullback.tensors.tensor import Tensor, made_here
@@ -131,8 +132,12 @@ def _pairs(
 @declare("sparse.linalg.lobpcg", kind="I", by="values of A and B")
 def lobpcg(call: Call) -> Any:
     _refuse_operators(call, "A", "B")
-    changes = {name: _values(call[name]) for name in ("A", "B") if call[name] is not None}
-    values, vectors, *further = call.run(**changes, X=numbers(call["X"]))
+    changes = {name: _values(call[name]) for name in ("A", "B", "M") if call[name] is not None}
+    for name, given in changes.items():
+        if isinstance(given, FunctionType):
+            reason = "a function of its products has no derivative here; give the matrix"
+            changes[name] = watching(call.name, Rule(call.name, "X", reason=reason), given)
+    values, vectors, *further = call.run(**changes, X=numbers(call["X"]), Y=numbers(call["Y"]))
     matrix, mass = (from_any(call[name]) if call[name] is not None and _is_sparse(call[name]) else None
                     for name in ("A", "B"))  # fmt: skip
     if matrix is None or not _moves(matrix, mass):

@@ -10,7 +10,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.core.pytree import flatten
-from pullback.scipy._surface import Call, constant, declare, declare_as, joined, scipy_module
+from pullback.scipy._surface import Call, constant, declare, declare_as, joined, numbers, scipy_module
 from pullback.scipy.sparse._tensor import SparseTensor, constructed, from_any, gathered, is_sparse, made
 from pullback.tensors.tensor import Tensor
 
@@ -23,6 +23,9 @@ def _constructor(name: str) -> Callable[..., Any]:
     def construct(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **more: Any) -> Any:
         if not _has_tensors(arg1):
             return getattr(scipy_module("sparse"), name)(arg1, shape=shape, dtype=dtype, copy=copy, **more)
+        if isinstance(arg1, tuple) and name[:3] == "dia" and shape is not None:
+            data, offsets = arg1
+            return _from_diagonals(data, offsets, shape)
         if isinstance(arg1, tuple) and name[:3] not in ("csr", "csc", "coo"):
             raise NotImplementedError(
                 f"{name}: values that are a tensor are given to csr_array, csc_array or coo_array"
@@ -34,6 +37,18 @@ def _constructor(name: str) -> Callable[..., Any]:
     construct.__signature__ = inspect.signature(getattr(scipy_module("sparse"), name))  # type: ignore[attr-defined]
     construct.__doc__ = f"`scipy.sparse.{name}`; a `SparseTensor` for values that are a tensor."
     return construct
+
+
+def _from_diagonals(data: Any, offsets: Any, shape: tuple[int, int]) -> SparseTensor:
+    """Of the diagonals of a matrix, by the columns that their entries are in."""
+    data = joined(data)
+    values, rows, columns = [], [], []
+    for k, offset in enumerate(np.atleast_1d(offsets)):
+        column = np.arange(max(offset, 0), min(shape[1], shape[0] + offset, data.shape[1]))
+        values.append(data[k, column])
+        rows.append(column - offset)
+        columns.append(column)
+    return made(pb.concat(values), np.concatenate(rows), np.concatenate(columns), (shape[0], shape[1]), "csr")
 
 
 for _name in (
@@ -50,8 +65,8 @@ def diags_array(call: Call) -> Any:
     if not _has_tensors(diagonals):
         return call.run()
     many = np.atleast_1d(offsets)
-    given = [diagonals] if np.ndim(offsets) == 0 and not isinstance(diagonals, list | tuple) else list(diagonals)
-    parts = [joined(each).reshape(-1) for each in given]
+    is_one = np.ndim(offsets) == 0 and (isinstance(diagonals, Tensor) or np.ndim(numbers(diagonals[0])) == 0)
+    parts = [joined(each).reshape(-1) for each in ([diagonals] if is_one else diagonals)]
     if shape is None:
         size = parts[0].shape[0] + abs(int(many[0]))
         shape = (size, size)

@@ -42,18 +42,21 @@ _replay.declare_replayed(
     "median_abs_deviation moment normaltest obrientransform pearsonr pmean pointbiserialr power_divergence probplot "
     "quantile scoreatpercentile sem sigmaclip skew skewtest theilslopes tmax tmean tmin trim1 trim_mean trimboth tsem "
     "tstd ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel tvar variation wasserstein_distance yeojohnson_llf zmap "
-    "zscore boxcox yeojohnson",
+    "zscore boxcox yeojohnson cumfreq relfreq ecdf",
     by="data, weights",
 )
 _surface.constant(*(f"stats.{_name}" for _name in (
-    "anderson", "anderson_ksamp", "ansari", "brunnermunzel", "bws_test", "chatterjeexi", "cramervonmises",
-    "cramervonmises_2samp", "cumfreq", "ecdf", "fligner", "friedmanchisquare", "kendalltau", "kruskal", "ks_1samp",
-    "ks_2samp", "kstest", "mannwhitneyu", "median_test", "mode", "mood", "page_trend_test", "percentileofscore",
-    "rankdata", "ranksums", "relfreq", "somersd", "spearmanr", "spearmanrho", "tiecorrect", "weightedtau", "wilcoxon",
+    "anderson_ksamp", "ansari", "brunnermunzel", "bws_test", "chatterjeexi", "cramervonmises_2samp", "fligner",
+    "friedmanchisquare", "kendalltau", "kruskal", "ks_2samp", "mannwhitneyu", "median_test", "mode", "mood",
+    "page_trend_test", "percentileofscore", "rankdata", "ranksums", "somersd", "spearmanr", "spearmanrho", "tiecorrect",
+    "weightedtau", "wilcoxon",
 )))  # fmt: skip
 _surface.refuse("it draws samples again and again, and counts", *(f"stats.{_name}" for _name in (
     "bootstrap", "goodness_of_fit", "monte_carlo_test", "multiscale_graphcorr", "permutation_test",
 )))  # fmt: skip
+_surface.refuse("its statistic moves with the data, but the distribution of that has no derivative here", *(
+    f"stats.{_name}" for _name in ("anderson", "cramervonmises", "ks_1samp", "kstest")
+))  # fmt: skip
 _surface.refuse("it counts", *(f"stats.{_name}" for _name in (
     "barnard_exact", "binomtest", "boschloo_exact", "fisher_exact", "logrank", "poisson_means_test", "quantile_test",
 )))  # fmt: skip

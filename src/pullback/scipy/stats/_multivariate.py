@@ -151,7 +151,15 @@ def _two(h: Tensor, k: Tensor, rho: Tensor) -> Tensor:
 
 def _log_inverse_wishart(x: Any, df: Any, scale: Any) -> Tensor:
     x, df, scale = (real_or_complex(joined(each)) for each in (x, df, scale))
+    scale = pb.diag(scale) if scale.ndim == 1 else scale.reshape(1, 1) if not scale.ndim else scale
     side = scale.shape[-1]
+    if x.ndim == 1 and side > 1:
+        x = pb.diag(x)
+    elif x.ndim < 2:
+        x = x * pb.eye(side) if not x.ndim else x[:, None, None]
+    elif x.ndim == 3:  # the last axis has the quantiles
+        x = pb.moveaxis(x, -1, 0)
+    x, scale = (pb.tril(each) + pb.swapaxes(pb.tril(each, -1), -1, -2) for each in (x, scale))  # what SciPy reads
     logs = pb.linalg.slogdet(scale)[1], pb.linalg.slogdet(x)[1]
     inner = pb.sum(scale * pb.swapaxes(pb.linalg.inv(x), -1, -2), axis=(-2, -1))
     constant = 0.5 * df * side * np.log(2.0) + pb.special.multigammaln(df / 2, side)
