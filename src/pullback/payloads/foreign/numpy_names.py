@@ -338,7 +338,7 @@ class NamesThere(ReductionsThere):
             value = self.where(where, value, target)
         if type(target) is not ForeignArray:
             if type(value) is ForeignArray:
-                raise Unspelled("a write into a NumPy array")
+                raise Unspelled("way to write into a NumPy array")
             np.copyto(target, value, casting=casting)  # type: ignore[arg-type]
             return target
         target[...] = value

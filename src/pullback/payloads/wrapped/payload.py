@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -61,6 +62,7 @@ class Payload:
     default: ClassVar[str] = "refuse"
     Meta: ClassVar[Any]  # the tuple of the meta, with names
     from_plain: ClassVar[Any] = None
+    taken_apart: ClassVar[Any]  # a function: the parts of one, in order
     _rules: ClassVar[dict[str, Rule]] = {}
     _found: ClassVar[dict[Op, list[tuple[str, Rule]]]] = {}
 
@@ -91,6 +93,8 @@ class Payload:
         cls.Meta.__module__, cls.Meta.__qualname__ = cls.__module__, f"{cls.__qualname__}.Meta"
         cls._rules = {}
         cls._found = {}
+        apart = attrgetter(*cls.part_names)
+        cls.taken_apart = staticmethod(apart if len(cls.part_names) > 1 else lambda payload: (apart(payload),))
 
     def __init__(self, *values: Any, **named: Any) -> None:
         names = (*self.part_names, *self.meta_names)
@@ -165,7 +169,7 @@ class Payload:
 
     def part_values(self) -> list[Any]:
         """The parts, in order."""
-        return [getattr(self, name) for name in self.part_names]
+        return list(self.taken_apart(self))
 
     def with_parts(self, *parts: Any, **meta: Any) -> Self:
         """The same on other parts, in order, or with other meta."""
@@ -175,8 +179,9 @@ class Payload:
         made = object.__new__(type(self))
         for name, part in zip(self.part_names, parts, strict=True):
             setattr(made, name, part if type(part) is np.ndarray else _as_part(part))
-        for name in self.meta_names:
-            setattr(made, name, getattr(self, name))
+        if self.meta_names:
+            for name in self.meta_names:
+                setattr(made, name, getattr(self, name))
         return made
 
     @classmethod

@@ -6,7 +6,8 @@ uses inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ class Call:
         for x in operands:
             if hasattr(type(x), "grad_fn"):  # payloads do not know tensors, which lie above
                 return self.op.run(operands, params)
+        return self.on_payloads(operands, params)
+
+    def on_payloads(self, operands: Any, params: dict[str, Any]) -> Any:
+        """The operator on operands that are no tensors."""
         try:
             return evaluate(self.op, operands, params)
         except OnTensors as rule:  # of a part, and there are no tensors of parts
@@ -109,9 +114,9 @@ def evaluate_by_rules(payload_class: Any, op: Op, operands: Any, params: dict[st
 
 def _in_order(kinds: list[Any]) -> list[Any]:
     """Each class once, from left to right, but a subclass before its bases."""
+    if kinds.count(kinds[0]) == len(kinds):
+        return kinds[:1]
     distinct = list(dict.fromkeys(kinds))
-    if len(distinct) == 1:
-        return distinct
     return sorted(distinct, key=lambda kind: -sum(other is not kind and issubclass(kind, other) for other in distinct))
 
 
@@ -132,10 +137,15 @@ def _enclosing(kinds: list[Any], operands: Any) -> Any:
 
 def _each(kind: Any, call: Call, operands: Any) -> Any:
     """The operator on every part."""
-    like = next(x for x in operands if isinstance(x, kind))
-    columns = []
-    for name in kind.part_names:
-        columns.append(call(*[getattr(x, name) if isinstance(x, kind) else x for x in operands]))
+    like: Any = None
+    rows: list[Iterable[Any]] = []
+    for x in operands:
+        if isinstance(x, kind):
+            rows.append(kind.taken_apart(x))
+            like = x if like is None else like
+        else:
+            rows.append(repeat(x))
+    columns = [call.on_payloads(column, call.params) for column in zip(*rows, strict=False)]
     if isinstance(columns[0], tuple):
         return tuple([like.with_parts(*parts) for parts in zip(*columns, strict=True)])
     return like.with_parts(*columns)
