@@ -38,3 +38,20 @@ def test_tests_and_files_that_are_named_exist():
 def test_every_row_says_how_it_is_checked_or_why_not():
     for *_, line in rows():
         assert "`" in line.rpartition(" | ")[2] or "*" in line or "versions.md" in line, line
+
+
+TAUGHT = {
+    "first-gradient": ["pip install", "requires_grad=True", "backward()"],
+    "write-as-always": ["for ", "[1:", "+="],
+    "jacobians-and-vmap": ["jacrev", "hessian", "vmap"],
+    "fit-a-model": ["pb.optim", "plt.plot"],
+    "make-it-fast": ["pb.compile", "explain"],
+    "when-it-goes-wrong": ["gradcheck", "detect_anomaly", "AutogradError"],
+    "train-a-network": ["pb.init", "pb.data.batches", "progress=", "pb.save", "pb.load", "@pb.dataclass"],
+}
+
+
+def test_tutorials_teach_what_they_are_for():
+    for name, words in TAUGHT.items():
+        text = (ROOT / "docs" / "start" / f"{name}.md").read_text(encoding="utf-8")
+        assert [word for word in words if word not in text] == [], name
