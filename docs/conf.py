@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"demo\.py$",
+    "within_subsection_order": "FileNameSortKey",  # which keeps families together
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,

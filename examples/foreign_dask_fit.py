@@ -1,5 +1,7 @@
-"""Fit a line to more numbers than fit into memory, with dask: one pass over the data for each step.
-==================================================================================================
+"""A fit to more than memory holds
+==================================
+
+Fit a line to more numbers than fit into memory, with dask: one pass over the data for each step.
 
 Forward and backward build dask's graph and compute nothing; `pb.interop.compute` runs both at once.
 """

@@ -1,5 +1,7 @@
-"""Fit a network whose arrays are torch's: on a GPU if there is one, on the CPU otherwise.
-========================================================================================
+"""A network on torch's arrays
+==============================
+
+Fit a network whose arrays are torch's: on a GPU if there is one, on the CPU otherwise.
 
 The tape is Pullback's, the arrays are another library's, and nothing leaves its device. Without torch the same program
 runs on the arrays of array-api-strict.
