@@ -650,6 +650,25 @@ def test_case_48_to_50_dask_computes_nothing_before_it_is_asked():
 # Everything else.
 
 
+def test_case_51_sparse_arrays_are_refused_with_the_ways_out():
+    """A decision against the specification: gradients have the shape of their value, and patterns are no shape."""
+    sparse = pytest.importorskip("sparse", reason="sparse is not installed: see `make foreign`")
+    s = sparse.COO(np.eye(3))
+    assert code_of(pb.foreign, s) == "FOREIGN_MEMORY"
+    for call in (lambda: pb.ones((3, 3)) * s, lambda: pb.tensor(s)):
+        with pytest.raises(RuntimeError, match="todense"):
+            call()
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    x = pb.tensor(A[:3], requires_grad=True)
+    (scipy_sparse.csr_array(2 * np.eye(3)) @ x).sum().backward()
+    assert_equal(x.grad, np.full((3, 3), 2.0))
+
+
+def test_case_51_so_are_sparse_layouts_of_torch():
+    torch = library("torch").module
+    assert code_of(lambda: pb.foreign(torch.eye(3).to_sparse())) == "FOREIGN_MEMORY"
+
+
 def test_case_52_saved_tensor_hooks(kind):
     seen = []
     x = kind.tensor(A, requires_grad=True)

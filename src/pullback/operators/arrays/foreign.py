@@ -8,7 +8,7 @@ from pullback.core.state import current
 from pullback.declare.composite import composite
 from pullback.eager.record import new_tensor
 from pullback.operators.arrays.joining import stack
-from pullback.payloads.devices import is_foreign, mix_error
+from pullback.payloads.devices import mix_error
 from pullback.payloads.devices import set_default_device as set_device
 from pullback.payloads.foreign import kind_of, taken_over
 from pullback.tape.tensor_members import requires_grad_
@@ -36,7 +36,7 @@ def foreign(
                 raise mix_error(str(parts[0].device), str(each.device))
         made = stack(parts)
     else:
-        kind = kind_of(array) if is_foreign(array) else None
+        kind = kind_of(array)
         if kind is None:
             raise TypeError(
                 f"foreign: a {type(array).__name__} is not an array of a library that Pullback knows; NumPy's arrays "

@@ -356,11 +356,22 @@ def _look_up(cls: type, array: Any) -> Kind | None:
         for kind in _by_name.values():
             if any(_fits(cls, each) for each in kind.types):
                 found = kind
-        # Sparse arrays follow the standard, but most of their elements have no place that a rule could address.
-        if found is None and package not in _LIBRARIES and package != "sparse" and _is_standard(array):
+        if found is None and package == "sparse":  # it follows the standard
+            raise sparse_error(f"a {cls.__name__} of the library sparse", "x.todense()")
+        if found is None and package not in _LIBRARIES and _is_standard(array):
             found = _of_standard(array)
         _by_type[cls] = found
         return found
+
+
+def sparse_error(what: str, dense: str) -> AutogradError:
+    """The error for arrays most of whose elements have no place that a rule could address."""
+    return AutogradError(
+        "FOREIGN_MEMORY",
+        f"{what} cannot become the array behind a Pullback tensor",
+        why="operators are for arrays of which every element has its place, and gradients are such arrays, too",
+        fix=f"give {dense}, or the stored numbers as a vector; a constant matrix of scipy.sparse multiplies tensors",
+    )
 
 
 def _fits(cls: type, named: Any) -> bool:

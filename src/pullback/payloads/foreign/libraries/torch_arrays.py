@@ -10,7 +10,7 @@ import torch
 
 from pullback.errors import AutogradError
 from pullback.payloads.foreign.generators import Draws
-from pullback.payloads.foreign.kinds import Kind
+from pullback.payloads.foreign.kinds import Kind, sparse_error
 
 _DTYPES = {
     "bool": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
@@ -183,12 +183,7 @@ class TorchKind(Kind):
                 fix="give x.detach(), or make Pullback's function one of torch's: pb.interop.as_torch_function(f)",
             )
         if array.layout != torch.strided:
-            raise AutogradError(
-                "FOREIGN_MEMORY",
-                f"a torch tensor of layout {array.layout} cannot become the array behind a Pullback tensor",
-                why="operators are for arrays of which every element has its place",
-                fix="give x.to_dense()",
-            )
+            raise sparse_error(f"a torch tensor of layout {array.layout}", "x.to_dense()")
 
     def shape_of(self, array: Any) -> tuple[int, ...]:
         return tuple(array.shape)
