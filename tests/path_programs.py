@@ -380,7 +380,8 @@ def on_a_native_tape(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
 
 
 @program(
-    (5, 6), paths="native pass, native call, native direct call, native call of known parameters", run=on_a_native_tape
+    (5, 6), paths="native pass, native call, native direct call, native call at once, native call of known parameters",
+    run=on_a_native_tape,
 )
 def small_chain(x: Any) -> Any:
     return pb.sin(x * x) * x[0] + x.sum() + (x @ x.T).sum()

@@ -602,6 +602,34 @@ def test_samples_of_other_operators_are_the_same_to_the_bit(op):
         assert_same(compute)
 
 
+SHARED = [op for op in registry.values() if op.share is not None]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # means of nothing
+@pytest.mark.parametrize("op", SHARED, ids=lambda op: op.name)
+def test_shares_of_a_gradient_are_the_same_to_the_bit(op):
+    rng = np.random.default_rng(6)
+    for dtype in (np.float64, np.float32, np.float16):
+        for shape in ((), (1,), (5,), (3, 4), (2, 1, 3), (2, 3, 4, 5), (0, 3), (700,), (2,) * 7):
+            x = rng.standard_normal(shape).astype(dtype)
+            for axis in (None, *range(len(shape)), (0, -1)[: len(shape)]):
+                for options in ({}, {"keepdims": True}, {"dtype": np.float64}):
+
+                    def compute(x=x, axis=axis, options=options):
+                        leaf = pb.tensor(x, requires_grad=True)
+                        try:
+                            out = op.function(leaf, axis, **options)
+                        except Exception as error:
+                            return [str(error)]
+                        weights = np.linspace(0.5, 1.5, out.size).reshape(out.shape).astype(out.dtype)
+                        out.backward(pb.tensor(weights.T.copy().T))
+                        first, leaf.grad = leaf.grad.numpy(), None
+                        (op.function(leaf, axis, **options) * 2.0).sum().backward()
+                        return [first, leaf.grad.numpy()]
+
+                    assert_same(compute)
+
+
 def test_arguments_that_are_known_mean_what_they_mean_in_python():
     x = leaf(3, 4)
 

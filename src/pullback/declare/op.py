@@ -152,6 +152,8 @@ class Op:
         self.takes_numbers = False  # a Python number is given to the kernel as it is: it has fast paths for some
         self.along_axis = False  # works along one axis: what has none is taken as a vector of one element
         self.takes_payloads = False  # the kernel gets payloads of any kind as they are
+        # Of a reduction: what each of so many elements gets of the gradient, if that depends on nothing else.
+        self.share: Callable[[Any, int], Any] | None = None
         self.adapt_output: Callable[..., Any] | None = None
         self.adapt_array: Callable[..., Any] | None = None  # the same, for passes on plain arrays
         self.restore_output: Callable[..., Any] | None = None

@@ -23,7 +23,7 @@ from pullback.core.threads import sums
 from pullback.declare.op import GRADIENT, OPERAND, Op, Rule, registry
 from pullback.eager import large
 from pullback.eager.call_source import SLOTS, CallRules
-from pullback.eager.nodes import DirectNode, FastNode
+from pullback.eager.nodes import DirectNode
 from pullback.eager.parts import PartNode, PartWrite
 from pullback.eager.pull import NOT_SAVED, spelled_rule
 from pullback.eager.small import Kind, Settings, are_calls_counted
@@ -77,7 +77,7 @@ def _made() -> Any:
         return None
     formulas: dict[type, Any] = {}
     functions = compiler.pass_functions(
-        Node, Epoch,
+        Node, DirectNode, Spec, Epoch,
         {
             "sink": AccumulateGrad, "sole": entries.SOLE, "one": entries.ONE, "own": entries.OWN, "list": entries.LIST,
             "sums": sums, "add_new": entries.add_new, "at_output": at_output, "visit_leaves": visit_leaves,
@@ -129,7 +129,9 @@ class Call:
     def put(self) -> None:
         """Put in place what the switch wants."""
         which = tape.is_on and self._is_native()
-        self.scope["known_natively"] = self.scope["of_known"] if which else None
+        self.scope["at_once"], self.scope["known_natively"] = (
+            (self.scope["natively"], self.scope["of_known"]) if which else (None, None)
+        )
         code = self.made.get(which)
         if code is None:
             code = self.made[which] = self.codes(which)
@@ -180,16 +182,23 @@ _calls: WeakSet[Call] = WeakSet()
 
 
 def _learn(formulas: dict[type, Any], kind: Any) -> Any:
-    """The formula of a class of fast nodes; None if it stays with Python."""
-    if not issubclass(kind, FastNode) or kind.op.name not in registry:
+    """The formula of a class of nodes; None if it stays with Python."""
+    op, found = getattr(kind, "op", None), None
+    if op is None or registry.get(op.name) is not op:
         return None  # those of users may come and go
-    op, found = kind.op, None
     rules = op.fast_rules or ()
     if op.fast_nodes is not None and kind in op.fast_nodes and not op.array_rules:
         gradients, is_loose = [_gradient(op, rule) for rule in rules], kind is op.fast_nodes[1]
         found = large.attempted(lambda: compiler.formula_table(kind, gradients, is_loose))
+    elif issubclass(kind, DirectNode) and op.share is not None:
+        found = large.attempted(lambda: compiler.formula_table(kind, [_share(op)], False, True))
     formulas[kind] = found
     return found
+
+
+def _share(op: Op) -> Any:
+    """What every element of a reduction gets of the gradient, as `formula_table` wants it."""
+    return [(eager.stand_in.sketched(op.share, [dtype] * 2), ["g", "x"]) for dtype in ("f4", "f8")]
 
 
 def _gradient(op: Op, rule: Rule) -> Any:

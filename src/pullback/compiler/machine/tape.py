@@ -36,12 +36,12 @@ CALL = (
 )  # fmt: skip
 """`struct call`."""
 DIRECT = (
-    "known", "node", "settings", "op", "kernel", "asarray", "call_of_settings",
-    "function_of_kind", "left_of_kind", "known_of_spec", "is_differentiable_of_spec", "params_of_node",
-    "specs_of_node", "out_data", "out_readers", "has_params", "large", "operands",
+    "known", "node", "settings", "op", "kernel", "asarray", "call_of_settings", "function_of_kind", "left_of_kind",
+    "known_of_spec", "single_of_spec", "is_differentiable_of_spec", "params_of_node", "specs_of_node",
+    "out_data", "out_readers", "has_params", "large", "operands",
 )  # fmt: skip
 """`struct direct`."""
-FORMULA = ("operands", "is_loose", *_SAVED, "x_float", "x_double", "y_float", "y_double")
+FORMULA = ("operands", "is_loose", "is_sum", *_SAVED, "x_float", "x_double", "y_float", "y_double")
 """`struct formula`."""
 ABSENT, SAME = -1, -2
 _TEMPORARY, _MOST_TEMPORARIES = 4, 6
@@ -104,6 +104,7 @@ class Calls:
             **{name: id(value) for name, value in held.items()},
             "call_of_settings": offset_of(settings, "call"), "function_of_kind": offset_of(kind, "function"),
             "left_of_kind": offset_of(kind, "left"), "known_of_spec": offset_of(self._kinds["spec"], "known"),
+            "single_of_spec": offset_of(self._kinds["spec"], "single"),
             "is_differentiable_of_spec": offset_of(self._kinds["spec"], "is_differentiable"),
             "params_of_node": offset_of(node, "params"), "specs_of_node": offset_of(node, "operand_specs"),
             "out_data": _place(node, "out_data"), "out_readers": readers["out"], "has_params": int(has_params),
@@ -134,16 +135,17 @@ def _loop_of(ufunc: np.ufunc, dtype: np.dtype[Any]) -> tuple[int, int] | None:
     return next(((f, its) for f, its, row in zip(functions, given, rows, strict=True) if row == wanted), None)
 
 
-def formula_table(node: type, gradients: Sequence[Any], is_loose: bool) -> Any:
+def formula_table(node: type, gradients: Sequence[Any], is_loose: bool, is_sum: bool = False) -> Any:
     """The formula of a class of nodes, whose operands are broadcast if it `is_loose`. For each operand `gradients` has
-    SAME, ABSENT, or for both dtypes a graph of what its gradient is of g and the values that are named beside it."""
+    SAME, ABSENT, or for both dtypes a graph of what its gradient is of g and the values that are named beside it.
+    For nodes that sum, it says what every element gets of g."""
     begins: dict[str, int] = dict.fromkeys(FORMULA[-4:], ABSENT)
     rest: list[int] = []
     for v, found in zip("xy", gradients, strict=False):
         for kind, dtype, each in zip(("float", "double"), _DTYPES, found if type(found) is list else (found,) * 2,
                                      strict=True):  # fmt: skip
             begins[f"{v}_{kind}"] = each if type(each) is int else _steps(each[0], each[1], dtype, rest)
-    fields = {"operands": len(gradients), "is_loose": int(is_loose), **_saved(node), **begins}
+    fields = {"operands": len(gradients), "is_loose": int(is_loose), "is_sum": int(is_sum), **_saved(node), **begins}
     return np.array([fields[name] for name in FORMULA] + rest, np.int64)
 
 

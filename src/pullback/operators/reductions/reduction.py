@@ -53,6 +53,9 @@ def sum_transpose(g, x):
     return broadcast_to(g, shape=x.shape)
 
 
+sum.share = lambda g, count: +g
+
+
 @sum.vjp_on_arrays
 def sum_pulled(g, x):
     if not x.is_plain:
@@ -76,6 +79,9 @@ def mean(x, *, axis, dtype=None, keepdims=False):
 @mean.transpose
 def mean_transpose(g, x, axis):
     return broadcast_to(g / builtins.max(_count(x.shape, axis), 1), shape=x.shape)
+
+
+mean.share = lambda g, count: g / count
 
 
 @mean.vjp_on_arrays

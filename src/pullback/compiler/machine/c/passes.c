@@ -288,6 +288,50 @@ static void release(const struct passes *known, PyObject *node, int64_t data, in
         put(&SLOT(node, data), kept(known->none));
 }
 
+/* The gradient of a sum or a mean is a share of that of the result, for every element. None if that is for Python to do. */
+static PyObject *pull_sum(const struct passes *known, PyObject *node, const struct formula *formula, PyArrayObject *g)
+{
+    struct values values;
+    memset(&values, 0, sizeof values);
+    PyObject *spec = PyTuple_GetItem(SLOT(node, known->specs_of_node), 0), *shape = SLOT(spec, known->shape_of_spec);
+    PyObject *axis = PyDict_GetItemWithError(SLOT(node, known->params_of_node), known->axis);
+    Py_ssize_t ndim = PyTuple_Size(shape);
+    if (axis == NULL || !PyTuple_Check(axis) || ndim > MOST_AXES || !is_short(g) ||
+        SLOT(spec, known->dtype_of_spec) != (PyObject *)PyArray_DESCR(g))
+        return PyErr_Occurred() ? NULL : kept(known->none);
+    struct steps is_reduced;
+    memset(&is_reduced, 0, sizeof is_reduced);
+    for (Py_ssize_t k = 0; k < PyTuple_Size(axis); k++)
+        is_reduced.each[PyLong_AsLong(PyTuple_GetItem(axis, k))] = 1;
+    values.ndim = (int)ndim;
+    values.each[G] = PyArray_DATA(g);
+    int of_g = 0, keeps = PyArray_NDIM(g) == ndim;
+    for (Py_ssize_t k = 0; k < ndim; k++) {
+        values.lengths[k] = PyLong_AsSsize_t(PyTuple_GetItem(shape, k));
+        values.of_g.each[k] = is_reduced.each[k] || values.lengths[k] == 1 ? 0 : PyArray_STRIDES(g)[of_g];
+        of_g += keeps || !is_reduced.each[k];
+    }
+    int is_double = PyArray_DESCR(g)->type_num == NPY_DOUBLE;
+    npy_intp size = of_g != PyArray_NDIM(g) ? SHORT + 1 : lay_out(&values, is_double ? 8 : 4);
+    if (size == 0 || size > SHORT)
+        return kept(known->none);
+    values.wide[0] = (double)(size / size_of(g)); /* the number of elements of a sum */
+    values.narrow[0] = (float)values.wide[0];
+    values.each[X] = (char *)&values.narrow[0];
+    if (is_double)
+        values.each[X] = (char *)&values.wide[0];
+    Py_IncRef((PyObject *)PyArray_DESCR(g));
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(g), (int)ndim, values.lengths, NULL, NULL, 0, NULL);
+    PyObject *results = made == NULL ? NULL : PyTuple_New(1);
+    if (results == NULL) {
+        Py_DecRef(made);
+        return NULL;
+    }
+    take_steps(formula->rest, is_double ? formula->x_double : formula->x_float, &values, made);
+    PyTuple_SetItem(results, 0, made);
+    return results;
+}
+
 /* The gradients of a node as a tuple; None if that is for its formula in Python to do. */
 static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObject *table, PyObject *gradient, int keep)
 {
@@ -295,6 +339,8 @@ static PyObject *pull_natively(const struct passes *known, PyObject *node, PyObj
     PyArrayObject *g = (PyArrayObject *)gradient;
     PyObject *next = SLOT(node, known->next_of_node);
     struct values values;
+    if (formula->is_sum)
+        return pull_sum(known, node, formula, g);
     memset(&values, 0, sizeof values);
     if (!read_gradient(g, &values) || PyDict_Size(known->disturbed) != 0 || PyTuple_Size(next) != formula->operands)
         return kept(known->none);

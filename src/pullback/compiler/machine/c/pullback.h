@@ -74,15 +74,16 @@ struct direct {
     PyTypeObject *node;
     PyTypeObject *settings;                /* parameters that know of what kind a call is; NULL if no kind is native */
     PyObject *op, *kernel, *asarray;       /* the operator, and functions */
-    int64_t call_of_settings, function_of_kind, left_of_kind, known_of_spec, is_differentiable_of_spec, params_of_node;
-    int64_t specs_of_node, out_data, out_readers, has_params, large;
+    int64_t call_of_settings, function_of_kind, left_of_kind, known_of_spec, single_of_spec, is_differentiable_of_spec;
+    int64_t params_of_node, specs_of_node, out_data, out_readers, has_params, large;
     int64_t operands; /* how many; -1 for any number */
     int64_t rest[];   /* for each of them its slots, 0 where the node has none, and whose gradients read it */
 };
 
-/* The formula of the nodes of an elementwise operator. */
+/* The formula of the nodes of an elementwise operator, or of a sum. */
 struct formula {
     int64_t operands, is_loose;                         /* may operands have other shapes than the result? */
+    int64_t is_sum;                                     /* then x_float and x_double are of g and of how many elements there are */
     int64_t x_data, x_epoch, y_data, y_epoch, out_data;
     int64_t x_float, x_double, y_float, y_double; /* where a gradient's steps begin in the rest; SAME or ABSENT */
     int64_t rest[];                               /* the number of steps, steps; constants */
@@ -108,9 +109,12 @@ struct passes {
     PyObject *add_new, *at_output, *visit_leaves, *visit_one, *fitted; /* functions of tape/ */
     PyObject *formulas, *learn;    /* the formulas of classes of nodes, and what finds that of a new one */
     PyObject *disturbed;           /* saved values that were written over */
+    PyObject *axis;                /* a name */
     PyObject *unwritten, *not_saved;
     int64_t next_of_epoch;
     int64_t next_of_node, rare_of_node, seq_of_node, spec_of_node;
+    int64_t params_of_node, specs_of_node; /* of one that is not elementwise */
+    int64_t shape_of_spec, dtype_of_spec;
 };
 
 /* parts.py */

@@ -497,7 +497,11 @@ static int fill(const struct direct *op, PyObject *node, PyObject *operands, PyO
     const struct calls *known = op->known;
     const struct slots *slots = (const struct slots *)op->rest;
     Py_ssize_t count = PyTuple_Size(operands);
-    PyObject *next = PyTuple_New(count), *specs = PyTuple_New(count);
+    PyObject *next = PyTuple_New(count), *specs;
+    if (count == 1) /* there is one tuple for all of them */
+        specs = kept(SLOT(SLOT(PyTuple_GetItem(operands, 0), known->spec_of_tensor), op->single_of_spec));
+    else
+        specs = PyTuple_New(count);
     SLOT(node, known->next_of_node) = next;
     SLOT(node, op->specs_of_node) = specs;
     if (next == NULL || specs == NULL)
@@ -514,7 +518,8 @@ static int fill(const struct direct *op, PyObject *node, PyObject *operands, PyO
         if (behind == NULL)
             return -1;
         PyTuple_SetItem(next, k, behind);
-        PyTuple_SetItem(specs, k, kept(read.tensor == NULL ? known->none : SLOT(operand, known->spec_of_tensor)));
+        if (count > 1)
+            PyTuple_SetItem(specs, k, kept(read.tensor == NULL ? known->none : SLOT(operand, known->spec_of_tensor)));
         if (read.tensor != NULL)
             read.saved = SLOT(operand, known->data_of_tensor);
         if (k < op->operands && save(known, node, slots[k].data, slots[k].epoch, &read, (slots[k].readers & wanted) != 0) < 0)

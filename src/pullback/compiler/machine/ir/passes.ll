@@ -38,7 +38,7 @@ for.body.lr.ph:                                   ; preds = %for.cond.preheader
   %arrayidx14 = getelementptr inbounds i8, ptr %args, i64 8
   %sole8.i = getelementptr inbounds i8, ptr %0, i64 24
   %num_outputs.i = getelementptr inbounds i8, ptr %0, i64 72
-  %next_of_node.i = getelementptr inbounds i8, ptr %0, i64 184
+  %next_of_node.i = getelementptr inbounds i8, ptr %0, i64 192
   br label %for.body
 
 if.then:                                          ; preds = %lor.lhs.false, %entry
@@ -1263,7 +1263,7 @@ cond.end:                                         ; preds = %push.exit.i, %if.el
 land.lhs.true:                                    ; preds = %cond.end
   %147 = load ptr, ptr %pass, align 8
   %148 = load ptr, ptr %gradient4.i, align 8
-  %next_of_node.i = getelementptr inbounds i8, ptr %147, i64 184
+  %next_of_node.i = getelementptr inbounds i8, ptr %147, i64 192
   %149 = load i64, ptr %next_of_node.i, align 8
   %add.ptr.i = getelementptr inbounds i8, ptr %146, i64 %149
   %150 = load ptr, ptr %add.ptr.i, align 8
@@ -1273,7 +1273,7 @@ land.lhs.true:                                    ; preds = %cond.end
   call void @Py_DecRef(ptr noundef %151) #11
   %152 = load ptr, ptr %node.i, align 8
   %153 = load ptr, ptr %pass, align 8
-  %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 192
+  %rare_of_node.i.i = getelementptr inbounds i8, ptr %153, i64 200
   %154 = load i64, ptr %rare_of_node.i.i, align 8
   %add.ptr.i.i = getelementptr inbounds i8, ptr %152, i64 %154
   %155 = load ptr, ptr %add.ptr.i.i, align 8
@@ -1618,7 +1618,7 @@ if.end:                                           ; preds = %if.then
   br label %cleanup30
 
 if.end9:                                          ; preds = %entry
-  %seq_of_node = getelementptr inbounds i8, ptr %0, i64 200
+  %seq_of_node = getelementptr inbounds i8, ptr %0, i64 208
   %4 = load i64, ptr %seq_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %4
   %5 = load ptr, ptr %add.ptr, align 8
@@ -1761,103 +1761,143 @@ declare i32 @PyErr_CheckSignals() local_unnamed_addr #2
 
 define internal fastcc ptr @pull_natively(ptr nocapture noundef readonly %known, ptr nocapture noundef %node, ptr nocapture noundef readonly %table, ptr noundef %gradient, i32 noundef %keep) unnamed_addr #0 {
 entry:
+  %values.i = alloca %struct.values, align 8
+  %is_reduced.i = alloca %struct.steps, align 8
   %values = alloca %struct.values, align 8
   %steps = alloca %struct.steps, align 8
   %data.i = getelementptr inbounds i8, ptr %table, i64 16
   %0 = load ptr, ptr %data.i, align 8
-  %next_of_node = getelementptr inbounds i8, ptr %known, i64 184
+  %next_of_node = getelementptr inbounds i8, ptr %known, i64 192
   %1 = load i64, ptr %next_of_node, align 8
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %1
   %2 = load ptr, ptr %add.ptr, align 8
   call void @llvm.lifetime.start.p0(i64 408, ptr nonnull %values) #11
-  %3 = getelementptr inbounds i8, ptr %values, i64 8
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(408) %3, i8 0, i64 400, i1 false)
-  %descr.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
-  %4 = load ptr, ptr %descr.i.i.i, align 8
-  %type_num.i.i = getelementptr inbounds i8, ptr %4, i64 28
-  %5 = load i32, ptr %type_num.i.i, align 4
-  %6 = add i32 %5, -11
-  %or.cond.i.i = icmp ult i32 %6, 2
-  br i1 %or.cond.i.i, label %land.lhs.true.i.i, label %if.then
+  %is_sum = getelementptr inbounds i8, ptr %0, i64 16
+  %3 = load i64, ptr %is_sum, align 8
+  %tobool.not = icmp eq i64 %3, 0
+  br i1 %tobool.not, label %if.end, label %if.then
 
-land.lhs.true.i.i:                                ; preds = %entry
-  %byteorder.i.i = getelementptr inbounds i8, ptr %4, i64 26
-  %7 = load i8, ptr %byteorder.i.i, align 2
-  %cmp3.not.i.i = icmp eq i8 %7, 62
-  br i1 %cmp3.not.i.i, label %if.then, label %land.lhs.true5.i.i
+if.then:                                          ; preds = %entry
+  call void @llvm.lifetime.start.p0(i64 408, ptr nonnull %values.i) #11
+  %4 = getelementptr inbounds i8, ptr %values.i, i64 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(408) %4, i8 0, i64 400, i1 false)
+  %specs_of_node.i = getelementptr inbounds i8, ptr %known, i64 232
+  %5 = load i64, ptr %specs_of_node.i, align 8
+  %add.ptr.i = getelementptr inbounds i8, ptr %node, i64 %5
+  %6 = load ptr, ptr %add.ptr.i, align 8
+  %call.i = tail call ptr @PyTuple_GetItem(ptr noundef %6, i64 noundef 0) #11
+  %shape_of_spec.i = getelementptr inbounds i8, ptr %known, i64 240
+  %7 = load i64, ptr %shape_of_spec.i, align 8
+  %add.ptr1.i = getelementptr inbounds i8, ptr %call.i, i64 %7
+  %8 = load ptr, ptr %add.ptr1.i, align 8
+  %params_of_node.i = getelementptr inbounds i8, ptr %known, i64 224
+  %9 = load i64, ptr %params_of_node.i, align 8
+  %add.ptr2.i = getelementptr inbounds i8, ptr %node, i64 %9
+  %10 = load ptr, ptr %add.ptr2.i, align 8
+  %axis3.i = getelementptr inbounds i8, ptr %known, i64 160
+  %11 = load ptr, ptr %axis3.i, align 8
+  %call4.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %10, ptr noundef %11) #11
+  %call5.i = tail call i64 @PyTuple_Size(ptr noundef %8) #11
+  %cmp.i = icmp eq ptr %call4.i, null
+  br i1 %cmp.i, label %if.then.i, label %lor.lhs.false.i
+
+lor.lhs.false.i:                                  ; preds = %if.then
+  %ob_type.i.i = getelementptr inbounds i8, ptr %call4.i, i64 8
+  %12 = load ptr, ptr %ob_type.i.i, align 8
+  %call.i.i = tail call i64 @PyType_GetFlags(ptr noundef %12) #11
+  %13 = and i64 %call.i.i, 67108864
+  %tobool.i = icmp eq i64 %13, 0
+  %cmp9.i = icmp sgt i64 %call5.i, 6
+  %or.cond.i = select i1 %tobool.i, i1 true, i1 %cmp9.i
+  br i1 %or.cond.i, label %if.then.i, label %lor.lhs.false10.i
+
+lor.lhs.false10.i:                                ; preds = %lor.lhs.false.i
+  %descr.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
+  %14 = load ptr, ptr %descr.i.i.i, align 8
+  %type_num.i.i = getelementptr inbounds i8, ptr %14, i64 28
+  %15 = load i32, ptr %type_num.i.i, align 4
+  %16 = add i32 %15, -11
+  %or.cond.i.i = icmp ult i32 %16, 2
+  br i1 %or.cond.i.i, label %land.lhs.true.i.i, label %if.then.i
+
+land.lhs.true.i.i:                                ; preds = %lor.lhs.false10.i
+  %byteorder.i.i = getelementptr inbounds i8, ptr %14, i64 26
+  %17 = load i8, ptr %byteorder.i.i, align 2
+  %cmp3.not.i.i = icmp eq i8 %17, 62
+  br i1 %cmp3.not.i.i, label %if.then.i, label %land.lhs.true5.i.i
 
 land.lhs.true5.i.i:                               ; preds = %land.lhs.true.i.i
   %nd.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 24
-  %8 = load i32, ptr %nd.i.i.i, align 8
-  %cmp7.i.i = icmp slt i32 %8, 7
-  br i1 %cmp7.i.i, label %land.lhs.true9.i.i, label %if.then
+  %18 = load i32, ptr %nd.i.i.i, align 8
+  %cmp7.i.i = icmp slt i32 %18, 7
+  br i1 %cmp7.i.i, label %land.lhs.true9.i.i, label %if.then.i
 
 land.lhs.true9.i.i:                               ; preds = %land.lhs.true5.i.i
-  %cmp6.i.i.i = icmp sgt i32 %8, 0
+  %cmp6.i.i.i = icmp sgt i32 %18, 0
   br i1 %cmp6.i.i.i, label %for.body.lr.ph.i.i.i, label %land.rhs.i.i
 
 for.body.lr.ph.i.i.i:                             ; preds = %land.lhs.true9.i.i
   %dimensions.i.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %9 = load ptr, ptr %dimensions.i.i.i.i, align 8
-  %wide.trip.count.i.i.i = zext nneg i32 %8 to i64
+  %19 = load ptr, ptr %dimensions.i.i.i.i, align 8
+  %wide.trip.count.i.i.i = zext nneg i32 %18 to i64
   br label %for.body.i.i.i
 
 for.body.i.i.i:                                   ; preds = %for.body.i.i.i, %for.body.lr.ph.i.i.i
   %indvars.iv.i.i.i = phi i64 [ 0, %for.body.lr.ph.i.i.i ], [ %indvars.iv.next.i.i.i, %for.body.i.i.i ]
   %size.07.i.i.i = phi i64 [ 1, %for.body.lr.ph.i.i.i ], [ %mul.i.i.i, %for.body.i.i.i ]
-  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %9, i64 %indvars.iv.i.i.i
-  %10 = load i64, ptr %arrayidx.i.i.i, align 8
-  %mul.i.i.i = mul nsw i64 %10, %size.07.i.i.i
+  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %19, i64 %indvars.iv.i.i.i
+  %20 = load i64, ptr %arrayidx.i.i.i, align 8
+  %mul.i.i.i = mul nsw i64 %20, %size.07.i.i.i
   %indvars.iv.next.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i, 1
   %exitcond.not.i.i.i = icmp eq i64 %indvars.iv.next.i.i.i, %wide.trip.count.i.i.i
   br i1 %exitcond.not.i.i.i, label %size_of.exit.i.i, label %for.body.i.i.i
 
 size_of.exit.i.i:                                 ; preds = %for.body.i.i.i
   %cmp11.i.i = icmp slt i64 %mul.i.i.i, 513
-  br i1 %cmp11.i.i, label %land.rhs.i.i, label %if.then
+  br i1 %cmp11.i.i, label %land.rhs.i.i, label %if.then.i
 
 land.rhs.i.i:                                     ; preds = %size_of.exit.i.i, %land.lhs.true9.i.i
   %flags.i.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 64
-  %11 = load i32, ptr %flags.i.i.i.i, align 8
-  %and.i.i.i = and i32 %11, 256
+  %21 = load i32, ptr %flags.i.i.i.i, align 8
+  %and.i.i.i = and i32 %21, 256
   %tobool.not.i.i.i = icmp eq i32 %and.i.i.i, 0
-  br i1 %tobool.not.i.i.i, label %if.then, label %if.end.i.i.i
+  br i1 %tobool.not.i.i.i, label %if.then.i, label %if.end.i.i.i
 
 if.end.i.i.i:                                     ; preds = %land.rhs.i.i
   %strides.i.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 40
-  %and.i.i.i.i = and i32 %11, 1
+  %and.i.i.i.i = and i32 %21, 1
   %tobool3.not.i.i.i = icmp eq i32 %and.i.i.i.i, 0
   %or.cond5154.i.i.i = and i1 %cmp6.i.i.i, %tobool3.not.i.i.i
-  %dimensions.i.i22.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
-  %12 = load ptr, ptr %dimensions.i.i22.i.i, align 8
-  br i1 %or.cond5154.i.i.i, label %for.body.lr.ph.i21.i.i, label %if.end.i
+  br i1 %or.cond5154.i.i.i, label %for.body.lr.ph.i21.i.i, label %lor.lhs.false13.i
 
 for.body.lr.ph.i21.i.i:                           ; preds = %if.end.i.i.i
-  %13 = zext nneg i32 %8 to i64
+  %dimensions.i.i22.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %22 = load ptr, ptr %dimensions.i.i22.i.i, align 8
+  %23 = zext nneg i32 %18 to i64
   br label %for.body.i23.i.i
 
 for.body.i23.i.i:                                 ; preds = %cleanup.i.i.i, %for.body.lr.ph.i21.i.i
-  %indvars.iv.i24.i.i = phi i64 [ %13, %for.body.lr.ph.i21.i.i ], [ %indvars.iv.next.i25.i.i, %cleanup.i.i.i ]
+  %indvars.iv.i24.i.i = phi i64 [ %23, %for.body.lr.ph.i21.i.i ], [ %indvars.iv.next.i25.i.i, %cleanup.i.i.i ]
   %inner.055.i.i.i = phi i64 [ 0, %for.body.lr.ph.i21.i.i ], [ %inner.1.i.i.i, %cleanup.i.i.i ]
   %indvars.iv.next.i25.i.i = add nsw i64 %indvars.iv.i24.i.i, -1
-  %arrayidx.i26.i.i = getelementptr inbounds i64, ptr %12, i64 %indvars.iv.next.i25.i.i
-  %14 = load i64, ptr %arrayidx.i26.i.i, align 8
-  %cmp5.i.i.i = icmp eq i64 %14, 1
+  %arrayidx.i26.i.i = getelementptr inbounds i64, ptr %22, i64 %indvars.iv.next.i25.i.i
+  %24 = load i64, ptr %arrayidx.i26.i.i, align 8
+  %cmp5.i.i.i = icmp eq i64 %24, 1
   br i1 %cmp5.i.i.i, label %if.end13.thread.i.i.i, label %cond.end.i.i.i
 
 cond.end.i.i.i:                                   ; preds = %for.body.i23.i.i
-  %15 = load ptr, ptr %strides.i.i.i.i, align 8
-  %arrayidx8.i.i.i = getelementptr inbounds i64, ptr %15, i64 %indvars.iv.next.i25.i.i
-  %16 = load i64, ptr %arrayidx8.i.i.i, align 8
-  %.fr.i.i.i = freeze i64 %16
+  %25 = load ptr, ptr %strides.i.i.i.i, align 8
+  %arrayidx8.i.i.i = getelementptr inbounds i64, ptr %25, i64 %indvars.iv.next.i25.i.i
+  %26 = load i64, ptr %arrayidx8.i.i.i, align 8
+  %.fr.i.i.i = freeze i64 %26
   %cmp9.i.i.i = icmp slt i64 %.fr.i.i.i, 0
-  br i1 %cmp9.i.i.i, label %if.then, label %lor.lhs.false.i.i.i
+  br i1 %cmp9.i.i.i, label %if.then.i, label %lor.lhs.false.i.i.i
 
 lor.lhs.false.i.i.i:                              ; preds = %cond.end.i.i.i
   %cmp10.not.i.i.i = icmp ne i64 %.fr.i.i.i, 0
   %cmp11.i.i.i = icmp slt i64 %.fr.i.i.i, %inner.055.i.i.i
   %or.cond.i.i.i = select i1 %cmp10.not.i.i.i, i1 %cmp11.i.i.i, i1 false
-  br i1 %or.cond.i.i.i, label %if.then, label %if.end13.i.i.i
+  br i1 %or.cond.i.i.i, label %if.then.i, label %if.end13.i.i.i
 
 if.end13.i.i.i:                                   ; preds = %lor.lhs.false.i.i.i
   %cmp14.i.i.i = icmp eq i64 %.fr.i.i.i, 0
@@ -1869,300 +1909,614 @@ if.end13.thread.i.i.i:                            ; preds = %if.end13.i.i.i, %fo
 cleanup.i.i.i:                                    ; preds = %if.end13.thread.i.i.i, %if.end13.i.i.i
   %inner.1.i.i.i = phi i64 [ %inner.055.i.i.i, %if.end13.thread.i.i.i ], [ %.fr.i.i.i, %if.end13.i.i.i ]
   %cmp.i.i.i = icmp ugt i64 %indvars.iv.i24.i.i, 1
-  br i1 %cmp.i.i.i, label %for.body.i23.i.i, label %if.end.i
+  br i1 %cmp.i.i.i, label %for.body.i23.i.i, label %lor.lhs.false13.i
 
-if.end.i:                                         ; preds = %cleanup.i.i.i, %if.end.i.i.i
+lor.lhs.false13.i:                                ; preds = %cleanup.i.i.i, %if.end.i.i.i
+  %dtype_of_spec.i = getelementptr inbounds i8, ptr %known, i64 248
+  %27 = load i64, ptr %dtype_of_spec.i, align 8
+  %add.ptr14.i = getelementptr inbounds i8, ptr %call.i, i64 %27
+  %28 = load ptr, ptr %add.ptr14.i, align 8
+  %cmp16.not.i = icmp eq ptr %28, %14
+  br i1 %cmp16.not.i, label %if.end.i, label %if.then.i
+
+if.then.i:                                        ; preds = %lor.lhs.false.i.i.i, %cond.end.i.i.i, %lor.lhs.false13.i, %land.rhs.i.i, %size_of.exit.i.i, %land.lhs.true5.i.i, %land.lhs.true.i.i, %lor.lhs.false10.i, %lor.lhs.false.i, %if.then
+  %call17.i = tail call ptr @PyErr_Occurred() #11
+  %tobool18.not.i = icmp eq ptr %call17.i, null
+  br i1 %tobool18.not.i, label %cond.false.i, label %pull_sum.exit
+
+cond.false.i:                                     ; preds = %if.then.i
+  %none.i = getelementptr inbounds i8, ptr %known, i64 8
+  %29 = load ptr, ptr %none.i, align 8
+  tail call void @Py_IncRef(ptr noundef %29) #11
+  br label %pull_sum.exit
+
+if.end.i:                                         ; preds = %lor.lhs.false13.i
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %is_reduced.i) #11
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(48) %is_reduced.i, i8 0, i64 48, i1 false)
+  %call20212.i = tail call i64 @PyTuple_Size(ptr noundef nonnull %call4.i) #11
+  %cmp21213.i = icmp sgt i64 %call20212.i, 0
+  br i1 %cmp21213.i, label %for.body.i, label %for.cond.cleanup.i
+
+for.cond.cleanup.i:                               ; preds = %for.body.i, %if.end.i
+  %conv.i = trunc i64 %call5.i to i32
+  %ndim24.i = getelementptr inbounds i8, ptr %values.i, i64 80
+  store i32 %conv.i, ptr %ndim24.i, align 8
+  %data.i.i = getelementptr inbounds i8, ptr %gradient, i64 16
+  %30 = load ptr, ptr %data.i.i, align 8
+  store ptr %30, ptr %values.i, align 8
+  %31 = load i32, ptr %nd.i.i.i, align 8
+  %conv29.i = sext i32 %31 to i64
+  %cmp30.i = icmp eq i64 %call5.i, %conv29.i
+  %cmp34215.i = icmp sgt i64 %call5.i, 0
+  br i1 %cmp34215.i, label %for.body37.lr.ph.i, label %for.cond.cleanup36.i
+
+for.body37.lr.ph.i:                               ; preds = %for.cond.cleanup.i
+  %lengths.i = getelementptr inbounds i8, ptr %values.i, i64 96
+  %of_g55.i = getelementptr inbounds i8, ptr %values.i, i64 240
+  br label %for.body37.i
+
+for.body.i:                                       ; preds = %if.end.i, %for.body.i
+  %k.0214.i = phi i64 [ %inc.i, %for.body.i ], [ 0, %if.end.i ]
+  %call22.i = tail call ptr @PyTuple_GetItem(ptr noundef nonnull %call4.i, i64 noundef %k.0214.i) #11
+  %call23.i = tail call i64 @PyLong_AsLong(ptr noundef %call22.i) #11
+  %arrayidx.i = getelementptr inbounds [6 x i64], ptr %is_reduced.i, i64 0, i64 %call23.i
+  store i64 1, ptr %arrayidx.i, align 8
+  %inc.i = add nuw nsw i64 %k.0214.i, 1
+  %call20.i = tail call i64 @PyTuple_Size(ptr noundef nonnull %call4.i) #11
+  %cmp21.i = icmp slt i64 %inc.i, %call20.i
+  br i1 %cmp21.i, label %for.body.i, label %for.cond.cleanup.i
+
+for.cond.cleanup36.loopexit.i:                    ; preds = %cond.end53.i
+  %.pre.i = load i32, ptr %nd.i.i.i, align 8
+  br label %for.cond.cleanup36.i
+
+for.cond.cleanup36.i:                             ; preds = %for.cond.cleanup36.loopexit.i, %for.cond.cleanup.i
+  %32 = phi i32 [ %31, %for.cond.cleanup.i ], [ %.pre.i, %for.cond.cleanup36.loopexit.i ]
+  %of_g.0.lcssa.i = phi i32 [ 0, %for.cond.cleanup.i ], [ %add.i, %for.cond.cleanup36.loopexit.i ]
+  %33 = load ptr, ptr %descr.i.i.i, align 8
+  %type_num.i = getelementptr inbounds i8, ptr %33, i64 28
+  %34 = load i32, ptr %type_num.i, align 4
+  %cmp66.i = icmp eq i32 %34, 12
+  %cmp69.not.i = icmp eq i32 %of_g.0.lcssa.i, %32
+  br i1 %cmp69.not.i, label %cond.false72.i, label %if.then84.i
+
+for.body37.i:                                     ; preds = %cond.end53.i, %for.body37.lr.ph.i
+  %of_g.0217.i = phi i32 [ 0, %for.body37.lr.ph.i ], [ %add.i, %cond.end53.i ]
+  %k32.0216.i = phi i64 [ 0, %for.body37.lr.ph.i ], [ %inc63.i, %cond.end53.i ]
+  %call38.i = tail call ptr @PyTuple_GetItem(ptr noundef %8, i64 noundef %k32.0216.i) #11
+  %call39.i = tail call i64 @PyLong_AsSsize_t(ptr noundef %call38.i) #11
+  %arrayidx40.i = getelementptr inbounds [6 x i64], ptr %lengths.i, i64 0, i64 %k32.0216.i
+  store i64 %call39.i, ptr %arrayidx40.i, align 8
+  %arrayidx42.i = getelementptr inbounds [6 x i64], ptr %is_reduced.i, i64 0, i64 %k32.0216.i
+  %35 = load i64, ptr %arrayidx42.i, align 8
+  %tobool43.not.i = icmp ne i64 %35, 0
+  %cmp47.i = icmp eq i64 %call39.i, 1
+  %or.cond190.i = select i1 %tobool43.not.i, i1 true, i1 %cmp47.i
+  br i1 %or.cond190.i, label %cond.end53.i, label %cond.false50.i
+
+cond.false50.i:                                   ; preds = %for.body37.i
+  %36 = load ptr, ptr %strides.i.i.i.i, align 8
+  %idxprom.i = zext nneg i32 %of_g.0217.i to i64
+  %arrayidx52.i = getelementptr inbounds i64, ptr %36, i64 %idxprom.i
+  %37 = load i64, ptr %arrayidx52.i, align 8
+  br label %cond.end53.i
+
+cond.end53.i:                                     ; preds = %cond.false50.i, %for.body37.i
+  %cond54.i = phi i64 [ %37, %cond.false50.i ], [ 0, %for.body37.i ]
+  %arrayidx57.i = getelementptr inbounds [6 x i64], ptr %of_g55.i, i64 0, i64 %k32.0216.i
+  store i64 %cond54.i, ptr %arrayidx57.i, align 8
+  %tobool61.not.i = icmp eq i64 %35, 0
+  %spec.select211.i = or i1 %cmp30.i, %tobool61.not.i
+  %lor.ext.i = zext i1 %spec.select211.i to i32
+  %add.i = add nuw nsw i32 %of_g.0217.i, %lor.ext.i
+  %inc63.i = add nuw nsw i64 %k32.0216.i, 1
+  %exitcond.not.i = icmp eq i64 %inc63.i, %call5.i
+  br i1 %exitcond.not.i, label %for.cond.cleanup36.loopexit.i, label %for.body37.i
+
+cond.false72.i:                                   ; preds = %for.cond.cleanup36.i
+  %cmp17.i.i = icmp sgt i32 %conv.i, 0
+  br i1 %cmp17.i.i, label %for.body.lr.ph.i.i, label %cond.end77.i
+
+for.body.lr.ph.i.i:                               ; preds = %cond.false72.i
+  %lengths.i.i = getelementptr inbounds i8, ptr %values.i, i64 96
+  %full.i.i = getelementptr inbounds i8, ptr %values.i, i64 144
+  %38 = and i64 %call5.i, 2147483647
+  %39 = select i1 %cmp66.i, i64 3, i64 2
+  br label %for.body.i.i
+
+for.body.i.i:                                     ; preds = %for.body.i.i, %for.body.lr.ph.i.i
+  %indvars.iv.i.i = phi i64 [ %38, %for.body.lr.ph.i.i ], [ %indvars.iv.next.i.i, %for.body.i.i ]
+  %size.018.i.i = phi i64 [ 1, %for.body.lr.ph.i.i ], [ %mul7.i.i, %for.body.i.i ]
+  %indvars.iv.next.i.i = add nsw i64 %indvars.iv.i.i, -1
+  %arrayidx.i.i = getelementptr inbounds [6 x i64], ptr %lengths.i.i, i64 0, i64 %indvars.iv.next.i.i
+  %40 = load i64, ptr %arrayidx.i.i, align 8
+  %cmp1.i.i = icmp eq i64 %40, 1
+  %mul.i.i = shl i64 %size.018.i.i, %39
+  %cond.i.i = select i1 %cmp1.i.i, i64 0, i64 %mul.i.i
+  %arrayidx3.i.i = getelementptr inbounds [6 x i64], ptr %full.i.i, i64 0, i64 %indvars.iv.next.i.i
+  store i64 %cond.i.i, ptr %arrayidx3.i.i, align 8
+  %mul7.i.i = mul nsw i64 %40, %size.018.i.i
+  %cmp.i.i = icmp ugt i64 %indvars.iv.i.i, 1
+  br i1 %cmp.i.i, label %for.body.i.i, label %cond.end77.i
+
+cond.end77.i:                                     ; preds = %for.body.i.i, %cond.false72.i
+  %cond78.i = phi i64 [ 1, %cond.false72.i ], [ %mul7.i.i, %for.body.i.i ]
+  %cmp79.i = icmp eq i64 %cond78.i, 0
+  %cmp82.i = icmp sgt i64 %cond78.i, 512
+  %or.cond142.i = or i1 %cmp79.i, %cmp82.i
+  br i1 %or.cond142.i, label %if.then84.i, label %if.end87.i
+
+if.then84.i:                                      ; preds = %cond.end77.i, %for.cond.cleanup36.i
+  %none85.i = getelementptr inbounds i8, ptr %known, i64 8
+  %41 = load ptr, ptr %none85.i, align 8
+  tail call void @Py_IncRef(ptr noundef %41) #11
+  br label %cleanup132.i
+
+if.end87.i:                                       ; preds = %cond.end77.i
+  %cmp6.i.i = icmp sgt i32 %32, 0
+  br i1 %cmp6.i.i, label %for.body.lr.ph.i195.i, label %size_of.exit.i
+
+for.body.lr.ph.i195.i:                            ; preds = %if.end87.i
+  %dimensions.i.i.i = getelementptr inbounds i8, ptr %gradient, i64 32
+  %42 = load ptr, ptr %dimensions.i.i.i, align 8
+  %wide.trip.count.i.i = zext nneg i32 %32 to i64
+  br label %for.body.i196.i
+
+for.body.i196.i:                                  ; preds = %for.body.i196.i, %for.body.lr.ph.i195.i
+  %indvars.iv.i197.i = phi i64 [ 0, %for.body.lr.ph.i195.i ], [ %indvars.iv.next.i200.i, %for.body.i196.i ]
+  %size.07.i.i = phi i64 [ 1, %for.body.lr.ph.i195.i ], [ %mul.i199.i, %for.body.i196.i ]
+  %arrayidx.i198.i = getelementptr inbounds i64, ptr %42, i64 %indvars.iv.i197.i
+  %43 = load i64, ptr %arrayidx.i198.i, align 8
+  %mul.i199.i = mul nsw i64 %43, %size.07.i.i
+  %indvars.iv.next.i200.i = add nuw nsw i64 %indvars.iv.i197.i, 1
+  %exitcond.not.i.i = icmp eq i64 %indvars.iv.next.i200.i, %wide.trip.count.i.i
+  br i1 %exitcond.not.i.i, label %size_of.exit.i, label %for.body.i196.i
+
+size_of.exit.i:                                   ; preds = %for.body.i196.i, %if.end87.i
+  %size.0.lcssa.i194.i = phi i64 [ 1, %if.end87.i ], [ %mul.i199.i, %for.body.i196.i ]
+  %div.i = sdiv i64 %cond78.i, %size.0.lcssa.i194.i
+  %conv89.i = sitofp i64 %div.i to double
+  %wide.i = getelementptr inbounds i8, ptr %values.i, i64 384
+  store double %conv89.i, ptr %wide.i, align 8
+  %conv93.i = fptrunc double %conv89.i to float
+  %narrow.i = getelementptr inbounds i8, ptr %values.i, i64 400
+  store float %conv93.i, ptr %narrow.i, align 8
+  %spec.select.i = select i1 %cmp66.i, ptr %wide.i, ptr %narrow.i
+  store ptr %spec.select.i, ptr %4, align 8
+  call void @Py_IncRef(ptr noundef %33) #11
+  %44 = load ptr, ptr @pullback_numpy, align 8
+  %arrayidx107.i = getelementptr inbounds i8, ptr %44, i64 752
+  %45 = load ptr, ptr %arrayidx107.i, align 8
+  %arrayidx108.i = getelementptr inbounds i8, ptr %44, i64 16
+  %46 = load ptr, ptr %arrayidx108.i, align 8
+  %47 = load ptr, ptr %descr.i.i.i, align 8
+  %lengths111.i = getelementptr inbounds i8, ptr %values.i, i64 96
+  %call112.i = call ptr %45(ptr noundef %46, ptr noundef %47, i32 noundef %conv.i, ptr noundef nonnull %lengths111.i, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #11
+  %cmp113.i = icmp eq ptr %call112.i, null
+  br i1 %cmp113.i, label %if.then122.i, label %cond.end118.i
+
+cond.end118.i:                                    ; preds = %size_of.exit.i
+  %call117.i = call ptr @PyTuple_New(i64 noundef 1) #11
+  %cmp120.i = icmp eq ptr %call117.i, null
+  br i1 %cmp120.i, label %if.then122.i, label %if.end123.i
+
+if.then122.i:                                     ; preds = %cond.end118.i, %size_of.exit.i
+  call void @Py_DecRef(ptr noundef %call112.i) #11
+  br label %cleanup132.i
+
+if.end123.i:                                      ; preds = %cond.end118.i
+  %rest.i = getelementptr inbounds i8, ptr %0, i64 96
+  %cond129.in.v.i = select i1 %cmp66.i, i64 72, i64 64
+  %cond129.in.i = getelementptr inbounds i8, ptr %0, i64 %cond129.in.v.i
+  %cond129.i = load i64, ptr %cond129.in.i, align 8
+  call fastcc void @take_steps(ptr noundef nonnull %rest.i, i64 noundef %cond129.i, ptr noundef nonnull %values.i, ptr noundef nonnull %call112.i)
+  %call130.i = call i32 @PyTuple_SetItem(ptr noundef nonnull %call117.i, i64 noundef 0, ptr noundef nonnull %call112.i) #11
+  br label %cleanup132.i
+
+cleanup132.i:                                     ; preds = %if.end123.i, %if.then122.i, %if.then84.i
+  %retval.1.i = phi ptr [ %41, %if.then84.i ], [ null, %if.then122.i ], [ %call117.i, %if.end123.i ]
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %is_reduced.i) #11
+  br label %pull_sum.exit
+
+pull_sum.exit:                                    ; preds = %if.then.i, %cond.false.i, %cleanup132.i
+  %retval.2.i = phi ptr [ %retval.1.i, %cleanup132.i ], [ %29, %cond.false.i ], [ null, %if.then.i ]
+  call void @llvm.lifetime.end.p0(i64 408, ptr nonnull %values.i) #11
+  br label %cleanup127
+
+if.end:                                           ; preds = %entry
+  %48 = getelementptr inbounds i8, ptr %values, i64 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(408) %48, i8 0, i64 400, i1 false)
+  %descr.i.i.i210 = getelementptr inbounds i8, ptr %gradient, i64 56
+  %49 = load ptr, ptr %descr.i.i.i210, align 8
+  %type_num.i.i211 = getelementptr inbounds i8, ptr %49, i64 28
+  %50 = load i32, ptr %type_num.i.i211, align 4
+  %51 = add i32 %50, -11
+  %or.cond.i.i212 = icmp ult i32 %51, 2
+  br i1 %or.cond.i.i212, label %land.lhs.true.i.i213, label %if.then8
+
+land.lhs.true.i.i213:                             ; preds = %if.end
+  %byteorder.i.i214 = getelementptr inbounds i8, ptr %49, i64 26
+  %52 = load i8, ptr %byteorder.i.i214, align 2
+  %cmp3.not.i.i215 = icmp eq i8 %52, 62
+  br i1 %cmp3.not.i.i215, label %if.then8, label %land.lhs.true5.i.i216
+
+land.lhs.true5.i.i216:                            ; preds = %land.lhs.true.i.i213
+  %nd.i.i.i217 = getelementptr inbounds i8, ptr %gradient, i64 24
+  %53 = load i32, ptr %nd.i.i.i217, align 8
+  %cmp7.i.i218 = icmp slt i32 %53, 7
+  br i1 %cmp7.i.i218, label %land.lhs.true9.i.i219, label %if.then8
+
+land.lhs.true9.i.i219:                            ; preds = %land.lhs.true5.i.i216
+  %cmp6.i.i.i220 = icmp sgt i32 %53, 0
+  br i1 %cmp6.i.i.i220, label %for.body.lr.ph.i.i.i265, label %land.rhs.i.i221
+
+for.body.lr.ph.i.i.i265:                          ; preds = %land.lhs.true9.i.i219
+  %dimensions.i.i.i.i266 = getelementptr inbounds i8, ptr %gradient, i64 32
+  %54 = load ptr, ptr %dimensions.i.i.i.i266, align 8
+  %wide.trip.count.i.i.i267 = zext nneg i32 %53 to i64
+  br label %for.body.i.i.i268
+
+for.body.i.i.i268:                                ; preds = %for.body.i.i.i268, %for.body.lr.ph.i.i.i265
+  %indvars.iv.i.i.i269 = phi i64 [ 0, %for.body.lr.ph.i.i.i265 ], [ %indvars.iv.next.i.i.i273, %for.body.i.i.i268 ]
+  %size.07.i.i.i270 = phi i64 [ 1, %for.body.lr.ph.i.i.i265 ], [ %mul.i.i.i272, %for.body.i.i.i268 ]
+  %arrayidx.i.i.i271 = getelementptr inbounds i64, ptr %54, i64 %indvars.iv.i.i.i269
+  %55 = load i64, ptr %arrayidx.i.i.i271, align 8
+  %mul.i.i.i272 = mul nsw i64 %55, %size.07.i.i.i270
+  %indvars.iv.next.i.i.i273 = add nuw nsw i64 %indvars.iv.i.i.i269, 1
+  %exitcond.not.i.i.i274 = icmp eq i64 %indvars.iv.next.i.i.i273, %wide.trip.count.i.i.i267
+  br i1 %exitcond.not.i.i.i274, label %size_of.exit.i.i275, label %for.body.i.i.i268
+
+size_of.exit.i.i275:                              ; preds = %for.body.i.i.i268
+  %cmp11.i.i276 = icmp slt i64 %mul.i.i.i272, 513
+  br i1 %cmp11.i.i276, label %land.rhs.i.i221, label %if.then8
+
+land.rhs.i.i221:                                  ; preds = %size_of.exit.i.i275, %land.lhs.true9.i.i219
+  %flags.i.i.i.i222 = getelementptr inbounds i8, ptr %gradient, i64 64
+  %56 = load i32, ptr %flags.i.i.i.i222, align 8
+  %and.i.i.i223 = and i32 %56, 256
+  %tobool.not.i.i.i224 = icmp eq i32 %and.i.i.i223, 0
+  br i1 %tobool.not.i.i.i224, label %if.then8, label %if.end.i.i.i225
+
+if.end.i.i.i225:                                  ; preds = %land.rhs.i.i221
+  %strides.i.i.i.i226 = getelementptr inbounds i8, ptr %gradient, i64 40
+  %and.i.i.i.i227 = and i32 %56, 1
+  %tobool3.not.i.i.i228 = icmp eq i32 %and.i.i.i.i227, 0
+  %or.cond5154.i.i.i229 = and i1 %cmp6.i.i.i220, %tobool3.not.i.i.i228
+  %dimensions.i.i22.i.i244 = getelementptr inbounds i8, ptr %gradient, i64 32
+  %57 = load ptr, ptr %dimensions.i.i22.i.i244, align 8
+  br i1 %or.cond5154.i.i.i229, label %for.body.lr.ph.i21.i.i243, label %if.end.i230
+
+for.body.lr.ph.i21.i.i243:                        ; preds = %if.end.i.i.i225
+  %58 = zext nneg i32 %53 to i64
+  br label %for.body.i23.i.i245
+
+for.body.i23.i.i245:                              ; preds = %cleanup.i.i.i261, %for.body.lr.ph.i21.i.i243
+  %indvars.iv.i24.i.i246 = phi i64 [ %58, %for.body.lr.ph.i21.i.i243 ], [ %indvars.iv.next.i25.i.i248, %cleanup.i.i.i261 ]
+  %inner.055.i.i.i247 = phi i64 [ 0, %for.body.lr.ph.i21.i.i243 ], [ %inner.1.i.i.i262, %cleanup.i.i.i261 ]
+  %indvars.iv.next.i25.i.i248 = add nsw i64 %indvars.iv.i24.i.i246, -1
+  %arrayidx.i26.i.i249 = getelementptr inbounds i64, ptr %57, i64 %indvars.iv.next.i25.i.i248
+  %59 = load i64, ptr %arrayidx.i26.i.i249, align 8
+  %cmp5.i.i.i250 = icmp eq i64 %59, 1
+  br i1 %cmp5.i.i.i250, label %if.end13.thread.i.i.i264, label %cond.end.i.i.i251
+
+cond.end.i.i.i251:                                ; preds = %for.body.i23.i.i245
+  %60 = load ptr, ptr %strides.i.i.i.i226, align 8
+  %arrayidx8.i.i.i252 = getelementptr inbounds i64, ptr %60, i64 %indvars.iv.next.i25.i.i248
+  %61 = load i64, ptr %arrayidx8.i.i.i252, align 8
+  %.fr.i.i.i253 = freeze i64 %61
+  %cmp9.i.i.i254 = icmp slt i64 %.fr.i.i.i253, 0
+  br i1 %cmp9.i.i.i254, label %if.then8, label %lor.lhs.false.i.i.i255
+
+lor.lhs.false.i.i.i255:                           ; preds = %cond.end.i.i.i251
+  %cmp10.not.i.i.i256 = icmp ne i64 %.fr.i.i.i253, 0
+  %cmp11.i.i.i257 = icmp slt i64 %.fr.i.i.i253, %inner.055.i.i.i247
+  %or.cond.i.i.i258 = select i1 %cmp10.not.i.i.i256, i1 %cmp11.i.i.i257, i1 false
+  br i1 %or.cond.i.i.i258, label %if.then8, label %if.end13.i.i.i259
+
+if.end13.i.i.i259:                                ; preds = %lor.lhs.false.i.i.i255
+  %cmp14.i.i.i260 = icmp eq i64 %.fr.i.i.i253, 0
+  br i1 %cmp14.i.i.i260, label %if.end13.thread.i.i.i264, label %cleanup.i.i.i261
+
+if.end13.thread.i.i.i264:                         ; preds = %if.end13.i.i.i259, %for.body.i23.i.i245
+  br label %cleanup.i.i.i261
+
+cleanup.i.i.i261:                                 ; preds = %if.end13.thread.i.i.i264, %if.end13.i.i.i259
+  %inner.1.i.i.i262 = phi i64 [ %inner.055.i.i.i247, %if.end13.thread.i.i.i264 ], [ %.fr.i.i.i253, %if.end13.i.i.i259 ]
+  %cmp.i.i.i263 = icmp ugt i64 %indvars.iv.i24.i.i246, 1
+  br i1 %cmp.i.i.i263, label %for.body.i23.i.i245, label %if.end.i230
+
+if.end.i230:                                      ; preds = %cleanup.i.i.i261, %if.end.i.i.i225
   %is_flat.i = getelementptr inbounds i8, ptr %values, i64 84
   store i32 1, ptr %is_flat.i, align 4
   %ndim.i = getelementptr inbounds i8, ptr %values, i64 80
-  store i32 %8, ptr %ndim.i, align 8
-  %data.i.i = getelementptr inbounds i8, ptr %gradient, i64 16
-  %17 = load ptr, ptr %data.i.i, align 8
-  store ptr %17, ptr %values, align 8
-  %lengths.i = getelementptr inbounds i8, ptr %values, i64 96
-  %conv.i = sext i32 %8 to i64
-  %mul.i = shl nsw i64 %conv.i, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr nonnull align 8 %lengths.i, ptr align 8 %12, i64 %mul.i, i1 false)
-  br i1 %cmp6.i.i.i, label %land.rhs.lr.ph.i, label %lor.lhs.false
+  store i32 %53, ptr %ndim.i, align 8
+  %data.i.i231 = getelementptr inbounds i8, ptr %gradient, i64 16
+  %62 = load ptr, ptr %data.i.i231, align 8
+  store ptr %62, ptr %values, align 8
+  %lengths.i232 = getelementptr inbounds i8, ptr %values, i64 96
+  %conv.i233 = sext i32 %53 to i64
+  %mul.i = shl nsw i64 %conv.i233, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr nonnull align 8 %lengths.i232, ptr align 8 %57, i64 %mul.i, i1 false)
+  br i1 %cmp6.i.i.i220, label %land.rhs.lr.ph.i, label %lor.lhs.false
 
-land.rhs.lr.ph.i:                                 ; preds = %if.end.i
-  %wide.trip.count.i = zext nneg i32 %8 to i64
-  br i1 %tobool3.not.i.i.i, label %land.rhs.i, label %for.cond.preheader.i.i.split
+land.rhs.lr.ph.i:                                 ; preds = %if.end.i230
+  %wide.trip.count.i = zext nneg i32 %53 to i64
+  br i1 %tobool3.not.i.i.i228, label %land.rhs.i, label %for.cond.preheader.i.i.split
 
 land.rhs.i:                                       ; preds = %land.rhs.lr.ph.i, %land.end21.i
-  %18 = phi i32 [ %land.ext.i, %land.end21.i ], [ 1, %land.rhs.lr.ph.i ]
+  %63 = phi i32 [ %land.ext.i, %land.end21.i ], [ 1, %land.rhs.lr.ph.i ]
   %indvars.iv.i = phi i64 [ %indvars.iv.next.i, %land.end21.i ], [ 0, %land.rhs.lr.ph.i ]
-  %tobool10.not.i = icmp eq i32 %18, 0
+  %tobool10.not.i = icmp eq i32 %63, 0
   br i1 %tobool10.not.i, label %land.end21.i, label %land.rhs11.i
 
 for.cond.preheader.i.i.split:                     ; preds = %land.end21.i, %land.rhs.lr.ph.i
   %of_g.i = getelementptr inbounds i8, ptr %values, i64 240
-  br label %for.body.i.i
+  br label %for.body.i.i237
 
-for.body.i.i:                                     ; preds = %cond.end19.i.i, %for.cond.preheader.i.i.split
-  %indvars.iv.i.i = phi i64 [ %wide.trip.count.i, %for.cond.preheader.i.i.split ], [ %indvars.iv.next.i.i, %cond.end19.i.i ]
-  %indvars.iv.next.i.i = add nsw i64 %indvars.iv.i.i, -1
-  %cmp3.not.i48.i = icmp sgt i64 %indvars.iv.i.i, 0
+for.body.i.i237:                                  ; preds = %cond.end19.i.i, %for.cond.preheader.i.i.split
+  %indvars.iv.i.i238 = phi i64 [ %wide.trip.count.i, %for.cond.preheader.i.i.split ], [ %indvars.iv.next.i.i239, %cond.end19.i.i ]
+  %indvars.iv.next.i.i239 = add nsw i64 %indvars.iv.i.i238, -1
+  %cmp3.not.i48.i = icmp sgt i64 %indvars.iv.i.i238, 0
   br i1 %cmp3.not.i48.i, label %cond.end.i.i, label %cond.end19.i.i
 
-cond.end.i.i:                                     ; preds = %for.body.i.i
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %12, i64 %indvars.iv.next.i.i
-  %19 = load i64, ptr %arrayidx.i.i, align 8
-  %arrayidx7.i.i = getelementptr inbounds i64, ptr %lengths.i, i64 %indvars.iv.next.i.i
-  %20 = load i64, ptr %arrayidx7.i.i, align 8
-  %cmp8.i.i = icmp eq i64 %19, %20
-  %cmp9.i.i = icmp eq i64 %19, 1
+cond.end.i.i:                                     ; preds = %for.body.i.i237
+  %arrayidx.i.i240 = getelementptr inbounds i64, ptr %57, i64 %indvars.iv.next.i.i239
+  %64 = load i64, ptr %arrayidx.i.i240, align 8
+  %arrayidx7.i.i = getelementptr inbounds i64, ptr %lengths.i232, i64 %indvars.iv.next.i.i239
+  %65 = load i64, ptr %arrayidx7.i.i, align 8
+  %cmp8.i.i = icmp eq i64 %64, %65
+  %cmp9.i.i = icmp eq i64 %64, 1
   %or.cond.not.i.i = or i1 %cmp9.i.i, %cmp8.i.i
-  br i1 %or.cond.not.i.i, label %if.end11.i.i, label %if.then
+  br i1 %or.cond.not.i.i, label %if.end11.i.i, label %if.then8
 
 if.end11.i.i:                                     ; preds = %cond.end.i.i
   br i1 %cmp9.i.i, label %cond.end19.i.i, label %cond.false14.i.i
 
 cond.false14.i.i:                                 ; preds = %if.end11.i.i
-  %21 = load ptr, ptr %strides.i.i.i.i, align 8
-  %arrayidx18.i.i = getelementptr inbounds i64, ptr %21, i64 %indvars.iv.next.i.i
-  %22 = load i64, ptr %arrayidx18.i.i, align 8
+  %66 = load ptr, ptr %strides.i.i.i.i226, align 8
+  %arrayidx18.i.i = getelementptr inbounds i64, ptr %66, i64 %indvars.iv.next.i.i239
+  %67 = load i64, ptr %arrayidx18.i.i, align 8
   br label %cond.end19.i.i
 
-cond.end19.i.i:                                   ; preds = %cond.false14.i.i, %if.end11.i.i, %for.body.i.i
-  %cond20.i.i = phi i64 [ %22, %cond.false14.i.i ], [ 0, %if.end11.i.i ], [ 0, %for.body.i.i ]
-  %arrayidx22.i.i = getelementptr inbounds [6 x i64], ptr %of_g.i, i64 0, i64 %indvars.iv.next.i.i
+cond.end19.i.i:                                   ; preds = %cond.false14.i.i, %if.end11.i.i, %for.body.i.i237
+  %cond20.i.i = phi i64 [ %67, %cond.false14.i.i ], [ 0, %if.end11.i.i ], [ 0, %for.body.i.i237 ]
+  %arrayidx22.i.i = getelementptr inbounds [6 x i64], ptr %of_g.i, i64 0, i64 %indvars.iv.next.i.i239
   store i64 %cond20.i.i, ptr %arrayidx22.i.i, align 8
-  %cmp2.i.i = icmp ult i64 %indvars.iv.i.i, 2
-  br i1 %cmp2.i.i, label %lor.lhs.false, label %for.body.i.i
+  %cmp2.i.i = icmp ult i64 %indvars.iv.i.i238, 2
+  br i1 %cmp2.i.i, label %lor.lhs.false, label %for.body.i.i237
 
 land.rhs11.i:                                     ; preds = %land.rhs.i
-  %arrayidx13.i = getelementptr inbounds [6 x i64], ptr %lengths.i, i64 0, i64 %indvars.iv.i
-  %23 = load i64, ptr %arrayidx13.i, align 8
-  %cmp14.i = icmp eq i64 %23, 1
+  %arrayidx13.i = getelementptr inbounds [6 x i64], ptr %lengths.i232, i64 0, i64 %indvars.iv.i
+  %68 = load i64, ptr %arrayidx13.i, align 8
+  %cmp14.i = icmp eq i64 %68, 1
   br i1 %cmp14.i, label %land.end21.i, label %lor.rhs.i
 
 lor.rhs.i:                                        ; preds = %land.rhs11.i
-  %24 = load ptr, ptr %strides.i.i.i.i, align 8
-  %arrayidx18.i = getelementptr inbounds i64, ptr %24, i64 %indvars.iv.i
-  %25 = load i64, ptr %arrayidx18.i, align 8
-  %cmp19.i = icmp eq i64 %25, 0
+  %69 = load ptr, ptr %strides.i.i.i.i226, align 8
+  %arrayidx18.i = getelementptr inbounds i64, ptr %69, i64 %indvars.iv.i
+  %70 = load i64, ptr %arrayidx18.i, align 8
+  %cmp19.i = icmp eq i64 %70, 0
   br label %land.end21.i
 
 land.end21.i:                                     ; preds = %lor.rhs.i, %land.rhs11.i, %land.rhs.i
-  %26 = phi i1 [ false, %land.rhs.i ], [ true, %land.rhs11.i ], [ %cmp19.i, %lor.rhs.i ]
-  %land.ext.i = zext i1 %26 to i32
+  %71 = phi i1 [ false, %land.rhs.i ], [ true, %land.rhs11.i ], [ %cmp19.i, %lor.rhs.i ]
+  %land.ext.i = zext i1 %71 to i32
   store i32 %land.ext.i, ptr %is_flat.i, align 4
   %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
-  %exitcond.not.i = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
-  br i1 %exitcond.not.i, label %for.cond.preheader.i.i.split, label %land.rhs.i
+  %exitcond.not.i242 = icmp eq i64 %indvars.iv.next.i, %wide.trip.count.i
+  br i1 %exitcond.not.i242, label %for.cond.preheader.i.i.split, label %land.rhs.i
 
-lor.lhs.false:                                    ; preds = %cond.end19.i.i, %if.end.i
+lor.lhs.false:                                    ; preds = %cond.end19.i.i, %if.end.i230
   %disturbed = getelementptr inbounds i8, ptr %known, i64 152
-  %27 = load ptr, ptr %disturbed, align 8
-  %call2 = tail call i64 @PyDict_Size(ptr noundef %27) #11
-  %cmp.not = icmp eq i64 %call2, 0
-  br i1 %cmp.not, label %lor.lhs.false3, label %if.then
+  %72 = load ptr, ptr %disturbed, align 8
+  %call4 = tail call i64 @PyDict_Size(ptr noundef %72) #11
+  %cmp.not = icmp eq i64 %call4, 0
+  br i1 %cmp.not, label %lor.lhs.false5, label %if.then8
 
-lor.lhs.false3:                                   ; preds = %lor.lhs.false
-  %call4 = tail call i64 @PyTuple_Size(ptr noundef %2) #11
-  %28 = load i64, ptr %0, align 8
-  %cmp5.not = icmp eq i64 %call4, %28
-  br i1 %cmp5.not, label %if.end, label %if.then
+lor.lhs.false5:                                   ; preds = %lor.lhs.false
+  %call6 = tail call i64 @PyTuple_Size(ptr noundef %2) #11
+  %73 = load i64, ptr %0, align 8
+  %cmp7.not = icmp eq i64 %call6, %73
+  br i1 %cmp7.not, label %if.end10, label %if.then8
 
-if.then:                                          ; preds = %cond.end.i.i.i, %lor.lhs.false.i.i.i, %cond.end.i.i, %land.rhs.i.i, %entry, %land.lhs.true.i.i, %land.lhs.true5.i.i, %size_of.exit.i.i, %lor.lhs.false3, %lor.lhs.false
+if.then8:                                         ; preds = %cond.end.i.i.i251, %lor.lhs.false.i.i.i255, %cond.end.i.i, %land.rhs.i.i221, %if.end, %land.lhs.true.i.i213, %land.lhs.true5.i.i216, %size_of.exit.i.i275, %lor.lhs.false5, %lor.lhs.false
   %none = getelementptr inbounds i8, ptr %known, i64 8
-  %29 = load ptr, ptr %none, align 8
-  tail call void @Py_IncRef(ptr noundef %29) #11
-  br label %cleanup123
+  %74 = load ptr, ptr %none, align 8
+  tail call void @Py_IncRef(ptr noundef %74) #11
+  br label %cleanup127
 
-if.end:                                           ; preds = %lor.lhs.false3
-  %30 = load ptr, ptr %descr.i.i.i, align 8
-  %type_num = getelementptr inbounds i8, ptr %30, i64 28
-  %31 = load i32, ptr %type_num, align 4
-  %cmp8 = icmp eq i32 %31, 12
-  %cond.in.v = select i1 %cmp8, i64 64, i64 56
+if.end10:                                         ; preds = %lor.lhs.false5
+  %75 = load ptr, ptr %descr.i.i.i210, align 8
+  %type_num = getelementptr inbounds i8, ptr %75, i64 28
+  %76 = load i32, ptr %type_num, align 4
+  %cmp12 = icmp eq i32 %76, 12
+  %cond.in.v = select i1 %cmp12, i64 72, i64 64
   %cond.in = getelementptr inbounds i8, ptr %0, i64 %cond.in.v
   %cond = load i64, ptr %cond.in, align 8
-  %cond14.in.v = select i1 %cmp8, i64 80, i64 72
-  %cond14.in = getelementptr inbounds i8, ptr %0, i64 %cond14.in.v
-  %cond14 = load i64, ptr %cond14.in, align 8
-  %call15 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #11
-  %32 = load i64, ptr %0, align 8
-  %cmp17 = icmp eq i64 %32, 2
-  br i1 %cmp17, label %cond.true19, label %cond.false21
+  %cond18.in.v = select i1 %cmp12, i64 88, i64 80
+  %cond18.in = getelementptr inbounds i8, ptr %0, i64 %cond18.in.v
+  %cond18 = load i64, ptr %cond18.in, align 8
+  %call19 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 0) #11
+  %77 = load i64, ptr %0, align 8
+  %cmp21 = icmp eq i64 %77, 2
+  br i1 %cmp21, label %cond.true23, label %cond.false25
 
-cond.true19:                                      ; preds = %if.end
-  %call20 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 1) #11
-  br label %cond.end23
+cond.true23:                                      ; preds = %if.end10
+  %call24 = tail call ptr @PyTuple_GetItem(ptr noundef %2, i64 noundef 1) #11
+  br label %cond.end27
 
-cond.false21:                                     ; preds = %if.end
-  %none22 = getelementptr inbounds i8, ptr %known, i64 8
-  %33 = load ptr, ptr %none22, align 8
-  br label %cond.end23
+cond.false25:                                     ; preds = %if.end10
+  %none26 = getelementptr inbounds i8, ptr %known, i64 8
+  %78 = load ptr, ptr %none26, align 8
+  br label %cond.end27
 
-cond.end23:                                       ; preds = %cond.false21, %cond.true19
-  %cond24 = phi ptr [ %call20, %cond.true19 ], [ %33, %cond.false21 ]
-  %cmp25 = icmp eq i64 %cond, -1
-  br i1 %cmp25, label %land.lhs.true, label %lor.lhs.false30
+cond.end27:                                       ; preds = %cond.false25, %cond.true23
+  %cond28 = phi ptr [ %call24, %cond.true23 ], [ %78, %cond.false25 ]
+  %cmp29 = icmp eq i64 %cond, -1
+  br i1 %cmp29, label %land.lhs.true, label %lor.lhs.false34
 
-land.lhs.true:                                    ; preds = %cond.end23
-  %none27 = getelementptr inbounds i8, ptr %known, i64 8
-  %34 = load ptr, ptr %none27, align 8
-  %cmp28.not = icmp eq ptr %call15, %34
-  br i1 %cmp28.not, label %lor.lhs.false30, label %if.then37
+land.lhs.true:                                    ; preds = %cond.end27
+  %none31 = getelementptr inbounds i8, ptr %known, i64 8
+  %79 = load ptr, ptr %none31, align 8
+  %cmp32.not = icmp eq ptr %call19, %79
+  br i1 %cmp32.not, label %lor.lhs.false34, label %if.then41
 
-lor.lhs.false30:                                  ; preds = %land.lhs.true, %cond.end23
-  %cmp31 = icmp eq i64 %cond14, -1
-  br i1 %cmp31, label %land.lhs.true33, label %if.end40
+lor.lhs.false34:                                  ; preds = %land.lhs.true, %cond.end27
+  %cmp35 = icmp eq i64 %cond18, -1
+  br i1 %cmp35, label %land.lhs.true37, label %if.end44
 
-land.lhs.true33:                                  ; preds = %lor.lhs.false30
-  %none34 = getelementptr inbounds i8, ptr %known, i64 8
-  %35 = load ptr, ptr %none34, align 8
-  %cmp35.not = icmp eq ptr %cond24, %35
-  br i1 %cmp35.not, label %if.end40, label %if.then37
+land.lhs.true37:                                  ; preds = %lor.lhs.false34
+  %none38 = getelementptr inbounds i8, ptr %known, i64 8
+  %80 = load ptr, ptr %none38, align 8
+  %cmp39.not = icmp eq ptr %cond28, %80
+  br i1 %cmp39.not, label %if.end44, label %if.then41
 
-if.then37:                                        ; preds = %land.lhs.true33, %land.lhs.true
-  %36 = phi ptr [ %35, %land.lhs.true33 ], [ %34, %land.lhs.true ]
-  tail call void @Py_IncRef(ptr noundef %36) #11
-  br label %cleanup123
+if.then41:                                        ; preds = %land.lhs.true37, %land.lhs.true
+  %81 = phi ptr [ %80, %land.lhs.true37 ], [ %79, %land.lhs.true ]
+  tail call void @Py_IncRef(ptr noundef %81) #11
+  br label %cleanup127
 
-if.end40:                                         ; preds = %land.lhs.true33, %lor.lhs.false30
-  %call41 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
-  %tobool42.not = icmp eq i32 %call41, 0
-  br i1 %tobool42.not, label %if.then46, label %lor.lhs.false43
+if.end44:                                         ; preds = %land.lhs.true37, %lor.lhs.false34
+  %call45 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 0, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+  %tobool46.not = icmp eq i32 %call45, 0
+  br i1 %tobool46.not, label %if.then50, label %lor.lhs.false47
 
-lor.lhs.false43:                                  ; preds = %if.end40
-  %call44 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
-  %tobool45.not = icmp eq i32 %call44, 0
-  br i1 %tobool45.not, label %if.then46, label %if.end49
+lor.lhs.false47:                                  ; preds = %if.end44
+  %call48 = call fastcc i32 @read_operand(ptr noundef nonnull %known, ptr noundef %node, ptr noundef nonnull %0, i32 noundef 1, ptr noundef nonnull %gradient, ptr noundef nonnull %values)
+  %tobool49.not = icmp eq i32 %call48, 0
+  br i1 %tobool49.not, label %if.then50, label %if.end53
 
-if.then46:                                        ; preds = %lor.lhs.false43, %if.end40
-  %none47 = getelementptr inbounds i8, ptr %known, i64 8
-  %37 = load ptr, ptr %none47, align 8
-  call void @Py_IncRef(ptr noundef %37) #11
-  br label %cleanup123
+if.then50:                                        ; preds = %lor.lhs.false47, %if.end44
+  %none51 = getelementptr inbounds i8, ptr %known, i64 8
+  %82 = load ptr, ptr %none51, align 8
+  call void @Py_IncRef(ptr noundef %82) #11
+  br label %cleanup127
 
-if.end49:                                         ; preds = %lor.lhs.false43
-  %out_data = getelementptr inbounds i8, ptr %0, i64 48
-  %38 = load i64, ptr %out_data, align 8
-  %cmp50.not = icmp eq i64 %38, 0
-  br i1 %cmp50.not, label %if.end75, label %if.then52
+if.end53:                                         ; preds = %lor.lhs.false47
+  %out_data = getelementptr inbounds i8, ptr %0, i64 56
+  %83 = load i64, ptr %out_data, align 8
+  %cmp54.not = icmp eq i64 %83, 0
+  br i1 %cmp54.not, label %if.end79, label %if.then56
 
-if.then52:                                        ; preds = %if.end49
-  %add.ptr54 = getelementptr inbounds i8, ptr %node, i64 %38
-  %39 = load ptr, ptr %add.ptr54, align 8
-  %not_saved = getelementptr inbounds i8, ptr %known, i64 168
-  %40 = load ptr, ptr %not_saved, align 8
-  %cmp55.not = icmp eq ptr %39, %40
-  br i1 %cmp55.not, label %if.end75, label %if.then57
+if.then56:                                        ; preds = %if.end53
+  %add.ptr58 = getelementptr inbounds i8, ptr %node, i64 %83
+  %84 = load ptr, ptr %add.ptr58, align 8
+  %not_saved = getelementptr inbounds i8, ptr %known, i64 176
+  %85 = load ptr, ptr %not_saved, align 8
+  %cmp59.not = icmp eq ptr %84, %85
+  br i1 %cmp59.not, label %if.end79, label %if.then61
 
-if.then57:                                        ; preds = %if.then52
+if.then61:                                        ; preds = %if.then56
   call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %steps) #11
-  %call58 = call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %39, ptr noundef nonnull %values, ptr noundef nonnull %steps)
-  %tobool59.not = icmp eq i32 %call58, 0
-  br i1 %tobool59.not, label %cleanup72, label %lor.lhs.false60
+  %call62 = call fastcc i32 @is_like(ptr noundef nonnull %gradient, ptr noundef %84, ptr noundef nonnull %values, ptr noundef nonnull %steps)
+  %tobool63.not = icmp eq i32 %call62, 0
+  br i1 %tobool63.not, label %cleanup76, label %lor.lhs.false64
 
-lor.lhs.false60:                                  ; preds = %if.then57
-  %flags.i.i = getelementptr inbounds i8, ptr %39, i64 64
-  %41 = load i32, ptr %flags.i.i, align 8
-  %and.i = and i32 %41, 1
-  %tobool62.not = icmp eq i32 %and.i, 0
-  br i1 %tobool62.not, label %cleanup72, label %lor.lhs.false63
+lor.lhs.false64:                                  ; preds = %if.then61
+  %flags.i.i = getelementptr inbounds i8, ptr %84, i64 64
+  %86 = load i32, ptr %flags.i.i, align 8
+  %and.i = and i32 %86, 1
+  %tobool66.not = icmp eq i32 %and.i, 0
+  br i1 %tobool66.not, label %cleanup76, label %lor.lhs.false67
 
-lor.lhs.false63:                                  ; preds = %lor.lhs.false60
-  %call64 = call fastcc i32 @is_of_shape(ptr noundef nonnull %39, ptr noundef nonnull %values)
-  %tobool65.not = icmp eq i32 %call64, 0
-  br i1 %tobool65.not, label %cleanup72, label %cleanup72.thread213
+lor.lhs.false67:                                  ; preds = %lor.lhs.false64
+  %call68 = call fastcc i32 @is_of_shape(ptr noundef nonnull %84, ptr noundef nonnull %values)
+  %tobool69.not = icmp eq i32 %call68, 0
+  br i1 %tobool69.not, label %cleanup76, label %cleanup76.thread291
 
-cleanup72.thread213:                              ; preds = %lor.lhs.false63
-  %data.i201 = getelementptr inbounds i8, ptr %39, i64 16
-  %42 = load ptr, ptr %data.i201, align 8
+cleanup76.thread291:                              ; preds = %lor.lhs.false67
+  %data.i277 = getelementptr inbounds i8, ptr %84, i64 16
+  %87 = load ptr, ptr %data.i277, align 8
   %arrayidx = getelementptr inbounds i8, ptr %values, i64 24
-  store ptr %42, ptr %arrayidx, align 8
+  store ptr %87, ptr %arrayidx, align 8
   call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %steps) #11
-  br label %if.end75
+  br label %if.end79
 
-cleanup72:                                        ; preds = %if.then57, %lor.lhs.false60, %lor.lhs.false63
-  %none67 = getelementptr inbounds i8, ptr %known, i64 8
-  %43 = load ptr, ptr %none67, align 8
-  call void @Py_IncRef(ptr noundef %43) #11
+cleanup76:                                        ; preds = %if.then61, %lor.lhs.false64, %lor.lhs.false67
+  %none71 = getelementptr inbounds i8, ptr %known, i64 8
+  %88 = load ptr, ptr %none71, align 8
+  call void @Py_IncRef(ptr noundef %88) #11
   call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %steps) #11
-  br label %cleanup123
+  br label %cleanup127
 
-if.end75:                                         ; preds = %if.then52, %cleanup72.thread213, %if.end49
+if.end79:                                         ; preds = %if.then56, %cleanup76.thread291, %if.end53
   call fastcc void @find_way(ptr noundef nonnull %gradient, ptr noundef nonnull %values)
-  %44 = alloca [24576 x i8], align 64
-  br label %for.body.i202
+  %89 = alloca [24576 x i8], align 64
+  br label %for.body.i278
 
-for.body.i202:                                    ; preds = %for.body.i202, %if.end75
-  %indvars.iv.i203 = phi i64 [ 0, %if.end75 ], [ %indvars.iv.next.i204, %for.body.i202 ]
-  %45 = shl nuw nsw i64 %indvars.iv.i203, 12
-  %add.ptr.i = getelementptr inbounds i8, ptr %44, i64 %45
-  %46 = add nuw nsw i64 %indvars.iv.i203, 4
-  %arrayidx.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %46
-  store ptr %add.ptr.i, ptr %arrayidx.i, align 8
-  %indvars.iv.next.i204 = add nuw nsw i64 %indvars.iv.i203, 1
-  %exitcond.not.i205 = icmp eq i64 %indvars.iv.next.i204, 6
-  br i1 %exitcond.not.i205, label %give_room.exit, label %for.body.i202
+for.body.i278:                                    ; preds = %for.body.i278, %if.end79
+  %indvars.iv.i279 = phi i64 [ 0, %if.end79 ], [ %indvars.iv.next.i282, %for.body.i278 ]
+  %90 = shl nuw nsw i64 %indvars.iv.i279, 12
+  %add.ptr.i280 = getelementptr inbounds i8, ptr %89, i64 %90
+  %91 = add nuw nsw i64 %indvars.iv.i279, 4
+  %arrayidx.i281 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %91
+  store ptr %add.ptr.i280, ptr %arrayidx.i281, align 8
+  %indvars.iv.next.i282 = add nuw nsw i64 %indvars.iv.i279, 1
+  %exitcond.not.i283 = icmp eq i64 %indvars.iv.next.i282, 6
+  br i1 %exitcond.not.i283, label %give_room.exit, label %for.body.i278
 
-give_room.exit:                                   ; preds = %for.body.i202
-  %47 = load i64, ptr %0, align 8
-  %call77 = call ptr @PyTuple_New(i64 noundef %47) #11
-  %cmp78 = icmp eq ptr %call77, null
-  br i1 %cmp78, label %if.then103, label %cond.end83
+give_room.exit:                                   ; preds = %for.body.i278
+  %92 = load i64, ptr %0, align 8
+  %call81 = call ptr @PyTuple_New(i64 noundef %92) #11
+  %cmp82 = icmp eq ptr %call81, null
+  br i1 %cmp82, label %if.then107, label %cond.end87
 
-cond.end83:                                       ; preds = %give_room.exit
-  %call82 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %call15, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
-  %cmp85.not = icmp eq ptr %call82, null
-  br i1 %cmp85.not, label %if.then103, label %land.lhs.true87
+cond.end87:                                       ; preds = %give_room.exit
+  %call86 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %call19, i64 noundef %cond, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp89.not = icmp eq ptr %call86, null
+  br i1 %cmp89.not, label %if.then107, label %land.lhs.true91
 
-land.lhs.true87:                                  ; preds = %cond.end83
-  %48 = load i64, ptr %0, align 8
-  %cmp89 = icmp eq i64 %48, 2
-  br i1 %cmp89, label %lor.lhs.false96, label %if.end104.thread
+land.lhs.true91:                                  ; preds = %cond.end87
+  %93 = load i64, ptr %0, align 8
+  %cmp93 = icmp eq i64 %93, 2
+  br i1 %cmp93, label %lor.lhs.false100, label %if.end108.thread
 
-lor.lhs.false96:                                  ; preds = %land.lhs.true87
-  %call92 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %cond24, i64 noundef %cond14, ptr noundef %gradient, ptr noundef nonnull %values)
-  %cmp97 = icmp eq ptr %call92, null
-  br i1 %cmp97, label %land.lhs.true99, label %if.then108
+lor.lhs.false100:                                 ; preds = %land.lhs.true91
+  %call96 = call fastcc ptr @pulled(ptr noundef %known, ptr noundef nonnull %0, ptr noundef %node, ptr noundef %cond28, i64 noundef %cond18, ptr noundef %gradient, ptr noundef nonnull %values)
+  %cmp101 = icmp eq ptr %call96, null
+  br i1 %cmp101, label %land.lhs.true103, label %if.then112
 
-land.lhs.true99:                                  ; preds = %lor.lhs.false96
+land.lhs.true103:                                 ; preds = %lor.lhs.false100
   %.pr = load i64, ptr %0, align 8
-  %cmp101 = icmp eq i64 %.pr, 2
-  br i1 %cmp101, label %if.then103, label %if.end104.thread
+  %cmp105 = icmp eq i64 %.pr, 2
+  br i1 %cmp105, label %if.then107, label %if.end108.thread
 
-if.then103:                                       ; preds = %give_room.exit, %cond.end83, %land.lhs.true99
-  %cond84218223 = phi ptr [ %call82, %land.lhs.true99 ], [ null, %cond.end83 ], [ null, %give_room.exit ]
-  call void @Py_DecRef(ptr noundef %call77) #11
-  call void @Py_DecRef(ptr noundef %cond84218223) #11
-  br label %cleanup123
+if.then107:                                       ; preds = %give_room.exit, %cond.end87, %land.lhs.true103
+  %cond88296301 = phi ptr [ %call86, %land.lhs.true103 ], [ null, %cond.end87 ], [ null, %give_room.exit ]
+  call void @Py_DecRef(ptr noundef %call81) #11
+  call void @Py_DecRef(ptr noundef %cond88296301) #11
+  br label %cleanup127
 
-if.end104.thread:                                 ; preds = %land.lhs.true99, %land.lhs.true87
-  %call105240 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call77, i64 noundef 0, ptr noundef nonnull %call82) #11
-  br label %if.end110
+if.end108.thread:                                 ; preds = %land.lhs.true103, %land.lhs.true91
+  %call109318 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call81, i64 noundef 0, ptr noundef nonnull %call86) #11
+  br label %if.end114
 
-if.then108:                                       ; preds = %lor.lhs.false96
-  %call105 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call77, i64 noundef 0, ptr noundef nonnull %call82) #11
-  %call109 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call77, i64 noundef 1, ptr noundef nonnull %call92) #11
-  br label %if.end110
+if.then112:                                       ; preds = %lor.lhs.false100
+  %call109 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call81, i64 noundef 0, ptr noundef nonnull %call86) #11
+  %call113 = call i32 @PyTuple_SetItem(ptr noundef nonnull %call81, i64 noundef 1, ptr noundef nonnull %call96) #11
+  br label %if.end114
 
-if.end110:                                        ; preds = %if.end104.thread, %if.then108
-  %tobool111.not = icmp eq i32 %keep, 0
-  br i1 %tobool111.not, label %if.then112, label %cleanup123
+if.end114:                                        ; preds = %if.end108.thread, %if.then112
+  %tobool115.not = icmp eq i32 %keep, 0
+  br i1 %tobool115.not, label %if.then116, label %cleanup127
 
-if.then112:                                       ; preds = %if.end110
-  %x_data = getelementptr inbounds i8, ptr %0, i64 16
-  %49 = load i64, ptr %x_data, align 8
-  %x_epoch = getelementptr inbounds i8, ptr %0, i64 24
-  %50 = load i64, ptr %x_epoch, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %49, i64 noundef %50)
-  %y_data = getelementptr inbounds i8, ptr %0, i64 32
-  %51 = load i64, ptr %y_data, align 8
-  %y_epoch = getelementptr inbounds i8, ptr %0, i64 40
-  %52 = load i64, ptr %y_epoch, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %51, i64 noundef %52)
-  %53 = load i64, ptr %out_data, align 8
-  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %53, i64 noundef 0)
-  br label %cleanup123
+if.then116:                                       ; preds = %if.end114
+  %x_data = getelementptr inbounds i8, ptr %0, i64 24
+  %94 = load i64, ptr %x_data, align 8
+  %x_epoch = getelementptr inbounds i8, ptr %0, i64 32
+  %95 = load i64, ptr %x_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %94, i64 noundef %95)
+  %y_data = getelementptr inbounds i8, ptr %0, i64 40
+  %96 = load i64, ptr %y_data, align 8
+  %y_epoch = getelementptr inbounds i8, ptr %0, i64 48
+  %97 = load i64, ptr %y_epoch, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %96, i64 noundef %97)
+  %98 = load i64, ptr %out_data, align 8
+  call fastcc void @release(ptr noundef %known, ptr noundef %node, i64 noundef %98, i64 noundef 0)
+  br label %cleanup127
 
-cleanup123:                                       ; preds = %cleanup72, %if.then37, %if.then46, %if.end110, %if.then112, %if.then103, %if.then
-  %retval.5 = phi ptr [ %29, %if.then ], [ %36, %if.then37 ], [ %43, %cleanup72 ], [ %37, %if.then46 ], [ null, %if.then103 ], [ %call77, %if.then112 ], [ %call77, %if.end110 ]
+cleanup127:                                       ; preds = %cleanup76, %if.then41, %if.then50, %if.end114, %if.then116, %if.then107, %if.then8, %pull_sum.exit
+  %retval.5 = phi ptr [ %retval.2.i, %pull_sum.exit ], [ %74, %if.then8 ], [ %81, %if.then41 ], [ %88, %cleanup76 ], [ %82, %if.then50 ], [ null, %if.then107 ], [ %call81, %if.then116 ], [ %call81, %if.end114 ]
   call void @llvm.lifetime.end.p0(i64 408, ptr nonnull %values) #11
   ret ptr %retval.5
 }
@@ -2178,7 +2532,7 @@ declare i64 @PyDict_Size(ptr noundef) local_unnamed_addr #2
 define internal fastcc range(i32 0, 2) i32 @read_operand(ptr nocapture noundef readonly %known, ptr nocapture noundef readonly %node, ptr nocapture noundef readonly %formula, i32 noundef %which, ptr nocapture noundef readonly %gradient, ptr noundef %values) unnamed_addr #0 {
 entry:
   %cmp = icmp eq i32 %which, 0
-  %cond.in.v = select i1 %cmp, i64 16, i64 32
+  %cond.in.v = select i1 %cmp, i64 24, i64 40
   %cond.in = getelementptr inbounds i8, ptr %formula, i64 %cond.in.v
   %cond = load i64, ptr %cond.in, align 8
   %cmp1 = icmp eq i64 %cond, 0
@@ -2187,7 +2541,7 @@ entry:
 if.end:                                           ; preds = %entry
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %cond
   %0 = load ptr, ptr %add.ptr, align 8
-  %cond6.in.v = select i1 %cmp, i64 24, i64 40
+  %cond6.in.v = select i1 %cmp, i64 32, i64 48
   %cond6.in = getelementptr inbounds i8, ptr %formula, i64 %cond6.in.v
   %cond6 = load i64, ptr %cond6.in, align 8
   %add.ptr7 = getelementptr inbounds i8, ptr %node, i64 %cond6
@@ -2196,7 +2550,7 @@ if.end:                                           ; preds = %entry
   %2 = load ptr, ptr %descr.i, align 8
   %type_num = getelementptr inbounds i8, ptr %2, i64 28
   %3 = load i32, ptr %type_num, align 4
-  %unwritten = getelementptr inbounds i8, ptr %known, i64 160
+  %unwritten = getelementptr inbounds i8, ptr %known, i64 168
   %4 = load ptr, ptr %unwritten, align 8
   %cmp8.not = icmp eq ptr %1, %4
   br i1 %cmp8.not, label %if.else, label %if.then9
@@ -2208,7 +2562,7 @@ if.then9:                                         ; preds = %if.end
   br i1 %cmp10.not, label %lor.lhs.false, label %land.lhs.true
 
 land.lhs.true:                                    ; preds = %if.then9
-  %next_of_epoch = getelementptr inbounds i8, ptr %known, i64 176
+  %next_of_epoch = getelementptr inbounds i8, ptr %known, i64 184
   %6 = load i64, ptr %next_of_epoch, align 8
   %add.ptr11 = getelementptr inbounds i8, ptr %1, i64 %6
   %7 = load ptr, ptr %add.ptr11, align 8
@@ -2645,8 +2999,6 @@ cleanup:                                          ; preds = %for.body.i, %cond.e
 
 define internal fastcc ptr @pulled(ptr nocapture noundef readonly %known, ptr noundef %formula, ptr nocapture noundef readonly %node, ptr noundef %behind, i64 noundef %begin, ptr noundef %gradient, ptr noundef %values) unnamed_addr #0 {
 entry:
-  %axes.i.i.i = alloca %struct.axes, align 8
-  %all.i.i = alloca %struct.loop, align 8
   %given = alloca %struct.arguments, align 8
   %none = getelementptr inbounds i8, ptr %known, i64 8
   %0 = load ptr, ptr %none, align 8
@@ -2659,11 +3011,7 @@ if.then:                                          ; preds = %entry
 
 if.end:                                           ; preds = %entry
   %cmp1 = icmp eq i64 %begin, -2
-  br i1 %cmp1, label %cond.true, label %cond.false
-
-cond.true:                                        ; preds = %if.end
-  tail call void @Py_IncRef(ptr noundef %gradient) #11
-  br label %cond.end
+  br i1 %cmp1, label %cond.end, label %cond.false
 
 cond.false:                                       ; preds = %if.end
   %descr.i.i = getelementptr inbounds i8, ptr %gradient, i64 56
@@ -2681,310 +3029,33 @@ cond.false:                                       ; preds = %if.end
   %7 = load ptr, ptr %dimensions.i.i, align 8
   %call5.i = tail call ptr %3(ptr noundef %4, ptr noundef %5, i32 noundef %6, ptr noundef %7, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null) #11
   %cmp.not.i = icmp eq ptr %call5.i, null
-  br i1 %cmp.not.i, label %return, label %if.then.i
+  br i1 %cmp.not.i, label %return, label %cond.end.thread29
 
-if.then.i:                                        ; preds = %cond.false
-  %rest.i = getelementptr inbounds i8, ptr %formula, i64 88
-  %arrayidx.i.i = getelementptr inbounds i64, ptr %rest.i, i64 %begin
-  %8 = load i64, ptr %arrayidx.i.i, align 8
-  %cmp71.i.i = icmp sgt i64 %8, 0
-  br i1 %cmp71.i.i, label %for.body.lr.ph.i.i, label %lor.lhs.false
+cond.end.thread29:                                ; preds = %cond.false
+  %rest.i = getelementptr inbounds i8, ptr %formula, i64 96
+  tail call fastcc void @take_steps(ptr noundef nonnull %rest.i, i64 noundef %begin, ptr noundef %values, ptr noundef nonnull %call5.i)
+  br label %lor.lhs.false
 
-for.body.lr.ph.i.i:                               ; preds = %if.then.i
-  %arrayidx1.i.i = getelementptr i8, ptr %arrayidx.i.i, i64 8
-  %steps.i.i = getelementptr inbounds i8, ptr %all.i.i, i64 24
-  %sub14.i.i = add nsw i64 %8, -1
-  %data.i.i.i = getelementptr inbounds i8, ptr %call5.i, i64 16
-  %full.i.i = getelementptr inbounds i8, ptr %values, i64 144
-  %ndim.i.i = getelementptr inbounds i8, ptr %values, i64 80
-  %lengths.i.i = getelementptr inbounds i8, ptr %values, i64 96
-  %invariant.gep.i.i.i = getelementptr i8, ptr %axes.i.i.i, i64 -40
-  %9 = getelementptr inbounds i8, ptr %axes.i.i.i, i64 8
-  br label %for.body.i.i
-
-for.body.i.i:                                     ; preds = %go_through.exit.i.i, %for.body.lr.ph.i.i
-  %step.073.i.i = phi ptr [ %arrayidx1.i.i, %for.body.lr.ph.i.i ], [ %incdec.ptr.i.i, %go_through.exit.i.i ]
-  %k.072.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %inc36.i.i, %go_through.exit.i.i ]
-  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all.i.i) #11
-  %count3.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 16
-  %10 = load i64, ptr %count3.i.i, align 8
-  %cmp469.i.i = icmp sgt i64 %10, 0
-  br i1 %cmp469.i.i, label %for.body6.lr.ph.i.i, label %for.cond.cleanup5.i.i
-
-for.body6.lr.ph.i.i:                              ; preds = %for.body.i.i
-  %operands.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 24
-  br label %for.body6.i.i
-
-for.cond.cleanup5.i.i:                            ; preds = %cond.end.i.i, %for.body.i.i
-  %cmp15.i.i = icmp eq i64 %k.072.i.i, %sub14.i.i
-  br i1 %cmp15.i.i, label %cond.end21.i.i, label %cond.false18.i.i
-
-for.body6.i.i:                                    ; preds = %cond.end.i.i, %for.body6.lr.ph.i.i
-  %i.070.i.i = phi i64 [ 0, %for.body6.lr.ph.i.i ], [ %inc.i.i, %cond.end.i.i ]
-  %arrayidx7.i.i = getelementptr inbounds [2 x i64], ptr %operands.i.i, i64 0, i64 %i.070.i.i
-  %11 = load i64, ptr %arrayidx7.i.i, align 8
-  %cmp8.i.i = icmp slt i64 %11, 0
-  br i1 %cmp8.i.i, label %cond.true.i.i, label %cond.false.i.i
-
-cond.true.i.i:                                    ; preds = %for.body6.i.i
-  %sub.i.i = xor i64 %11, -1
-  %arrayidx9.i.i = getelementptr inbounds i64, ptr %rest.i, i64 %sub.i.i
-  br label %cond.end.i.i
-
-cond.false.i.i:                                   ; preds = %for.body6.i.i
-  %arrayidx10.i.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %11
-  %12 = load ptr, ptr %arrayidx10.i.i, align 8
-  br label %cond.end.i.i
-
-cond.end.i.i:                                     ; preds = %cond.false.i.i, %cond.true.i.i
-  %cond.v.i.i.i = phi i64 [ 192, %cond.true.i.i ], [ 144, %cond.false.i.i ]
-  %cond.i.i = phi ptr [ %arrayidx9.i.i, %cond.true.i.i ], [ %12, %cond.false.i.i ]
-  %arrayidx11.i.i = getelementptr inbounds [3 x ptr], ptr %all.i.i, i64 0, i64 %i.070.i.i
-  store ptr %cond.i.i, ptr %arrayidx11.i.i, align 8
-  %13 = icmp ult i64 %11, 3
-  %switch.idx.mult = mul nsw i64 %11, 48
-  %switch.offset = add nsw i64 %switch.idx.mult, 240
-  %cond.v.sink.i.i.i = select i1 %13, i64 %switch.offset, i64 %cond.v.i.i.i
-  %cond.i.i.i = getelementptr inbounds i8, ptr %values, i64 %cond.v.sink.i.i.i
-  %arrayidx13.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %i.070.i.i
-  store ptr %cond.i.i.i, ptr %arrayidx13.i.i, align 8
-  %inc.i.i = add nuw nsw i64 %i.070.i.i, 1
-  %exitcond.not.i.i = icmp eq i64 %inc.i.i, %10
-  br i1 %exitcond.not.i.i, label %for.cond.cleanup5.i.i, label %for.body6.i.i
-
-cond.false18.i.i:                                 ; preds = %for.cond.cleanup5.i.i
-  %result.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 40
-  %14 = load i64, ptr %result.i.i, align 8
-  %arrayidx20.i.i = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %14
-  br label %cond.end21.i.i
-
-cond.end21.i.i:                                   ; preds = %cond.false18.i.i, %for.cond.cleanup5.i.i
-  %cond22.in.i.i = phi ptr [ %arrayidx20.i.i, %cond.false18.i.i ], [ %data.i.i.i, %for.cond.cleanup5.i.i ]
-  %cond22.i.i = load ptr, ptr %cond22.in.i.i, align 8
-  %arrayidx25.i.i = getelementptr inbounds [3 x ptr], ptr %all.i.i, i64 0, i64 %10
-  store ptr %cond22.i.i, ptr %arrayidx25.i.i, align 8
-  %arrayidx29.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %10
-  store ptr %full.i.i, ptr %arrayidx29.i.i, align 8
-  %15 = load ptr, ptr %step.073.i.i, align 8
-  %its.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 8
-  %16 = load ptr, ptr %its.i.i, align 8
-  %conv.i.i = trunc i64 %10 to i32
-  %add31.i.i = add nsw i32 %conv.i.i, 1
-  %17 = load i32, ptr %ndim.i.i, align 8
-  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i.i.i) #11
-  %cmp227.i.i.i = icmp slt i32 %17, 1
-  br i1 %cmp227.i.i.i, label %cond.end21.if.end79.thread.i_crit_edge.i.i, label %for.body.lr.ph.i.i.i
-
-cond.end21.if.end79.thread.i_crit_edge.i.i:       ; preds = %cond.end21.i.i
-  %.pre78.i.i = zext nneg i32 %add31.i.i to i64
-  br label %if.end79.thread.i.i.i
-
-for.body.lr.ph.i.i.i:                             ; preds = %cond.end21.i.i
-  %cmp10222.i.i.i = icmp sgt i32 %conv.i.i, -1
-  %18 = sext i32 %add31.i.i to i64
-  %19 = zext nneg i32 %17 to i64
-  %wide.trip.count.i.i.i = zext nneg i32 %add31.i.i to i64
-  br label %for.body.i.i.i
-
-for.body.i.i.i:                                   ; preds = %for.inc69.i.i.i, %for.body.lr.ph.i.i.i
-  %indvars.iv245.i.i.i = phi i64 [ %19, %for.body.lr.ph.i.i.i ], [ %indvars.iv.next246.i.i.i, %for.inc69.i.i.i ]
-  %found.0228.i.i.i = phi i32 [ 0, %for.body.lr.ph.i.i.i ], [ %found.2.i.i.i, %for.inc69.i.i.i ]
-  %indvars.iv.next246.i.i.i = add nsw i64 %indvars.iv245.i.i.i, -1
-  %arrayidx.i.i.i = getelementptr inbounds i64, ptr %lengths.i.i, i64 %indvars.iv.next246.i.i.i
-  %20 = load i64, ptr %arrayidx.i.i.i, align 8
-  switch i64 %20, label %if.end7.i.i.i [
-    i64 0, label %go_through.exit.i.i
-    i64 1, label %for.inc69.i.i.i
-  ]
-
-if.end7.i.i.i:                                    ; preds = %for.body.i.i.i
-  %cmp8.i.i.i = icmp sgt i32 %found.0228.i.i.i, 0
-  %21 = select i1 %cmp10222.i.i.i, i1 %cmp8.i.i.i, i1 false
-  br i1 %21, label %for.body13.lr.ph.i.i.i, label %for.cond.cleanup12.i.i.i
-
-for.body13.lr.ph.i.i.i:                           ; preds = %if.end7.i.i.i
-  %22 = zext nneg i32 %found.0228.i.i.i to i64
-  %23 = getelementptr %struct.axis, ptr %axes.i.i.i, i64 %22
-  %arrayidx22.i.i.i = getelementptr i8, ptr %23, i64 -40
-  %steps23.i.i.i = getelementptr i8, ptr %23, i64 -32
-  %24 = load i64, ptr %arrayidx22.i.i.i, align 8
-  br label %for.body13.i.i.i
-
-for.cond.cleanup12.i.i.i:                         ; preds = %for.body13.i.i.i, %if.end7.i.i.i
-  %joins.0.in.lcssa.i.i.i = phi i1 [ %cmp8.i.i.i, %if.end7.i.i.i ], [ %cmp29.i.i.i, %for.body13.i.i.i ]
-  %25 = sext i32 %found.0228.i.i.i to i64
-  br i1 %joins.0.in.lcssa.i.i.i, label %if.then32.i.i.i, label %if.end40.i.i.i
-
-for.body13.i.i.i:                                 ; preds = %for.body13.i.i.i, %for.body13.lr.ph.i.i.i
-  %indvars.iv.i.i.i = phi i64 [ 0, %for.body13.lr.ph.i.i.i ], [ %indvars.iv.next.i.i.i, %for.body13.i.i.i ]
-  %arrayidx16.i.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %indvars.iv.i.i.i
-  %26 = load ptr, ptr %arrayidx16.i.i.i, align 8
-  %arrayidx19.i.i.i = getelementptr inbounds [6 x i64], ptr %26, i64 0, i64 %indvars.iv.next246.i.i.i
-  %27 = load i64, ptr %arrayidx19.i.i.i, align 8
-  %arrayidx25.i.i.i = getelementptr inbounds [3 x i64], ptr %steps23.i.i.i, i64 0, i64 %indvars.iv.i.i.i
-  %28 = load i64, ptr %arrayidx25.i.i.i, align 8
-  %mul.i.i.i = mul nsw i64 %28, %24
-  %cmp29.i.i.i = icmp eq i64 %27, %mul.i.i.i
-  %indvars.iv.next.i.i.i = add nuw nsw i64 %indvars.iv.i.i.i, 1
-  %cmp10.i.i.i = icmp slt i64 %indvars.iv.next.i.i.i, %18
-  %29 = select i1 %cmp10.i.i.i, i1 %cmp29.i.i.i, i1 false
-  br i1 %29, label %for.body13.i.i.i, label %for.cond.cleanup12.i.i.i
-
-if.then32.i.i.i:                                  ; preds = %for.cond.cleanup12.i.i.i
-  %gep.i.i.i = getelementptr %struct.axis, ptr %invariant.gep.i.i.i, i64 %25
-  %30 = load i64, ptr %gep.i.i.i, align 8
-  %mul39.i.i.i = mul nsw i64 %30, %20
-  store i64 %mul39.i.i.i, ptr %gep.i.i.i, align 8
-  br label %for.inc69.i.i.i
-
-if.end40.i.i.i:                                   ; preds = %for.cond.cleanup12.i.i.i
-  %arrayidx44.i.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i.i, i64 %25
-  store i64 %20, ptr %arrayidx44.i.i.i, align 8
-  %at.i.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i.i, i64 32
-  store i64 0, ptr %at.i.i.i, align 8
-  br i1 %cmp10222.i.i.i, label %for.body53.lr.ph.i.i.i, label %for.cond.cleanup52.i.i.i
-
-for.body53.lr.ph.i.i.i:                           ; preds = %if.end40.i.i.i
-  %steps62.i.i.i = getelementptr inbounds i8, ptr %arrayidx44.i.i.i, i64 8
-  br label %for.body53.i.i.i
-
-for.cond.cleanup52.i.i.i:                         ; preds = %for.body53.i.i.i, %if.end40.i.i.i
-  %inc68.i.i.i = add nsw i32 %found.0228.i.i.i, 1
-  br label %for.inc69.i.i.i
-
-for.body53.i.i.i:                                 ; preds = %for.body53.i.i.i, %for.body53.lr.ph.i.i.i
-  %indvars.iv242.i.i.i = phi i64 [ 0, %for.body53.lr.ph.i.i.i ], [ %indvars.iv.next243.i.i.i, %for.body53.i.i.i ]
-  %arrayidx56.i.i.i = getelementptr inbounds [3 x ptr], ptr %steps.i.i, i64 0, i64 %indvars.iv242.i.i.i
-  %31 = load ptr, ptr %arrayidx56.i.i.i, align 8
-  %arrayidx59.i.i.i = getelementptr inbounds [6 x i64], ptr %31, i64 0, i64 %indvars.iv.next246.i.i.i
-  %32 = load i64, ptr %arrayidx59.i.i.i, align 8
-  %arrayidx64.i.i.i = getelementptr inbounds [3 x i64], ptr %steps62.i.i.i, i64 0, i64 %indvars.iv242.i.i.i
-  store i64 %32, ptr %arrayidx64.i.i.i, align 8
-  %indvars.iv.next243.i.i.i = add nuw nsw i64 %indvars.iv242.i.i.i, 1
-  %exitcond.not.i.i.i = icmp eq i64 %indvars.iv.next243.i.i.i, %wide.trip.count.i.i.i
-  br i1 %exitcond.not.i.i.i, label %for.cond.cleanup52.i.i.i, label %for.body53.i.i.i
-
-for.inc69.i.i.i:                                  ; preds = %for.cond.cleanup52.i.i.i, %if.then32.i.i.i, %for.body.i.i.i
-  %found.2.i.i.i = phi i32 [ %found.0228.i.i.i, %for.body.i.i.i ], [ %found.0228.i.i.i, %if.then32.i.i.i ], [ %inc68.i.i.i, %for.cond.cleanup52.i.i.i ]
-  %cmp.i65.i.i = icmp slt i64 %indvars.iv245.i.i.i, 2
-  br i1 %cmp.i65.i.i, label %for.end72.i.i.i, label %for.body.i.i.i
-
-for.end72.i.i.i:                                  ; preds = %for.inc69.i.i.i
-  %cmp73.i.i.i = icmp eq i32 %found.2.i.i.i, 0
-  br i1 %cmp73.i.i.i, label %if.end79.thread.i.i.i, label %if.end79.i.i.i
-
-if.end79.thread.i.i.i:                            ; preds = %for.end72.i.i.i, %cond.end21.if.end79.thread.i_crit_edge.i.i
-  %.pre.pre-phi.i.i = phi i64 [ %.pre78.i.i, %cond.end21.if.end79.thread.i_crit_edge.i.i ], [ %wide.trip.count.i.i.i, %for.end72.i.i.i ]
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(40) %9, i8 0, i64 32, i1 false)
-  store i64 1, ptr %axes.i.i.i, align 8
-  br label %for.body85.lr.ph.i.i.i
-
-if.end79.i.i.i:                                   ; preds = %for.end72.i.i.i
-  %cmp82239.i.i.i = icmp sgt i32 %found.2.i.i.i, 0
-  br i1 %cmp82239.i.i.i, label %for.body85.lr.ph.i.i.i, label %go_through.exit.i.i
-
-for.body85.lr.ph.i.i.i:                           ; preds = %if.end79.i.i.i, %if.end79.thread.i.i.i
-  %wide.trip.count251.i.pre-phi.i.i = phi i64 [ %wide.trip.count.i.i.i, %if.end79.i.i.i ], [ %.pre.pre-phi.i.i, %if.end79.thread.i.i.i ]
-  %found.3267.i.i.i = phi i32 [ %found.2.i.i.i, %if.end79.i.i.i ], [ 1, %if.end79.thread.i.i.i ]
-  %cmp92235.not.i.i.i = icmp eq i32 %found.3267.i.i.i, 1
-  %cmp97231.i.i.i = icmp sgt i32 %conv.i.i, -1
-  %wide.trip.count261.i.i.i = zext nneg i32 %found.3267.i.i.i to i64
-  br label %for.body85.i.i.i
-
-for.body85.i.i.i:                                 ; preds = %for.end150.i.i.i, %for.body85.lr.ph.i.i.i
-  call void %15(ptr noundef nonnull %all.i.i, ptr noundef nonnull %axes.i.i.i, ptr noundef nonnull %9, ptr noundef %16) #11
-  br i1 %cmp92235.not.i.i.i, label %for.end150.i.i.i, label %for.cond96.preheader.i.i.i
-
-for.cond96.preheader.i.i.i:                       ; preds = %for.body85.i.i.i, %for.cond.cleanup130.i.i.i
-  %indvars.iv258.i.i.i = phi i64 [ %indvars.iv.next259.i.i.i, %for.cond.cleanup130.i.i.i ], [ 1, %for.body85.i.i.i ]
-  br i1 %cmp97231.i.i.i, label %for.body100.i.i.i, label %for.cond.cleanup99.i.i.i
-
-for.cond.cleanup99.i.i.i:                         ; preds = %for.body100.i.i.i, %for.cond96.preheader.i.i.i
-  %arrayidx113.i.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i.i, i64 %indvars.iv258.i.i.i
-  %at114.i.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i.i, i64 32
-  %33 = load i64, ptr %at114.i.i.i, align 8
-  %inc115.i.i.i = add nsw i64 %33, 1
-  store i64 %inc115.i.i.i, ptr %at114.i.i.i, align 8
-  %34 = load i64, ptr %arrayidx113.i.i.i, align 8
-  %cmp119.i.i.i = icmp slt i64 %inc115.i.i.i, %34
-  br i1 %cmp119.i.i.i, label %for.end150.loopexit.i.i.i, label %if.end122.i.i.i
-
-for.body100.i.i.i:                                ; preds = %for.cond96.preheader.i.i.i, %for.body100.i.i.i
-  %indvars.iv248.i.i.i = phi i64 [ %indvars.iv.next249.i.i.i, %for.body100.i.i.i ], [ 0, %for.cond96.preheader.i.i.i ]
-  %arrayidx105.i.i.i = getelementptr inbounds %struct.axis, ptr %axes.i.i.i, i64 %indvars.iv258.i.i.i, i32 1, i64 %indvars.iv248.i.i.i
-  %35 = load i64, ptr %arrayidx105.i.i.i, align 8
-  %arrayidx107.i.i.i = getelementptr inbounds ptr, ptr %all.i.i, i64 %indvars.iv248.i.i.i
-  %36 = load ptr, ptr %arrayidx107.i.i.i, align 8
-  %add.ptr.i.i.i = getelementptr inbounds i8, ptr %36, i64 %35
-  store ptr %add.ptr.i.i.i, ptr %arrayidx107.i.i.i, align 8
-  %indvars.iv.next249.i.i.i = add nuw nsw i64 %indvars.iv248.i.i.i, 1
-  %exitcond252.not.i.i.i = icmp eq i64 %indvars.iv.next249.i.i.i, %wide.trip.count251.i.pre-phi.i.i
-  br i1 %exitcond252.not.i.i.i, label %for.cond.cleanup99.i.i.i, label %for.body100.i.i.i
-
-if.end122.i.i.i:                                  ; preds = %for.cond.cleanup99.i.i.i
-  store i64 0, ptr %at114.i.i.i, align 8
-  br i1 %cmp97231.i.i.i, label %for.body131.lr.ph.i.i.i, label %for.cond.cleanup130.i.i.i
-
-for.body131.lr.ph.i.i.i:                          ; preds = %if.end122.i.i.i
-  %steps134.i.i.i = getelementptr inbounds i8, ptr %arrayidx113.i.i.i, i64 8
-  br label %for.body131.i.i.i
-
-for.cond.cleanup130.i.i.i:                        ; preds = %for.body131.i.i.i, %if.end122.i.i.i
-  %indvars.iv.next259.i.i.i = add nuw nsw i64 %indvars.iv258.i.i.i, 1
-  %exitcond262.not.i.i.i = icmp eq i64 %indvars.iv.next259.i.i.i, %wide.trip.count261.i.i.i
-  br i1 %exitcond262.not.i.i.i, label %go_through.exit.i.i, label %for.cond96.preheader.i.i.i
-
-for.body131.i.i.i:                                ; preds = %for.body131.i.i.i, %for.body131.lr.ph.i.i.i
-  %indvars.iv253.i.i.i = phi i64 [ 0, %for.body131.lr.ph.i.i.i ], [ %indvars.iv.next254.i.i.i, %for.body131.i.i.i ]
-  %arrayidx136.i.i.i = getelementptr inbounds [3 x i64], ptr %steps134.i.i.i, i64 0, i64 %indvars.iv253.i.i.i
-  %37 = load i64, ptr %arrayidx136.i.i.i, align 8
-  %arrayidx142.i.i.i = getelementptr inbounds ptr, ptr %all.i.i, i64 %indvars.iv253.i.i.i
-  %38 = load ptr, ptr %arrayidx142.i.i.i, align 8
-  %39 = mul i64 %34, %37
-  %mul140.reass.i.i.i = sub i64 0, %39
-  %add.ptr143.i.i.i = getelementptr inbounds i8, ptr %38, i64 %mul140.reass.i.i.i
-  store ptr %add.ptr143.i.i.i, ptr %arrayidx142.i.i.i, align 8
-  %indvars.iv.next254.i.i.i = add nuw nsw i64 %indvars.iv253.i.i.i, 1
-  %exitcond257.not.i.i.i = icmp eq i64 %indvars.iv.next254.i.i.i, %wide.trip.count251.i.pre-phi.i.i
-  br i1 %exitcond257.not.i.i.i, label %for.cond.cleanup130.i.i.i, label %for.body131.i.i.i
-
-for.end150.loopexit.i.i.i:                        ; preds = %for.cond.cleanup99.i.i.i
-  %40 = trunc nuw nsw i64 %indvars.iv258.i.i.i to i32
-  br label %for.end150.i.i.i
-
-for.end150.i.i.i:                                 ; preds = %for.end150.loopexit.i.i.i, %for.body85.i.i.i
-  %k80.1.lcssa.i.i.i = phi i32 [ 1, %for.body85.i.i.i ], [ %40, %for.end150.loopexit.i.i.i ]
-  %cmp82.i.i.i = icmp slt i32 %k80.1.lcssa.i.i.i, %found.3267.i.i.i
-  br i1 %cmp82.i.i.i, label %for.body85.i.i.i, label %go_through.exit.i.i
-
-go_through.exit.i.i:                              ; preds = %for.body.i.i.i, %for.end150.i.i.i, %for.cond.cleanup130.i.i.i, %if.end79.i.i.i
-  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i.i.i) #11
-  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all.i.i) #11
-  %inc36.i.i = add nuw nsw i64 %k.072.i.i, 1
-  %incdec.ptr.i.i = getelementptr inbounds i8, ptr %step.073.i.i, i64 48
-  %exitcond77.not.i.i = icmp eq i64 %inc36.i.i, %8
-  br i1 %exitcond77.not.i.i, label %cond.end, label %for.body.i.i
-
-cond.end:                                         ; preds = %go_through.exit.i.i, %cond.true
-  %cond = phi ptr [ %gradient, %cond.true ], [ %call5.i, %go_through.exit.i.i ]
-  %cmp4 = icmp eq ptr %cond, null
+cond.end:                                         ; preds = %if.end
+  tail call void @Py_IncRef(ptr noundef %gradient) #11
+  %cmp4 = icmp eq ptr %gradient, null
   br i1 %cmp4, label %return, label %lor.lhs.false
 
-lor.lhs.false:                                    ; preds = %if.then.i, %cond.end
-  %cond32 = phi ptr [ %cond, %cond.end ], [ %call5.i, %if.then.i ]
+lor.lhs.false:                                    ; preds = %cond.end.thread29, %cond.end
+  %cond32 = phi ptr [ %call5.i, %cond.end.thread29 ], [ %gradient, %cond.end ]
   %is_loose = getelementptr inbounds i8, ptr %formula, i64 8
-  %41 = load i64, ptr %is_loose, align 8
-  %tobool.not = icmp eq i64 %41, 0
+  %8 = load i64, ptr %is_loose, align 8
+  %tobool.not = icmp eq i64 %8, 0
   br i1 %tobool.not, label %return, label %lor.lhs.false5
 
 lor.lhs.false5:                                   ; preds = %lor.lhs.false
-  %spec_of_node = getelementptr inbounds i8, ptr %known, i64 208
-  %42 = load i64, ptr %spec_of_node, align 8
-  %add.ptr = getelementptr inbounds i8, ptr %behind, i64 %42
-  %43 = load ptr, ptr %add.ptr, align 8
-  %add.ptr7 = getelementptr inbounds i8, ptr %node, i64 %42
-  %44 = load ptr, ptr %add.ptr7, align 8
-  %cmp8 = icmp eq ptr %43, %44
+  %spec_of_node = getelementptr inbounds i8, ptr %known, i64 216
+  %9 = load i64, ptr %spec_of_node, align 8
+  %add.ptr = getelementptr inbounds i8, ptr %behind, i64 %9
+  %10 = load ptr, ptr %add.ptr, align 8
+  %add.ptr7 = getelementptr inbounds i8, ptr %node, i64 %9
+  %11 = load ptr, ptr %add.ptr7, align 8
+  %cmp8 = icmp eq ptr %10, %11
   br i1 %cmp8, label %return, label %if.end10
 
 if.end10:                                         ; preds = %lor.lhs.false5
@@ -2995,8 +3066,8 @@ if.end10:                                         ; preds = %lor.lhs.false5
   %scevgep = getelementptr inbounds i8, ptr %given, i64 16
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(24) %scevgep, i8 0, i64 24, i1 false)
   %fitted12 = getelementptr inbounds i8, ptr %known, i64 128
-  %45 = load ptr, ptr %fitted12, align 8
-  %call14 = call ptr @PyObject_Vectorcall(ptr noundef %45, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #11
+  %12 = load ptr, ptr %fitted12, align 8
+  %call14 = call ptr @PyObject_Vectorcall(ptr noundef %12, ptr noundef nonnull %given, i64 noundef 2, ptr noundef null) #11
   call void @Py_DecRef(ptr noundef nonnull %cond32) #11
   call void @llvm.lifetime.end.p0(i64 40, ptr nonnull %given) #11
   br label %return
@@ -3018,7 +3089,7 @@ land.lhs.true:                                    ; preds = %entry
 cond.true:                                        ; preds = %land.lhs.true
   %add.ptr = getelementptr inbounds i8, ptr %node, i64 %data
   %0 = load ptr, ptr %add.ptr, align 8
-  %not_saved = getelementptr inbounds i8, ptr %known, i64 168
+  %not_saved = getelementptr inbounds i8, ptr %known, i64 176
   %1 = load ptr, ptr %not_saved, align 8
   %cmp2.not = icmp eq ptr %0, %1
   br i1 %cmp2.not, label %if.end, label %if.then
@@ -3026,7 +3097,7 @@ cond.true:                                        ; preds = %land.lhs.true
 cond.false:                                       ; preds = %land.lhs.true
   %add.ptr3 = getelementptr inbounds i8, ptr %node, i64 %epoch
   %2 = load ptr, ptr %add.ptr3, align 8
-  %unwritten = getelementptr inbounds i8, ptr %known, i64 160
+  %unwritten = getelementptr inbounds i8, ptr %known, i64 168
   %3 = load ptr, ptr %unwritten, align 8
   %cmp4.not = icmp eq ptr %2, %3
   br i1 %cmp4.not, label %if.end, label %if.then
@@ -3043,6 +3114,296 @@ if.then:                                          ; preds = %cond.false, %cond.t
 
 if.end:                                           ; preds = %if.then, %cond.false, %cond.true, %entry
   ret void
+}
+
+declare i64 @PyLong_AsSsize_t(ptr noundef) local_unnamed_addr #2
+
+define internal fastcc void @take_steps(ptr noundef %rest, i64 noundef %begin, ptr noundef %values, ptr nocapture noundef readonly %out) unnamed_addr #0 {
+entry:
+  %axes.i = alloca %struct.axes, align 8
+  %all = alloca %struct.loop, align 8
+  %arrayidx = getelementptr inbounds i64, ptr %rest, i64 %begin
+  %0 = load i64, ptr %arrayidx, align 8
+  %cmp71 = icmp sgt i64 %0, 0
+  br i1 %cmp71, label %for.body.lr.ph, label %for.cond.cleanup
+
+for.body.lr.ph:                                   ; preds = %entry
+  %arrayidx1 = getelementptr i8, ptr %arrayidx, i64 8
+  %steps = getelementptr inbounds i8, ptr %all, i64 24
+  %sub14 = add nsw i64 %0, -1
+  %data.i = getelementptr inbounds i8, ptr %out, i64 16
+  %full = getelementptr inbounds i8, ptr %values, i64 144
+  %ndim = getelementptr inbounds i8, ptr %values, i64 80
+  %lengths = getelementptr inbounds i8, ptr %values, i64 96
+  %invariant.gep.i = getelementptr i8, ptr %axes.i, i64 -40
+  %1 = getelementptr inbounds i8, ptr %axes.i, i64 8
+  br label %for.body
+
+for.cond.cleanup:                                 ; preds = %go_through.exit, %entry
+  ret void
+
+for.body:                                         ; preds = %for.body.lr.ph, %go_through.exit
+  %step.073 = phi ptr [ %arrayidx1, %for.body.lr.ph ], [ %incdec.ptr, %go_through.exit ]
+  %k.072 = phi i64 [ 0, %for.body.lr.ph ], [ %inc36, %go_through.exit ]
+  call void @llvm.lifetime.start.p0(i64 48, ptr nonnull %all) #11
+  %count3 = getelementptr inbounds i8, ptr %step.073, i64 16
+  %2 = load i64, ptr %count3, align 8
+  %cmp469 = icmp sgt i64 %2, 0
+  br i1 %cmp469, label %for.body6.lr.ph, label %for.cond.cleanup5
+
+for.body6.lr.ph:                                  ; preds = %for.body
+  %operands = getelementptr inbounds i8, ptr %step.073, i64 24
+  br label %for.body6
+
+for.cond.cleanup5:                                ; preds = %cond.end, %for.body
+  %cmp15 = icmp eq i64 %k.072, %sub14
+  br i1 %cmp15, label %cond.end21, label %cond.false18
+
+for.body6:                                        ; preds = %for.body6.lr.ph, %cond.end
+  %i.070 = phi i64 [ 0, %for.body6.lr.ph ], [ %inc, %cond.end ]
+  %arrayidx7 = getelementptr inbounds [2 x i64], ptr %operands, i64 0, i64 %i.070
+  %3 = load i64, ptr %arrayidx7, align 8
+  %cmp8 = icmp slt i64 %3, 0
+  br i1 %cmp8, label %cond.true, label %cond.false
+
+cond.true:                                        ; preds = %for.body6
+  %sub = xor i64 %3, -1
+  %arrayidx9 = getelementptr inbounds i64, ptr %rest, i64 %sub
+  br label %cond.end
+
+cond.false:                                       ; preds = %for.body6
+  %arrayidx10 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %3
+  %4 = load ptr, ptr %arrayidx10, align 8
+  br label %cond.end
+
+cond.end:                                         ; preds = %cond.false, %cond.true
+  %cond.v.i = phi i64 [ 192, %cond.true ], [ 144, %cond.false ]
+  %cond = phi ptr [ %arrayidx9, %cond.true ], [ %4, %cond.false ]
+  %arrayidx11 = getelementptr inbounds [3 x ptr], ptr %all, i64 0, i64 %i.070
+  store ptr %cond, ptr %arrayidx11, align 8
+  %5 = icmp ult i64 %3, 3
+  %switch.idx.mult = mul nsw i64 %3, 48
+  %switch.offset = add nsw i64 %switch.idx.mult, 240
+  %cond.v.sink.i = select i1 %5, i64 %switch.offset, i64 %cond.v.i
+  %cond.i = getelementptr inbounds i8, ptr %values, i64 %cond.v.sink.i
+  %arrayidx13 = getelementptr inbounds [3 x ptr], ptr %steps, i64 0, i64 %i.070
+  store ptr %cond.i, ptr %arrayidx13, align 8
+  %inc = add nuw nsw i64 %i.070, 1
+  %exitcond.not = icmp eq i64 %inc, %2
+  br i1 %exitcond.not, label %for.cond.cleanup5, label %for.body6
+
+cond.false18:                                     ; preds = %for.cond.cleanup5
+  %result = getelementptr inbounds i8, ptr %step.073, i64 40
+  %6 = load i64, ptr %result, align 8
+  %arrayidx20 = getelementptr inbounds [10 x ptr], ptr %values, i64 0, i64 %6
+  br label %cond.end21
+
+cond.end21:                                       ; preds = %for.cond.cleanup5, %cond.false18
+  %cond22.in = phi ptr [ %arrayidx20, %cond.false18 ], [ %data.i, %for.cond.cleanup5 ]
+  %cond22 = load ptr, ptr %cond22.in, align 8
+  %arrayidx25 = getelementptr inbounds [3 x ptr], ptr %all, i64 0, i64 %2
+  store ptr %cond22, ptr %arrayidx25, align 8
+  %arrayidx29 = getelementptr inbounds [3 x ptr], ptr %steps, i64 0, i64 %2
+  store ptr %full, ptr %arrayidx29, align 8
+  %7 = load ptr, ptr %step.073, align 8
+  %its = getelementptr inbounds i8, ptr %step.073, i64 8
+  %8 = load ptr, ptr %its, align 8
+  %conv = trunc i64 %2 to i32
+  %add31 = add nsw i32 %conv, 1
+  %9 = load i32, ptr %ndim, align 8
+  call void @llvm.lifetime.start.p0(i64 240, ptr nonnull %axes.i) #11
+  %cmp227.i = icmp slt i32 %9, 1
+  br i1 %cmp227.i, label %cond.end21.if.end79.thread.i_crit_edge, label %for.body.lr.ph.i
+
+cond.end21.if.end79.thread.i_crit_edge:           ; preds = %cond.end21
+  %.pre78 = zext nneg i32 %add31 to i64
+  br label %if.end79.thread.i
+
+for.body.lr.ph.i:                                 ; preds = %cond.end21
+  %cmp10222.i = icmp sgt i32 %conv, -1
+  %10 = sext i32 %add31 to i64
+  %11 = zext nneg i32 %9 to i64
+  %wide.trip.count.i = zext nneg i32 %add31 to i64
+  br label %for.body.i
+
+for.body.i:                                       ; preds = %for.inc69.i, %for.body.lr.ph.i
+  %indvars.iv245.i = phi i64 [ %11, %for.body.lr.ph.i ], [ %indvars.iv.next246.i, %for.inc69.i ]
+  %found.0228.i = phi i32 [ 0, %for.body.lr.ph.i ], [ %found.2.i, %for.inc69.i ]
+  %indvars.iv.next246.i = add nsw i64 %indvars.iv245.i, -1
+  %arrayidx.i = getelementptr inbounds i64, ptr %lengths, i64 %indvars.iv.next246.i
+  %12 = load i64, ptr %arrayidx.i, align 8
+  switch i64 %12, label %if.end7.i [
+    i64 0, label %go_through.exit
+    i64 1, label %for.inc69.i
+  ]
+
+if.end7.i:                                        ; preds = %for.body.i
+  %cmp8.i = icmp sgt i32 %found.0228.i, 0
+  %13 = select i1 %cmp10222.i, i1 %cmp8.i, i1 false
+  br i1 %13, label %for.body13.lr.ph.i, label %for.cond.cleanup12.i
+
+for.body13.lr.ph.i:                               ; preds = %if.end7.i
+  %14 = zext nneg i32 %found.0228.i to i64
+  %15 = getelementptr %struct.axis, ptr %axes.i, i64 %14
+  %arrayidx22.i = getelementptr i8, ptr %15, i64 -40
+  %steps23.i = getelementptr i8, ptr %15, i64 -32
+  %16 = load i64, ptr %arrayidx22.i, align 8
+  br label %for.body13.i
+
+for.cond.cleanup12.i:                             ; preds = %for.body13.i, %if.end7.i
+  %joins.0.in.lcssa.i = phi i1 [ %cmp8.i, %if.end7.i ], [ %cmp29.i, %for.body13.i ]
+  %17 = sext i32 %found.0228.i to i64
+  br i1 %joins.0.in.lcssa.i, label %if.then32.i, label %if.end40.i
+
+for.body13.i:                                     ; preds = %for.body13.i, %for.body13.lr.ph.i
+  %indvars.iv.i = phi i64 [ 0, %for.body13.lr.ph.i ], [ %indvars.iv.next.i, %for.body13.i ]
+  %arrayidx16.i = getelementptr inbounds [3 x ptr], ptr %steps, i64 0, i64 %indvars.iv.i
+  %18 = load ptr, ptr %arrayidx16.i, align 8
+  %arrayidx19.i = getelementptr inbounds [6 x i64], ptr %18, i64 0, i64 %indvars.iv.next246.i
+  %19 = load i64, ptr %arrayidx19.i, align 8
+  %arrayidx25.i = getelementptr inbounds [3 x i64], ptr %steps23.i, i64 0, i64 %indvars.iv.i
+  %20 = load i64, ptr %arrayidx25.i, align 8
+  %mul.i = mul nsw i64 %20, %16
+  %cmp29.i = icmp eq i64 %19, %mul.i
+  %indvars.iv.next.i = add nuw nsw i64 %indvars.iv.i, 1
+  %cmp10.i = icmp slt i64 %indvars.iv.next.i, %10
+  %21 = select i1 %cmp10.i, i1 %cmp29.i, i1 false
+  br i1 %21, label %for.body13.i, label %for.cond.cleanup12.i
+
+if.then32.i:                                      ; preds = %for.cond.cleanup12.i
+  %gep.i = getelementptr %struct.axis, ptr %invariant.gep.i, i64 %17
+  %22 = load i64, ptr %gep.i, align 8
+  %mul39.i = mul nsw i64 %22, %12
+  store i64 %mul39.i, ptr %gep.i, align 8
+  br label %for.inc69.i
+
+if.end40.i:                                       ; preds = %for.cond.cleanup12.i
+  %arrayidx44.i = getelementptr inbounds %struct.axis, ptr %axes.i, i64 %17
+  store i64 %12, ptr %arrayidx44.i, align 8
+  %at.i = getelementptr inbounds i8, ptr %arrayidx44.i, i64 32
+  store i64 0, ptr %at.i, align 8
+  br i1 %cmp10222.i, label %for.body53.lr.ph.i, label %for.cond.cleanup52.i
+
+for.body53.lr.ph.i:                               ; preds = %if.end40.i
+  %steps62.i = getelementptr inbounds i8, ptr %arrayidx44.i, i64 8
+  br label %for.body53.i
+
+for.cond.cleanup52.i:                             ; preds = %for.body53.i, %if.end40.i
+  %inc68.i = add nsw i32 %found.0228.i, 1
+  br label %for.inc69.i
+
+for.body53.i:                                     ; preds = %for.body53.i, %for.body53.lr.ph.i
+  %indvars.iv242.i = phi i64 [ 0, %for.body53.lr.ph.i ], [ %indvars.iv.next243.i, %for.body53.i ]
+  %arrayidx56.i = getelementptr inbounds [3 x ptr], ptr %steps, i64 0, i64 %indvars.iv242.i
+  %23 = load ptr, ptr %arrayidx56.i, align 8
+  %arrayidx59.i = getelementptr inbounds [6 x i64], ptr %23, i64 0, i64 %indvars.iv.next246.i
+  %24 = load i64, ptr %arrayidx59.i, align 8
+  %arrayidx64.i = getelementptr inbounds [3 x i64], ptr %steps62.i, i64 0, i64 %indvars.iv242.i
+  store i64 %24, ptr %arrayidx64.i, align 8
+  %indvars.iv.next243.i = add nuw nsw i64 %indvars.iv242.i, 1
+  %exitcond.not.i = icmp eq i64 %indvars.iv.next243.i, %wide.trip.count.i
+  br i1 %exitcond.not.i, label %for.cond.cleanup52.i, label %for.body53.i
+
+for.inc69.i:                                      ; preds = %for.cond.cleanup52.i, %if.then32.i, %for.body.i
+  %found.2.i = phi i32 [ %found.0228.i, %for.body.i ], [ %found.0228.i, %if.then32.i ], [ %inc68.i, %for.cond.cleanup52.i ]
+  %cmp.i65 = icmp slt i64 %indvars.iv245.i, 2
+  br i1 %cmp.i65, label %for.end72.i, label %for.body.i
+
+for.end72.i:                                      ; preds = %for.inc69.i
+  %cmp73.i = icmp eq i32 %found.2.i, 0
+  br i1 %cmp73.i, label %if.end79.thread.i, label %if.end79.i
+
+if.end79.thread.i:                                ; preds = %cond.end21.if.end79.thread.i_crit_edge, %for.end72.i
+  %.pre.pre-phi = phi i64 [ %.pre78, %cond.end21.if.end79.thread.i_crit_edge ], [ %wide.trip.count.i, %for.end72.i ]
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(40) %1, i8 0, i64 32, i1 false)
+  store i64 1, ptr %axes.i, align 8
+  br label %for.body85.lr.ph.i
+
+if.end79.i:                                       ; preds = %for.end72.i
+  %cmp82239.i = icmp sgt i32 %found.2.i, 0
+  br i1 %cmp82239.i, label %for.body85.lr.ph.i, label %go_through.exit
+
+for.body85.lr.ph.i:                               ; preds = %if.end79.i, %if.end79.thread.i
+  %wide.trip.count251.i.pre-phi = phi i64 [ %wide.trip.count.i, %if.end79.i ], [ %.pre.pre-phi, %if.end79.thread.i ]
+  %found.3267.i = phi i32 [ %found.2.i, %if.end79.i ], [ 1, %if.end79.thread.i ]
+  %cmp92235.not.i = icmp eq i32 %found.3267.i, 1
+  %cmp97231.i = icmp sgt i32 %conv, -1
+  %wide.trip.count261.i = zext nneg i32 %found.3267.i to i64
+  br label %for.body85.i
+
+for.body85.i:                                     ; preds = %for.end150.i, %for.body85.lr.ph.i
+  call void %7(ptr noundef nonnull %all, ptr noundef nonnull %axes.i, ptr noundef nonnull %1, ptr noundef %8) #11
+  br i1 %cmp92235.not.i, label %for.end150.i, label %for.cond96.preheader.i
+
+for.cond96.preheader.i:                           ; preds = %for.body85.i, %for.cond.cleanup130.i
+  %indvars.iv258.i = phi i64 [ %indvars.iv.next259.i, %for.cond.cleanup130.i ], [ 1, %for.body85.i ]
+  br i1 %cmp97231.i, label %for.body100.i, label %for.cond.cleanup99.i
+
+for.cond.cleanup99.i:                             ; preds = %for.body100.i, %for.cond96.preheader.i
+  %arrayidx113.i = getelementptr inbounds %struct.axis, ptr %axes.i, i64 %indvars.iv258.i
+  %at114.i = getelementptr inbounds i8, ptr %arrayidx113.i, i64 32
+  %25 = load i64, ptr %at114.i, align 8
+  %inc115.i = add nsw i64 %25, 1
+  store i64 %inc115.i, ptr %at114.i, align 8
+  %26 = load i64, ptr %arrayidx113.i, align 8
+  %cmp119.i = icmp slt i64 %inc115.i, %26
+  br i1 %cmp119.i, label %for.end150.loopexit.i, label %if.end122.i
+
+for.body100.i:                                    ; preds = %for.cond96.preheader.i, %for.body100.i
+  %indvars.iv248.i = phi i64 [ %indvars.iv.next249.i, %for.body100.i ], [ 0, %for.cond96.preheader.i ]
+  %arrayidx105.i = getelementptr inbounds %struct.axis, ptr %axes.i, i64 %indvars.iv258.i, i32 1, i64 %indvars.iv248.i
+  %27 = load i64, ptr %arrayidx105.i, align 8
+  %arrayidx107.i = getelementptr inbounds ptr, ptr %all, i64 %indvars.iv248.i
+  %28 = load ptr, ptr %arrayidx107.i, align 8
+  %add.ptr.i = getelementptr inbounds i8, ptr %28, i64 %27
+  store ptr %add.ptr.i, ptr %arrayidx107.i, align 8
+  %indvars.iv.next249.i = add nuw nsw i64 %indvars.iv248.i, 1
+  %exitcond252.not.i = icmp eq i64 %indvars.iv.next249.i, %wide.trip.count251.i.pre-phi
+  br i1 %exitcond252.not.i, label %for.cond.cleanup99.i, label %for.body100.i
+
+if.end122.i:                                      ; preds = %for.cond.cleanup99.i
+  store i64 0, ptr %at114.i, align 8
+  br i1 %cmp97231.i, label %for.body131.lr.ph.i, label %for.cond.cleanup130.i
+
+for.body131.lr.ph.i:                              ; preds = %if.end122.i
+  %steps134.i = getelementptr inbounds i8, ptr %arrayidx113.i, i64 8
+  br label %for.body131.i
+
+for.cond.cleanup130.i:                            ; preds = %for.body131.i, %if.end122.i
+  %indvars.iv.next259.i = add nuw nsw i64 %indvars.iv258.i, 1
+  %exitcond262.not.i = icmp eq i64 %indvars.iv.next259.i, %wide.trip.count261.i
+  br i1 %exitcond262.not.i, label %go_through.exit, label %for.cond96.preheader.i
+
+for.body131.i:                                    ; preds = %for.body131.i, %for.body131.lr.ph.i
+  %indvars.iv253.i = phi i64 [ 0, %for.body131.lr.ph.i ], [ %indvars.iv.next254.i, %for.body131.i ]
+  %arrayidx136.i = getelementptr inbounds [3 x i64], ptr %steps134.i, i64 0, i64 %indvars.iv253.i
+  %29 = load i64, ptr %arrayidx136.i, align 8
+  %arrayidx142.i = getelementptr inbounds ptr, ptr %all, i64 %indvars.iv253.i
+  %30 = load ptr, ptr %arrayidx142.i, align 8
+  %31 = mul i64 %26, %29
+  %mul140.reass.i = sub i64 0, %31
+  %add.ptr143.i = getelementptr inbounds i8, ptr %30, i64 %mul140.reass.i
+  store ptr %add.ptr143.i, ptr %arrayidx142.i, align 8
+  %indvars.iv.next254.i = add nuw nsw i64 %indvars.iv253.i, 1
+  %exitcond257.not.i = icmp eq i64 %indvars.iv.next254.i, %wide.trip.count251.i.pre-phi
+  br i1 %exitcond257.not.i, label %for.cond.cleanup130.i, label %for.body131.i
+
+for.end150.loopexit.i:                            ; preds = %for.cond.cleanup99.i
+  %32 = trunc nuw nsw i64 %indvars.iv258.i to i32
+  br label %for.end150.i
+
+for.end150.i:                                     ; preds = %for.end150.loopexit.i, %for.body85.i
+  %k80.1.lcssa.i = phi i32 [ 1, %for.body85.i ], [ %32, %for.end150.loopexit.i ]
+  %cmp82.i = icmp slt i32 %k80.1.lcssa.i, %found.3267.i
+  br i1 %cmp82.i, label %for.body85.i, label %go_through.exit
+
+go_through.exit:                                  ; preds = %for.body.i, %for.end150.i, %for.cond.cleanup130.i, %if.end79.i
+  call void @llvm.lifetime.end.p0(i64 240, ptr nonnull %axes.i) #11
+  call void @llvm.lifetime.end.p0(i64 48, ptr nonnull %all) #11
+  %inc36 = add nuw nsw i64 %k.072, 1
+  %incdec.ptr = getelementptr inbounds i8, ptr %step.073, i64 48
+  %exitcond77.not = icmp eq i64 %inc36, %0
+  br i1 %exitcond77.not, label %for.cond.cleanup, label %for.body
 }
 
 declare double @PyFloat_AsDouble(ptr noundef) local_unnamed_addr #2

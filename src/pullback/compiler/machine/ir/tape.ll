@@ -1188,7 +1188,7 @@ are_normal.exit:                                  ; preds = %entry
   br i1 %cmp2.i.not, label %lor.lhs.false, label %if.then16
 
 lor.lhs.false:                                    ; preds = %are_normal.exit
-  %operands5 = getelementptr inbounds i8, ptr %0, i64 136
+  %operands5 = getelementptr inbounds i8, ptr %0, i64 144
   %10 = load i64, ptr %operands5, align 8
   %cmp6.not = icmp eq i64 %call3, %10
   br i1 %cmp6.not, label %lor.lhs.false9, label %land.lhs.true
@@ -1204,7 +1204,7 @@ lor.lhs.false9:                                   ; preds = %lor.lhs.false
   br i1 %cmp10.old, label %if.then16, label %lor.lhs.false11
 
 lor.lhs.false11:                                  ; preds = %land.lhs.true, %lor.lhs.false9
-  %has_params = getelementptr inbounds i8, ptr %0, i64 120
+  %has_params = getelementptr inbounds i8, ptr %0, i64 128
   %11 = load i64, ptr %has_params, align 8
   %tobool12.not = icmp eq i64 %11, 0
   br i1 %tobool12.not, label %land.lhs.true13, label %if.end18
@@ -1234,7 +1234,7 @@ for.body.lr.ph:                                   ; preds = %if.end18
   %version_of_view.i.i = getelementptr inbounds i8, ptr %1, i64 160
   %value_of_counter.i.i = getelementptr inbounds i8, ptr %1, i64 152
   %data_of_tensor.i = getelementptr inbounds i8, ptr %1, i64 184
-  %large = getelementptr inbounds i8, ptr %0, i64 128
+  %large = getelementptr inbounds i8, ptr %0, i64 136
   br label %for.body
 
 for.body:                                         ; preds = %for.body.lr.ph, %for.inc
@@ -1733,7 +1733,7 @@ cond.end15:                                       ; preds = %if.end9, %cond.fals
   br i1 %cmp1891, label %for.body.lr.ph, label %if.end42
 
 for.body.lr.ph:                                   ; preds = %cond.end15
-  %is_differentiable_of_spec.i = getelementptr inbounds i8, ptr %op, i64 80
+  %is_differentiable_of_spec.i = getelementptr inbounds i8, ptr %op, i64 88
   br label %for.body
 
 for.cond.cleanup:                                 ; preds = %is_wanted.exit
@@ -1791,7 +1791,7 @@ is_wanted.exit:                                   ; preds = %for.body, %lor.lhs.
   br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 
 land.lhs.true26:                                  ; preds = %for.cond.cleanup
-  %is_differentiable_of_spec = getelementptr inbounds i8, ptr %op, i64 80
+  %is_differentiable_of_spec = getelementptr inbounds i8, ptr %op, i64 88
   %22 = load i64, ptr %is_differentiable_of_spec, align 8
   %add.ptr = getelementptr inbounds i8, ptr %call10, i64 %22
   %23 = load ptr, ptr %add.ptr, align 8
@@ -1810,154 +1810,183 @@ if.then29:                                        ; preds = %land.lhs.true26
 lor.lhs.false:                                    ; preds = %if.then29
   %26 = load ptr, ptr %out.addr, align 8
   %27 = load ptr, ptr %op, align 8
-  %rest.i = getelementptr inbounds i8, ptr %op, i64 144
+  %rest.i = getelementptr inbounds i8, ptr %op, i64 152
   %call.i = call i64 @PyTuple_Size(ptr noundef %operands) #8
   %call2.i77 = call ptr @PyTuple_New(i64 noundef %call.i) #8
-  %call3.i = call ptr @PyTuple_New(i64 noundef %call.i) #8
-  %next_of_node.i = getelementptr inbounds i8, ptr %27, i64 232
-  %28 = load i64, ptr %next_of_node.i, align 8
-  %add.ptr.i78 = getelementptr inbounds i8, ptr %call31, i64 %28
-  store ptr %call2.i77, ptr %add.ptr.i78, align 8
-  %specs_of_node.i = getelementptr inbounds i8, ptr %op, i64 96
-  %29 = load i64, ptr %specs_of_node.i, align 8
-  %add.ptr4.i = getelementptr inbounds i8, ptr %call31, i64 %29
-  store ptr %call3.i, ptr %add.ptr4.i, align 8
-  %cmp.i = icmp eq ptr %call2.i77, null
-  %cmp5.i = icmp eq ptr %call3.i, null
-  %or.cond.i79 = select i1 %cmp.i, i1 true, i1 %cmp5.i
-  br i1 %or.cond.i79, label %if.then37, label %if.end.i80
+  %cmp.i = icmp eq i64 %call.i, 1
+  br i1 %cmp.i, label %if.then.i, label %if.else.i
 
-if.end.i80:                                       ; preds = %lor.lhs.false
+if.then.i:                                        ; preds = %lor.lhs.false
+  %call3.i = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef 0) #8
+  %spec_of_tensor.i85 = getelementptr inbounds i8, ptr %27, i64 192
+  %28 = load i64, ptr %spec_of_tensor.i85, align 8
+  %add.ptr.i86 = getelementptr inbounds i8, ptr %call3.i, i64 %28
+  %29 = load ptr, ptr %add.ptr.i86, align 8
+  %single_of_spec.i = getelementptr inbounds i8, ptr %op, i64 80
+  %30 = load i64, ptr %single_of_spec.i, align 8
+  %add.ptr4.i = getelementptr inbounds i8, ptr %29, i64 %30
+  %31 = load ptr, ptr %add.ptr4.i, align 8
+  call void @Py_IncRef(ptr noundef %31) #8
+  br label %if.end.i78
+
+if.else.i:                                        ; preds = %lor.lhs.false
+  %call6.i = call ptr @PyTuple_New(i64 noundef %call.i) #8
+  br label %if.end.i78
+
+if.end.i78:                                       ; preds = %if.else.i, %if.then.i
+  %specs.0.i = phi ptr [ %31, %if.then.i ], [ %call6.i, %if.else.i ]
+  %next_of_node.i = getelementptr inbounds i8, ptr %27, i64 232
+  %32 = load i64, ptr %next_of_node.i, align 8
+  %add.ptr7.i = getelementptr inbounds i8, ptr %call31, i64 %32
+  store ptr %call2.i77, ptr %add.ptr7.i, align 8
+  %specs_of_node.i = getelementptr inbounds i8, ptr %op, i64 104
+  %33 = load i64, ptr %specs_of_node.i, align 8
+  %add.ptr8.i = getelementptr inbounds i8, ptr %call31, i64 %33
+  store ptr %specs.0.i, ptr %add.ptr8.i, align 8
+  %cmp9.i = icmp eq ptr %call2.i77, null
+  %cmp10.i = icmp eq ptr %specs.0.i, null
+  %or.cond.i79 = select i1 %cmp9.i, i1 true, i1 %cmp10.i
+  br i1 %or.cond.i79, label %if.then37, label %if.end12.i
+
+if.end12.i:                                       ; preds = %if.end.i78
   call void @Py_IncRef(ptr noundef nonnull %call10) #8
   %spec_of_node.i = getelementptr inbounds i8, ptr %27, i64 256
-  %30 = load i64, ptr %spec_of_node.i, align 8
-  %add.ptr7.i = getelementptr inbounds i8, ptr %call31, i64 %30
-  store ptr %call10, ptr %add.ptr7.i, align 8
+  %34 = load i64, ptr %spec_of_node.i, align 8
+  %add.ptr14.i = getelementptr inbounds i8, ptr %call31, i64 %34
+  store ptr %call10, ptr %add.ptr14.i, align 8
   %none.i = getelementptr inbounds i8, ptr %27, i64 24
-  %31 = load ptr, ptr %none.i, align 8
-  call void @Py_IncRef(ptr noundef %31) #8
+  %35 = load ptr, ptr %none.i, align 8
+  call void @Py_IncRef(ptr noundef %35) #8
   %rare_of_node.i = getelementptr inbounds i8, ptr %27, i64 240
-  %32 = load i64, ptr %rare_of_node.i, align 8
-  %add.ptr9.i = getelementptr inbounds i8, ptr %call31, i64 %32
-  store ptr %31, ptr %add.ptr9.i, align 8
+  %36 = load i64, ptr %rare_of_node.i, align 8
+  %add.ptr16.i = getelementptr inbounds i8, ptr %call31, i64 %36
+  store ptr %35, ptr %add.ptr16.i, align 8
   call void @Py_IncRef(ptr noundef %params) #8
-  %params_of_node.i = getelementptr inbounds i8, ptr %op, i64 88
-  %33 = load i64, ptr %params_of_node.i, align 8
-  %add.ptr11.i = getelementptr inbounds i8, ptr %call31, i64 %33
-  store ptr %params, ptr %add.ptr11.i, align 8
-  %out_data.i = getelementptr inbounds i8, ptr %op, i64 104
-  %34 = load i64, ptr %out_data.i, align 8
-  %cmp12.not.i = icmp eq i64 %34, 0
-  br i1 %cmp12.not.i, label %if.end17.i, label %if.then13.i
+  %params_of_node.i = getelementptr inbounds i8, ptr %op, i64 96
+  %37 = load i64, ptr %params_of_node.i, align 8
+  %add.ptr18.i = getelementptr inbounds i8, ptr %call31, i64 %37
+  store ptr %params, ptr %add.ptr18.i, align 8
+  %out_data.i = getelementptr inbounds i8, ptr %op, i64 112
+  %38 = load i64, ptr %out_data.i, align 8
+  %cmp19.not.i = icmp eq i64 %38, 0
+  br i1 %cmp19.not.i, label %if.end24.i, label %if.then20.i
 
-if.then13.i:                                      ; preds = %if.end.i80
-  %out_readers.i = getelementptr inbounds i8, ptr %op, i64 112
-  %35 = load i64, ptr %out_readers.i, align 8
-  %and.i = and i64 %35, %or
+if.then20.i:                                      ; preds = %if.end12.i
+  %out_readers.i = getelementptr inbounds i8, ptr %op, i64 120
+  %39 = load i64, ptr %out_readers.i, align 8
+  %and.i = and i64 %39, %or
   %tobool.not.i = icmp eq i64 %and.i, 0
   br i1 %tobool.not.i, label %cond.false.i, label %cond.end.i
 
-cond.false.i:                                     ; preds = %if.then13.i
+cond.false.i:                                     ; preds = %if.then20.i
   %not_saved.i = getelementptr inbounds i8, ptr %27, i64 48
-  %36 = load ptr, ptr %not_saved.i, align 8
+  %40 = load ptr, ptr %not_saved.i, align 8
   br label %cond.end.i
 
-cond.end.i:                                       ; preds = %cond.false.i, %if.then13.i
-  %cond.i = phi ptr [ %36, %cond.false.i ], [ %26, %if.then13.i ]
+cond.end.i:                                       ; preds = %cond.false.i, %if.then20.i
+  %cond.i = phi ptr [ %40, %cond.false.i ], [ %26, %if.then20.i ]
   call void @Py_IncRef(ptr noundef %cond.i) #8
-  %37 = load i64, ptr %out_data.i, align 8
-  %add.ptr16.i = getelementptr inbounds i8, ptr %call31, i64 %37
-  store ptr %cond.i, ptr %add.ptr16.i, align 8
-  br label %if.end17.i
+  %41 = load i64, ptr %out_data.i, align 8
+  %add.ptr23.i = getelementptr inbounds i8, ptr %call31, i64 %41
+  store ptr %cond.i, ptr %add.ptr23.i, align 8
+  br label %if.end24.i
 
-if.end17.i:                                       ; preds = %cond.end.i, %if.end.i80
-  %cmp18.not139.i = icmp sgt i64 %call.i, 0
-  br i1 %cmp18.not139.i, label %for.body.lr.ph.i, label %fill.exit
+if.end24.i:                                       ; preds = %cond.end.i, %if.end12.i
+  %cmp25.not155.i = icmp sgt i64 %call.i, 0
+  br i1 %cmp25.not155.i, label %for.body.lr.ph.i, label %fill.exit
 
-for.body.lr.ph.i:                                 ; preds = %if.end17.i
+for.body.lr.ph.i:                                 ; preds = %if.end24.i
   %saved.i = getelementptr inbounds i8, ptr %read.i, i64 8
-  %spec_of_tensor.i81 = getelementptr inbounds i8, ptr %27, i64 192
+  %spec_of_tensor51.i = getelementptr inbounds i8, ptr %27, i64 192
   %data_of_tensor.i = getelementptr inbounds i8, ptr %27, i64 184
-  %operands53.i = getelementptr inbounds i8, ptr %op, i64 136
+  %operands64.i = getelementptr inbounds i8, ptr %op, i64 144
   br label %for.body.i
 
-for.body.i:                                       ; preds = %if.end63.i, %for.body.lr.ph.i
-  %k.0140.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %if.end63.i ]
-  %call19.i = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef %k.0140.i) #8
+for.body.i:                                       ; preds = %if.end74.i, %for.body.lr.ph.i
+  %k.0156.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %if.end74.i ]
+  %call26.i = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef %k.0156.i) #8
   call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %read.i) #8
-  %38 = load ptr, ptr %none.i, align 8
-  %cmp.i.i82 = icmp eq ptr %38, %call19.i
-  br i1 %cmp.i.i82, label %is_number.exit.thread.i, label %lor.lhs.false.i.i83
+  %42 = load ptr, ptr %none.i, align 8
+  %cmp.i.i80 = icmp eq ptr %42, %call26.i
+  br i1 %cmp.i.i80, label %is_number.exit.thread.i, label %lor.lhs.false.i.i81
 
-lor.lhs.false.i.i83:                              ; preds = %for.body.i
-  %ob_type.i.i.i.i84 = getelementptr inbounds i8, ptr %call19.i, i64 8
-  %39 = load ptr, ptr %ob_type.i.i.i.i84, align 8
-  %.fr.i = freeze ptr %39
-  %cmp.i.not.i.i85 = icmp eq ptr %.fr.i, @PyFloat_Type
-  br i1 %cmp.i.not.i.i85, label %is_number.exit.thread.i, label %is_number.exit.i
+lor.lhs.false.i.i81:                              ; preds = %for.body.i
+  %ob_type.i.i.i.i82 = getelementptr inbounds i8, ptr %call26.i, i64 8
+  %43 = load ptr, ptr %ob_type.i.i.i.i82, align 8
+  %.fr.i = freeze ptr %43
+  %cmp.i.not.i.i83 = icmp eq ptr %.fr.i, @PyFloat_Type
+  br i1 %cmp.i.not.i.i83, label %is_number.exit.thread.i, label %is_number.exit.i
 
-is_number.exit.i:                                 ; preds = %lor.lhs.false.i.i83
-  %cmp.i6.i.not.i86 = icmp eq ptr %.fr.i, @PyLong_Type
-  %spec.select.i = select i1 %cmp.i6.i.not.i86, ptr null, ptr %call19.i
+is_number.exit.i:                                 ; preds = %lor.lhs.false.i.i81
+  %cmp.i6.i.not.i84 = icmp eq ptr %.fr.i, @PyLong_Type
+  %spec.select.i = select i1 %cmp.i6.i.not.i84, ptr null, ptr %call26.i
   br label %is_number.exit.thread.i
 
-is_number.exit.thread.i:                          ; preds = %is_number.exit.i, %lor.lhs.false.i.i83, %for.body.i
-  %40 = phi ptr [ null, %lor.lhs.false.i.i83 ], [ null, %for.body.i ], [ %spec.select.i, %is_number.exit.i ]
-  store ptr %40, ptr %read.i, align 8
-  store ptr %call19.i, ptr %saved.i, align 8
-  %41 = shl nuw i64 1, %k.0140.i
-  %42 = and i64 %41, %or
-  %tobool27.not.i = icmp eq i64 %42, 0
-  %cond31.i = select i1 %tobool27.not.i, ptr null, ptr %call19.i
-  %call32.i = call fastcc ptr @node_behind(ptr noundef nonnull %27, ptr noundef %cond31.i)
-  %cmp33.i = icmp eq ptr %call32.i, null
-  br i1 %cmp33.i, label %cleanup.i, label %if.end35.i
+is_number.exit.thread.i:                          ; preds = %is_number.exit.i, %lor.lhs.false.i.i81, %for.body.i
+  %44 = phi ptr [ null, %lor.lhs.false.i.i81 ], [ null, %for.body.i ], [ %spec.select.i, %is_number.exit.i ]
+  store ptr %44, ptr %read.i, align 8
+  store ptr %call26.i, ptr %saved.i, align 8
+  %45 = shl nuw i64 1, %k.0156.i
+  %46 = and i64 %45, %or
+  %tobool34.not.i = icmp eq i64 %46, 0
+  %cond38.i = select i1 %tobool34.not.i, ptr null, ptr %call26.i
+  %call39.i = call fastcc ptr @node_behind(ptr noundef nonnull %27, ptr noundef %cond38.i)
+  %cmp40.i = icmp eq ptr %call39.i, null
+  br i1 %cmp40.i, label %cleanup.i, label %if.end42.i
 
-if.end35.i:                                       ; preds = %is_number.exit.thread.i
-  %call36.i = call i32 @PyTuple_SetItem(ptr noundef %call2.i77, i64 noundef %k.0140.i, ptr noundef nonnull %call32.i) #8
-  %cmp38.i = icmp eq ptr %40, null
-  br i1 %cmp38.i, label %if.end52.critedge.i, label %cond.false41.i
+if.end42.i:                                       ; preds = %is_number.exit.thread.i
+  %call43.i = call i32 @PyTuple_SetItem(ptr noundef %call2.i77, i64 noundef %k.0156.i, ptr noundef nonnull %call39.i) #8
+  br i1 %cmp.i, label %if.end57.i, label %if.then45.i
 
-cond.false41.i:                                   ; preds = %if.end35.i
-  %43 = load i64, ptr %spec_of_tensor.i81, align 8
-  %add.ptr42.i = getelementptr inbounds i8, ptr %call19.i, i64 %43
-  %cond44.i = load ptr, ptr %add.ptr42.i, align 8
-  call void @Py_IncRef(ptr noundef %cond44.i) #8
-  %call46.i = call i32 @PyTuple_SetItem(ptr noundef %call3.i, i64 noundef %k.0140.i, ptr noundef %cond44.i) #8
-  %44 = load i64, ptr %data_of_tensor.i, align 8
-  %add.ptr50.i = getelementptr inbounds i8, ptr %call19.i, i64 %44
-  %45 = load ptr, ptr %add.ptr50.i, align 8
-  store ptr %45, ptr %saved.i, align 8
-  br label %if.end52.i
+if.then45.i:                                      ; preds = %if.end42.i
+  %cmp47.i = icmp eq ptr %44, null
+  br i1 %cmp47.i, label %cond.end53.i, label %cond.false50.i
 
-if.end52.critedge.i:                              ; preds = %if.end35.i
-  %cond44.c.i = load ptr, ptr %none.i, align 8
-  call void @Py_IncRef(ptr noundef %cond44.c.i) #8
-  %call46.c.i = call i32 @PyTuple_SetItem(ptr noundef %call3.i, i64 noundef %k.0140.i, ptr noundef %cond44.c.i) #8
-  br label %if.end52.i
+cond.false50.i:                                   ; preds = %if.then45.i
+  %47 = load i64, ptr %spec_of_tensor51.i, align 8
+  %add.ptr52.i = getelementptr inbounds i8, ptr %call26.i, i64 %47
+  br label %cond.end53.i
 
-if.end52.i:                                       ; preds = %if.end52.critedge.i, %cond.false41.i
-  %46 = load i64, ptr %operands53.i, align 8
-  %cmp54.i = icmp slt i64 %k.0140.i, %46
-  br i1 %cmp54.i, label %land.lhs.true.i, label %if.end63.i
+cond.end53.i:                                     ; preds = %cond.false50.i, %if.then45.i
+  %cond54.in.i = phi ptr [ %add.ptr52.i, %cond.false50.i ], [ %none.i, %if.then45.i ]
+  %cond54.i = load ptr, ptr %cond54.in.i, align 8
+  call void @Py_IncRef(ptr noundef %cond54.i) #8
+  %call56.i = call i32 @PyTuple_SetItem(ptr noundef %specs.0.i, i64 noundef %k.0156.i, ptr noundef %cond54.i) #8
+  br label %if.end57.i
 
-land.lhs.true.i:                                  ; preds = %if.end52.i
-  %arrayidx.i = getelementptr inbounds %struct.slots, ptr %rest.i, i64 %k.0140.i
-  %47 = load i64, ptr %arrayidx.i, align 8
+if.end57.i:                                       ; preds = %cond.end53.i, %if.end42.i
+  %cmp59.not.i = icmp eq ptr %44, null
+  br i1 %cmp59.not.i, label %if.end63.i, label %if.then60.i
+
+if.then60.i:                                      ; preds = %if.end57.i
+  %48 = load i64, ptr %data_of_tensor.i, align 8
+  %add.ptr61.i = getelementptr inbounds i8, ptr %call26.i, i64 %48
+  %49 = load ptr, ptr %add.ptr61.i, align 8
+  store ptr %49, ptr %saved.i, align 8
+  br label %if.end63.i
+
+if.end63.i:                                       ; preds = %if.then60.i, %if.end57.i
+  %50 = load i64, ptr %operands64.i, align 8
+  %cmp65.i = icmp slt i64 %k.0156.i, %50
+  br i1 %cmp65.i, label %land.lhs.true.i, label %if.end74.i
+
+land.lhs.true.i:                                  ; preds = %if.end63.i
+  %arrayidx.i = getelementptr inbounds %struct.slots, ptr %rest.i, i64 %k.0156.i
+  %51 = load i64, ptr %arrayidx.i, align 8
   %epoch.i = getelementptr inbounds i8, ptr %arrayidx.i, i64 8
-  %48 = load i64, ptr %epoch.i, align 8
+  %52 = load i64, ptr %epoch.i, align 8
   %readers.i = getelementptr inbounds i8, ptr %arrayidx.i, i64 16
-  %49 = load i64, ptr %readers.i, align 8
-  %and57.i = and i64 %49, %or
-  %cmp58.i = icmp ne i64 %and57.i, 0
-  %conv.i = zext i1 %cmp58.i to i32
-  %call59.i = call fastcc i32 @save(ptr noundef nonnull %27, ptr noundef nonnull %call31, i64 noundef %47, i64 noundef %48, ptr noundef nonnull %read.i, i32 noundef %conv.i)
-  %cmp60.i = icmp slt i32 %call59.i, 0
-  br i1 %cmp60.i, label %cleanup.i, label %if.end63.i
+  %53 = load i64, ptr %readers.i, align 8
+  %and68.i = and i64 %53, %or
+  %cmp69.i = icmp ne i64 %and68.i, 0
+  %conv.i = zext i1 %cmp69.i to i32
+  %call70.i = call fastcc i32 @save(ptr noundef nonnull %27, ptr noundef nonnull %call31, i64 noundef %51, i64 noundef %52, ptr noundef nonnull %read.i, i32 noundef %conv.i)
+  %cmp71.i = icmp slt i32 %call70.i, 0
+  br i1 %cmp71.i, label %cleanup.i, label %if.end74.i
 
-if.end63.i:                                       ; preds = %land.lhs.true.i, %if.end52.i
+if.end74.i:                                       ; preds = %land.lhs.true.i, %if.end63.i
   call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %read.i) #8
-  %inc.i = add nuw nsw i64 %k.0140.i, 1
+  %inc.i = add nuw nsw i64 %k.0156.i, 1
   %exitcond.not.i = icmp eq i64 %inc.i, %call.i
   br i1 %exitcond.not.i, label %fill.exit, label %for.body.i
 
@@ -1965,36 +1994,36 @@ cleanup.i:                                        ; preds = %land.lhs.true.i, %i
   call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %read.i) #8
   br label %if.then37
 
-fill.exit:                                        ; preds = %if.end63.i, %if.end17.i
+fill.exit:                                        ; preds = %if.end74.i, %if.end24.i
   %clock.i = getelementptr inbounds i8, ptr %27, i64 88
-  %50 = load ptr, ptr %clock.i, align 8
-  %call68.i = call ptr @PyObject_CallNoArgs(ptr noundef %50) #8
+  %54 = load ptr, ptr %clock.i, align 8
+  %call79.i = call ptr @PyObject_CallNoArgs(ptr noundef %54) #8
   %seq_of_node.i = getelementptr inbounds i8, ptr %27, i64 248
-  %51 = load i64, ptr %seq_of_node.i, align 8
-  %add.ptr69.i = getelementptr inbounds i8, ptr %call31, i64 %51
-  store ptr %call68.i, ptr %add.ptr69.i, align 8
-  %cmp70.i = icmp eq ptr %call68.i, null
-  br i1 %cmp70.i, label %if.then37, label %if.else
+  %55 = load i64, ptr %seq_of_node.i, align 8
+  %add.ptr80.i = getelementptr inbounds i8, ptr %call31, i64 %55
+  store ptr %call79.i, ptr %add.ptr80.i, align 8
+  %cmp81.i = icmp eq ptr %call79.i, null
+  br i1 %cmp81.i, label %if.then37, label %if.else
 
-if.then37:                                        ; preds = %lor.lhs.false, %cleanup.i, %fill.exit, %if.then29
+if.then37:                                        ; preds = %if.end.i78, %cleanup.i, %fill.exit, %if.then29
   call void @Py_DecRef(ptr noundef %call31) #8
   call void @Py_DecRef(ptr noundef nonnull %cond16) #8
   br label %if.end42
 
 if.else:                                          ; preds = %fill.exit
   %node_of_tensor = getelementptr inbounds i8, ptr %0, i64 200
-  %52 = load i64, ptr %node_of_tensor, align 8
-  %add.ptr38 = getelementptr inbounds i8, ptr %cond16, i64 %52
-  %53 = load ptr, ptr %add.ptr38, align 8
+  %56 = load i64, ptr %node_of_tensor, align 8
+  %add.ptr38 = getelementptr inbounds i8, ptr %cond16, i64 %56
+  %57 = load ptr, ptr %add.ptr38, align 8
   store ptr %call31, ptr %add.ptr38, align 8
-  call void @Py_DecRef(ptr noundef %53) #8
+  call void @Py_DecRef(ptr noundef %57) #8
   br label %if.end42
 
 if.end42:                                         ; preds = %cond.end15, %if.then37, %if.else, %land.lhs.true26, %for.cond.cleanup
   %result.1 = phi ptr [ %cond16, %land.lhs.true26 ], [ %cond16, %for.cond.cleanup ], [ null, %if.then37 ], [ %cond16, %if.else ], [ %cond16, %cond.end15 ]
   call void @Py_DecRef(ptr noundef %call10) #8
-  %54 = load ptr, ptr %out.addr, align 8
-  call void @Py_DecRef(ptr noundef %54) #8
+  %58 = load ptr, ptr %out.addr, align 8
+  call void @Py_DecRef(ptr noundef %58) #8
   br label %cleanup47
 
 cleanup47:                                        ; preds = %cond.end, %if.end42
