@@ -37,7 +37,6 @@ PROGRAMS = {
     "values of max": (lambda x: pb.max_with_indices(x, axis=0)[0], ROWS),
     "norm": (lambda x: l.norm(x), (9,)),
     "einsum": (lambda x, y: pb.einsum("ij,kj->ik", x, y), ROWS, ROWS),
-    "where": (lambda x, y: pb.where(x > 1, x, y), ROWS, ROWS),
     "sort": (lambda x: pb.sort(x), (9,)),
     "tril": (lambda x: pb.tril(x), ROWS),
     "cholesky": (lambda a: l.cholesky(a), SYMMETRIC),

@@ -160,15 +160,17 @@ def elementwise_call(op: Op, node: type, loose: type) -> Any:
 
 
 def direct_call(op: Op, rules: CallRules | None, node: Any) -> Any:
-    """The native call of any other operator; None if it has none: of views, of any number of operands or results."""
+    """The native calls of any other operator; None if it has none: of views, and with several results."""
     has_any_number = op.variadic_from == 0
-    if rules is None or op.is_view or op.num_outputs != 1 or rules.reads_rest or (op.variadic_from > 0):
+    if op.is_view or op.num_outputs != 1 or op.variadic_from > 0 or (rules is None and op.is_differentiable):
         return None
-    if has_any_number and rules.readers_of_output(0):
-        return None
-    slots = SLOTS[: len(op.operands)]
-    found = [rules.readers_of_operand(k) for k in range(len(slots))]
-    readers = {v: sum(1 << k for k in each) for v, each in zip((*slots, "out"), (*found, rules.readers_of_output(0)))}
+    slots, readers = SLOTS[: len(op.operands)], {"out": 0}
+    readers |= dict.fromkeys(slots, 0)
+    if rules is not None:
+        readers["out"] = sum(1 << k for k in rules.readers_of_output(0))
+        readers |= {v: sum(1 << j for j in rules.readers_of_operand(k)) for k, v in enumerate(slots)}
+        if rules.reads_rest or (has_any_number and readers["out"]):
+            return None
     return tape.calls.direct_function(
         op, op.inner_kernel or op.kernel, node, None if has_any_number else slots, readers, bool(op.params),
         are_calls_counted(op), LARGE,
@@ -183,8 +185,9 @@ _calls: WeakSet[Call] = WeakSet()
 
 def _learn(formulas: dict[type, Any], kind: Any) -> Any:
     """The formula of a class of nodes; None if it stays with Python."""
-    op, found = getattr(kind, "op", None), None
-    if op is None or registry.get(op.name) is not op:
+    op: Any = getattr(kind, "op", None)
+    found = None
+    if op is None or op.name not in registry:
         return None  # those of users may come and go
     rules = op.fast_rules or ()
     if op.fast_nodes is not None and kind in op.fast_nodes and not op.array_rules:

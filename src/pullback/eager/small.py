@@ -39,11 +39,12 @@ _FLOATS = frozenset("fd")
 
 
 def has_kinds(op: Op) -> bool:
-    """Are formulas of this operator counted? Those of elementwise operators are few calls of NumPy, those of sums are
-    views, and with any number of operands there are too many kinds."""
+    """Are formulas of this operator counted? Those of elementwise operators that are written for arrays are few calls
+    of NumPy, those of sums are views, and with any number of operands there are too many kinds."""
     return (
         is_written_down(op) and op.fast_rules is None and op.variadic_from < 0 and op.num_outputs is not None
-        and (op.family != "elementwise" or op.is_differentiable) and (op.folds is not np.add or op.flow == "scans")
+        and (op.family != "elementwise" or (op.is_differentiable and not op.array_rules))
+        and (op.folds is not np.add or op.flow == "scans")
     )  # fmt: skip
 
 

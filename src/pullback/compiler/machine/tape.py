@@ -89,24 +89,25 @@ class Calls:
         return builtin_function(self._call, table, (self, node, loose, *programs), "recorded")
 
     def direct_function(
-        self, op: Any, kernel: Callable[..., Any], node: type, slots: Sequence[str] | None, readers: Mapping[str, int],
-        has_params: bool, is_counted: bool, large: int,
+        self, op: Any, kernel: Callable[..., Any], node: type | None, slots: Sequence[str] | None,
+        readers: Mapping[str, int], has_params: bool, is_counted: bool, large: int,
     ) -> tuple[Callable[..., Any], Callable[..., Any]]:  # fmt: skip
         """The call of another operator with one result, of a tuple of operands, which nodes have in `slots`, and
-        parameters; without slots there are any number. If it `is_counted`, only kinds of calls are done here that have
-        become native or never will; parameters of the class "settings" know them, and specs. Arrays of `large` elements
-        or more are left to others. The second function takes an operand and arguments for which canonical parameters
-        have been found."""
+        parameters; without slots there are any number, and without a class of nodes nothing is recorded. If it
+        `is_counted`, only kinds of calls are done here that have become native or never will; parameters of the class
+        "settings" know them, and specs. Arrays of `large` elements or more are left to others. The second function
+        takes an operand and arguments for which canonical parameters have been found."""
         settings, kind = self._kinds["settings"], self._kinds["kind"]
         held = {"op": op, "kernel": kernel, "asarray": np.asarray}
         fields = {
-            "known": self._table.ctypes.data, "node": id(node), "settings": id(settings) if is_counted else 0,
+            "known": self._table.ctypes.data, "node": 0 if node is None else id(node),
+            "settings": id(settings) if is_counted else 0,
             **{name: id(value) for name, value in held.items()},
             "call_of_settings": offset_of(settings, "call"), "function_of_kind": offset_of(kind, "function"),
             "left_of_kind": offset_of(kind, "left"), "known_of_spec": offset_of(self._kinds["spec"], "known"),
             "single_of_spec": offset_of(self._kinds["spec"], "single"),
             "is_differentiable_of_spec": offset_of(self._kinds["spec"], "is_differentiable"),
-            "params_of_node": offset_of(node, "params"), "specs_of_node": offset_of(node, "operand_specs"),
+            "params_of_node": _place(node, "params"), "specs_of_node": _place(node, "operand_specs"),
             "out_data": _place(node, "out_data"), "out_readers": readers["out"], "has_params": int(has_params),
             "large": large, "operands": -1 if slots is None else len(slots),
         }  # fmt: skip
@@ -118,8 +119,10 @@ class Calls:
         return builtin_function(self._direct, table, holds, "recorded"), known
 
 
-def _place(node: type, name: str) -> int:
+def _place(node: type | None, name: str) -> int:
     """Where a slot of a class of nodes is, 0 if it does not have it."""
+    if node is None:
+        return 0
     has = any(name in each.__dict__.get("__slots__", ()) for each in node.__mro__)
     return offset_of(node, name) if has else 0
 

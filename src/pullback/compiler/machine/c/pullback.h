@@ -71,7 +71,7 @@ struct call {
 /* What the calls of any other operator know that has one result. */
 struct direct {
     const struct calls *known;
-    PyTypeObject *node;
+    PyTypeObject *node;                    /* NULL if there is no derivative */
     PyTypeObject *settings;                /* parameters that know of what kind a call is; NULL if no kind is native */
     PyObject *op, *kernel, *asarray;       /* the operator, and functions */
     int64_t call_of_settings, function_of_kind, left_of_kind, known_of_spec, single_of_spec, is_differentiable_of_spec;

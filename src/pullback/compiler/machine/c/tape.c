@@ -548,7 +548,7 @@ static PyObject *result_of(const struct direct *op, PyObject *operands, PyObject
     Py_ssize_t count = PyTuple_Size(operands);
     for (Py_ssize_t k = 0; k < count; k++)
         wanted |= (int64_t)is_wanted(op, PyTuple_GetItem(operands, k)) << k;
-    if (result != NULL && wanted != 0 && SLOT(spec, op->is_differentiable_of_spec) == known->true_) {
+    if (result != NULL && op->node != NULL && wanted != 0 && SLOT(spec, op->is_differentiable_of_spec) == known->true_) {
         PyObject *node = PyType_GenericAlloc(op->node, 0);
         if (node == NULL || fill(op, node, operands, params, out, spec, wanted) < 0) {
             Py_DecRef(node);

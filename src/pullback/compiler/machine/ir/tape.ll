@@ -1701,15 +1701,15 @@ cond.false:                                       ; preds = %PyObject_TypeCheck.
   %asarray = getelementptr inbounds i8, ptr %op, i64 40
   %7 = load ptr, ptr %asarray, align 8
   %call6 = call ptr @PyObject_Vectorcall(ptr noundef %7, ptr noundef nonnull %out.addr, i64 noundef 1, ptr noundef null) #8
-  %.pre94 = load ptr, ptr %out.addr, align 8
+  %.pre99 = load ptr, ptr %out.addr, align 8
   br label %cond.end
 
 cond.end:                                         ; preds = %cond.false, %cond.true
-  %8 = phi ptr [ %out, %cond.true ], [ %.pre94, %cond.false ]
+  %8 = phi ptr [ %out, %cond.true ], [ %.pre99, %cond.false ]
   %cond = phi ptr [ %call5, %cond.true ], [ %call6, %cond.false ]
   call void @Py_DecRef(ptr noundef %8) #8
   %cmp7.not = icmp eq ptr %cond, null
-  br i1 %cmp7.not, label %cleanup47, label %if.end
+  br i1 %cmp7.not, label %cleanup51, label %if.end
 
 if.end:                                           ; preds = %cond.end
   store ptr %cond, ptr %out.addr, align 8
@@ -1729,23 +1729,22 @@ cond.false13:                                     ; preds = %if.end9
 cond.end15:                                       ; preds = %if.end9, %cond.false13
   %cond16 = phi ptr [ %call14, %cond.false13 ], [ null, %if.end9 ]
   %call17 = call i64 @PyTuple_Size(ptr noundef %operands) #8
-  %cmp1891 = icmp sgt i64 %call17, 0
-  br i1 %cmp1891, label %for.body.lr.ph, label %if.end42
+  %cmp1896 = icmp sgt i64 %call17, 0
+  br i1 %cmp1896, label %for.body.lr.ph, label %for.cond.cleanup
 
 for.body.lr.ph:                                   ; preds = %cond.end15
   %is_differentiable_of_spec.i = getelementptr inbounds i8, ptr %op, i64 88
   br label %for.body
 
-for.cond.cleanup:                                 ; preds = %is_wanted.exit
-  %cmp22 = icmp ne ptr %cond16, null
-  %cmp24 = icmp ne i64 %or, 0
-  %or.cond = select i1 %cmp22, i1 %cmp24, i1 false
-  br i1 %or.cond, label %land.lhs.true26, label %if.end42
+for.cond.cleanup:                                 ; preds = %is_wanted.exit, %cond.end15
+  %wanted.0.lcssa = phi i64 [ 0, %cond.end15 ], [ %or, %is_wanted.exit ]
+  %cmp22.not = icmp eq ptr %cond16, null
+  br i1 %cmp22.not, label %if.end46, label %land.lhs.true
 
 for.body:                                         ; preds = %for.body.lr.ph, %is_wanted.exit
-  %k.093 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %is_wanted.exit ]
-  %wanted.092 = phi i64 [ 0, %for.body.lr.ph ], [ %or, %is_wanted.exit ]
-  %call19 = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef %k.093) #8
+  %k.098 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %is_wanted.exit ]
+  %wanted.097 = phi i64 [ 0, %for.body.lr.ph ], [ %or, %is_wanted.exit ]
+  %call19 = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef %k.098) #8
   %11 = load ptr, ptr %op, align 8
   %none.i.i = getelementptr inbounds i8, ptr %11, i64 24
   %12 = load ptr, ptr %none.i.i, align 8
@@ -1784,87 +1783,93 @@ land.rhs.i:                                       ; preds = %if.end.i
 
 is_wanted.exit:                                   ; preds = %for.body, %lor.lhs.false.i.i, %if.end.i, %land.rhs.i
   %retval.0.i = phi i64 [ 0, %if.end.i ], [ %21, %land.rhs.i ], [ 0, %lor.lhs.false.i.i ], [ 0, %for.body ]
-  %shl = shl nuw i64 %retval.0.i, %k.093
-  %or = or i64 %shl, %wanted.092
-  %inc = add nuw nsw i64 %k.093, 1
+  %shl = shl nuw i64 %retval.0.i, %k.098
+  %or = or i64 %shl, %wanted.097
+  %inc = add nuw nsw i64 %k.098, 1
   %exitcond.not = icmp eq i64 %inc, %call17
   br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 
-land.lhs.true26:                                  ; preds = %for.cond.cleanup
+land.lhs.true:                                    ; preds = %for.cond.cleanup
+  %node = getelementptr inbounds i8, ptr %op, i64 8
+  %22 = load ptr, ptr %node, align 8
+  %cmp24 = icmp ne ptr %22, null
+  %cmp27 = icmp ne i64 %wanted.0.lcssa, 0
+  %or.cond = select i1 %cmp24, i1 %cmp27, i1 false
+  br i1 %or.cond, label %land.lhs.true29, label %if.end46
+
+land.lhs.true29:                                  ; preds = %land.lhs.true
   %is_differentiable_of_spec = getelementptr inbounds i8, ptr %op, i64 88
-  %22 = load i64, ptr %is_differentiable_of_spec, align 8
-  %add.ptr = getelementptr inbounds i8, ptr %call10, i64 %22
-  %23 = load ptr, ptr %add.ptr, align 8
+  %23 = load i64, ptr %is_differentiable_of_spec, align 8
+  %add.ptr = getelementptr inbounds i8, ptr %call10, i64 %23
+  %24 = load ptr, ptr %add.ptr, align 8
   %true_ = getelementptr inbounds i8, ptr %0, i64 32
-  %24 = load ptr, ptr %true_, align 8
-  %cmp27 = icmp eq ptr %23, %24
-  br i1 %cmp27, label %if.then29, label %if.end42
+  %25 = load ptr, ptr %true_, align 8
+  %cmp30 = icmp eq ptr %24, %25
+  br i1 %cmp30, label %if.then32, label %if.end46
 
-if.then29:                                        ; preds = %land.lhs.true26
-  %node30 = getelementptr inbounds i8, ptr %op, i64 8
-  %25 = load ptr, ptr %node30, align 8
-  %call31 = call ptr @PyType_GenericAlloc(ptr noundef %25, i64 noundef 0) #8
-  %cmp32 = icmp eq ptr %call31, null
-  br i1 %cmp32, label %if.then37, label %lor.lhs.false
+if.then32:                                        ; preds = %land.lhs.true29
+  %call35 = call ptr @PyType_GenericAlloc(ptr noundef nonnull %22, i64 noundef 0) #8
+  %cmp36 = icmp eq ptr %call35, null
+  br i1 %cmp36, label %if.then41, label %lor.lhs.false
 
-lor.lhs.false:                                    ; preds = %if.then29
+lor.lhs.false:                                    ; preds = %if.then32
   %26 = load ptr, ptr %out.addr, align 8
   %27 = load ptr, ptr %op, align 8
   %rest.i = getelementptr inbounds i8, ptr %op, i64 152
   %call.i = call i64 @PyTuple_Size(ptr noundef %operands) #8
-  %call2.i77 = call ptr @PyTuple_New(i64 noundef %call.i) #8
+  %call2.i82 = call ptr @PyTuple_New(i64 noundef %call.i) #8
   %cmp.i = icmp eq i64 %call.i, 1
   br i1 %cmp.i, label %if.then.i, label %if.else.i
 
 if.then.i:                                        ; preds = %lor.lhs.false
   %call3.i = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef 0) #8
-  %spec_of_tensor.i85 = getelementptr inbounds i8, ptr %27, i64 192
-  %28 = load i64, ptr %spec_of_tensor.i85, align 8
-  %add.ptr.i86 = getelementptr inbounds i8, ptr %call3.i, i64 %28
-  %29 = load ptr, ptr %add.ptr.i86, align 8
+  %spec_of_tensor.i90 = getelementptr inbounds i8, ptr %27, i64 192
+  %28 = load i64, ptr %spec_of_tensor.i90, align 8
+  %add.ptr.i91 = getelementptr inbounds i8, ptr %call3.i, i64 %28
+  %29 = load ptr, ptr %add.ptr.i91, align 8
   %single_of_spec.i = getelementptr inbounds i8, ptr %op, i64 80
   %30 = load i64, ptr %single_of_spec.i, align 8
   %add.ptr4.i = getelementptr inbounds i8, ptr %29, i64 %30
   %31 = load ptr, ptr %add.ptr4.i, align 8
   call void @Py_IncRef(ptr noundef %31) #8
-  br label %if.end.i78
+  br label %if.end.i83
 
 if.else.i:                                        ; preds = %lor.lhs.false
   %call6.i = call ptr @PyTuple_New(i64 noundef %call.i) #8
-  br label %if.end.i78
+  br label %if.end.i83
 
-if.end.i78:                                       ; preds = %if.else.i, %if.then.i
+if.end.i83:                                       ; preds = %if.else.i, %if.then.i
   %specs.0.i = phi ptr [ %31, %if.then.i ], [ %call6.i, %if.else.i ]
   %next_of_node.i = getelementptr inbounds i8, ptr %27, i64 232
   %32 = load i64, ptr %next_of_node.i, align 8
-  %add.ptr7.i = getelementptr inbounds i8, ptr %call31, i64 %32
-  store ptr %call2.i77, ptr %add.ptr7.i, align 8
+  %add.ptr7.i = getelementptr inbounds i8, ptr %call35, i64 %32
+  store ptr %call2.i82, ptr %add.ptr7.i, align 8
   %specs_of_node.i = getelementptr inbounds i8, ptr %op, i64 104
   %33 = load i64, ptr %specs_of_node.i, align 8
-  %add.ptr8.i = getelementptr inbounds i8, ptr %call31, i64 %33
+  %add.ptr8.i = getelementptr inbounds i8, ptr %call35, i64 %33
   store ptr %specs.0.i, ptr %add.ptr8.i, align 8
-  %cmp9.i = icmp eq ptr %call2.i77, null
+  %cmp9.i = icmp eq ptr %call2.i82, null
   %cmp10.i = icmp eq ptr %specs.0.i, null
-  %or.cond.i79 = select i1 %cmp9.i, i1 true, i1 %cmp10.i
-  br i1 %or.cond.i79, label %if.then37, label %if.end12.i
+  %or.cond.i84 = select i1 %cmp9.i, i1 true, i1 %cmp10.i
+  br i1 %or.cond.i84, label %if.then41, label %if.end12.i
 
-if.end12.i:                                       ; preds = %if.end.i78
+if.end12.i:                                       ; preds = %if.end.i83
   call void @Py_IncRef(ptr noundef nonnull %call10) #8
   %spec_of_node.i = getelementptr inbounds i8, ptr %27, i64 256
   %34 = load i64, ptr %spec_of_node.i, align 8
-  %add.ptr14.i = getelementptr inbounds i8, ptr %call31, i64 %34
+  %add.ptr14.i = getelementptr inbounds i8, ptr %call35, i64 %34
   store ptr %call10, ptr %add.ptr14.i, align 8
   %none.i = getelementptr inbounds i8, ptr %27, i64 24
   %35 = load ptr, ptr %none.i, align 8
   call void @Py_IncRef(ptr noundef %35) #8
   %rare_of_node.i = getelementptr inbounds i8, ptr %27, i64 240
   %36 = load i64, ptr %rare_of_node.i, align 8
-  %add.ptr16.i = getelementptr inbounds i8, ptr %call31, i64 %36
+  %add.ptr16.i = getelementptr inbounds i8, ptr %call35, i64 %36
   store ptr %35, ptr %add.ptr16.i, align 8
   call void @Py_IncRef(ptr noundef %params) #8
   %params_of_node.i = getelementptr inbounds i8, ptr %op, i64 96
   %37 = load i64, ptr %params_of_node.i, align 8
-  %add.ptr18.i = getelementptr inbounds i8, ptr %call31, i64 %37
+  %add.ptr18.i = getelementptr inbounds i8, ptr %call35, i64 %37
   store ptr %params, ptr %add.ptr18.i, align 8
   %out_data.i = getelementptr inbounds i8, ptr %op, i64 112
   %38 = load i64, ptr %out_data.i, align 8
@@ -1874,7 +1879,7 @@ if.end12.i:                                       ; preds = %if.end.i78
 if.then20.i:                                      ; preds = %if.end12.i
   %out_readers.i = getelementptr inbounds i8, ptr %op, i64 120
   %39 = load i64, ptr %out_readers.i, align 8
-  %and.i = and i64 %39, %or
+  %and.i = and i64 %39, %wanted.0.lcssa
   %tobool.not.i = icmp eq i64 %and.i, 0
   br i1 %tobool.not.i, label %cond.false.i, label %cond.end.i
 
@@ -1887,7 +1892,7 @@ cond.end.i:                                       ; preds = %cond.false.i, %if.t
   %cond.i = phi ptr [ %40, %cond.false.i ], [ %26, %if.then20.i ]
   call void @Py_IncRef(ptr noundef %cond.i) #8
   %41 = load i64, ptr %out_data.i, align 8
-  %add.ptr23.i = getelementptr inbounds i8, ptr %call31, i64 %41
+  %add.ptr23.i = getelementptr inbounds i8, ptr %call35, i64 %41
   store ptr %cond.i, ptr %add.ptr23.i, align 8
   br label %if.end24.i
 
@@ -1907,27 +1912,27 @@ for.body.i:                                       ; preds = %if.end74.i, %for.bo
   %call26.i = call ptr @PyTuple_GetItem(ptr noundef %operands, i64 noundef %k.0156.i) #8
   call void @llvm.lifetime.start.p0(i64 16, ptr nonnull %read.i) #8
   %42 = load ptr, ptr %none.i, align 8
-  %cmp.i.i80 = icmp eq ptr %42, %call26.i
-  br i1 %cmp.i.i80, label %is_number.exit.thread.i, label %lor.lhs.false.i.i81
+  %cmp.i.i85 = icmp eq ptr %42, %call26.i
+  br i1 %cmp.i.i85, label %is_number.exit.thread.i, label %lor.lhs.false.i.i86
 
-lor.lhs.false.i.i81:                              ; preds = %for.body.i
-  %ob_type.i.i.i.i82 = getelementptr inbounds i8, ptr %call26.i, i64 8
-  %43 = load ptr, ptr %ob_type.i.i.i.i82, align 8
+lor.lhs.false.i.i86:                              ; preds = %for.body.i
+  %ob_type.i.i.i.i87 = getelementptr inbounds i8, ptr %call26.i, i64 8
+  %43 = load ptr, ptr %ob_type.i.i.i.i87, align 8
   %.fr.i = freeze ptr %43
-  %cmp.i.not.i.i83 = icmp eq ptr %.fr.i, @PyFloat_Type
-  br i1 %cmp.i.not.i.i83, label %is_number.exit.thread.i, label %is_number.exit.i
+  %cmp.i.not.i.i88 = icmp eq ptr %.fr.i, @PyFloat_Type
+  br i1 %cmp.i.not.i.i88, label %is_number.exit.thread.i, label %is_number.exit.i
 
-is_number.exit.i:                                 ; preds = %lor.lhs.false.i.i81
-  %cmp.i6.i.not.i84 = icmp eq ptr %.fr.i, @PyLong_Type
-  %spec.select.i = select i1 %cmp.i6.i.not.i84, ptr null, ptr %call26.i
+is_number.exit.i:                                 ; preds = %lor.lhs.false.i.i86
+  %cmp.i6.i.not.i89 = icmp eq ptr %.fr.i, @PyLong_Type
+  %spec.select.i = select i1 %cmp.i6.i.not.i89, ptr null, ptr %call26.i
   br label %is_number.exit.thread.i
 
-is_number.exit.thread.i:                          ; preds = %is_number.exit.i, %lor.lhs.false.i.i81, %for.body.i
-  %44 = phi ptr [ null, %lor.lhs.false.i.i81 ], [ null, %for.body.i ], [ %spec.select.i, %is_number.exit.i ]
+is_number.exit.thread.i:                          ; preds = %is_number.exit.i, %lor.lhs.false.i.i86, %for.body.i
+  %44 = phi ptr [ null, %lor.lhs.false.i.i86 ], [ null, %for.body.i ], [ %spec.select.i, %is_number.exit.i ]
   store ptr %44, ptr %read.i, align 8
   store ptr %call26.i, ptr %saved.i, align 8
   %45 = shl nuw i64 1, %k.0156.i
-  %46 = and i64 %45, %or
+  %46 = and i64 %45, %wanted.0.lcssa
   %tobool34.not.i = icmp eq i64 %46, 0
   %cond38.i = select i1 %tobool34.not.i, ptr null, ptr %call26.i
   %call39.i = call fastcc ptr @node_behind(ptr noundef nonnull %27, ptr noundef %cond38.i)
@@ -1935,7 +1940,7 @@ is_number.exit.thread.i:                          ; preds = %is_number.exit.i, %
   br i1 %cmp40.i, label %cleanup.i, label %if.end42.i
 
 if.end42.i:                                       ; preds = %is_number.exit.thread.i
-  %call43.i = call i32 @PyTuple_SetItem(ptr noundef %call2.i77, i64 noundef %k.0156.i, ptr noundef nonnull %call39.i) #8
+  %call43.i = call i32 @PyTuple_SetItem(ptr noundef %call2.i82, i64 noundef %k.0156.i, ptr noundef nonnull %call39.i) #8
   br i1 %cmp.i, label %if.end57.i, label %if.then45.i
 
 if.then45.i:                                      ; preds = %if.end42.i
@@ -1977,10 +1982,10 @@ land.lhs.true.i:                                  ; preds = %if.end63.i
   %52 = load i64, ptr %epoch.i, align 8
   %readers.i = getelementptr inbounds i8, ptr %arrayidx.i, i64 16
   %53 = load i64, ptr %readers.i, align 8
-  %and68.i = and i64 %53, %or
+  %and68.i = and i64 %53, %wanted.0.lcssa
   %cmp69.i = icmp ne i64 %and68.i, 0
   %conv.i = zext i1 %cmp69.i to i32
-  %call70.i = call fastcc i32 @save(ptr noundef nonnull %27, ptr noundef nonnull %call31, i64 noundef %51, i64 noundef %52, ptr noundef nonnull %read.i, i32 noundef %conv.i)
+  %call70.i = call fastcc i32 @save(ptr noundef nonnull %27, ptr noundef nonnull %call35, i64 noundef %51, i64 noundef %52, ptr noundef nonnull %read.i, i32 noundef %conv.i)
   %cmp71.i = icmp slt i32 %call70.i, 0
   br i1 %cmp71.i, label %cleanup.i, label %if.end74.i
 
@@ -1992,7 +1997,7 @@ if.end74.i:                                       ; preds = %land.lhs.true.i, %i
 
 cleanup.i:                                        ; preds = %land.lhs.true.i, %is_number.exit.thread.i
   call void @llvm.lifetime.end.p0(i64 16, ptr nonnull %read.i) #8
-  br label %if.then37
+  br label %if.then41
 
 fill.exit:                                        ; preds = %if.end74.i, %if.end24.i
   %clock.i = getelementptr inbounds i8, ptr %27, i64 88
@@ -2000,34 +2005,34 @@ fill.exit:                                        ; preds = %if.end74.i, %if.end
   %call79.i = call ptr @PyObject_CallNoArgs(ptr noundef %54) #8
   %seq_of_node.i = getelementptr inbounds i8, ptr %27, i64 248
   %55 = load i64, ptr %seq_of_node.i, align 8
-  %add.ptr80.i = getelementptr inbounds i8, ptr %call31, i64 %55
+  %add.ptr80.i = getelementptr inbounds i8, ptr %call35, i64 %55
   store ptr %call79.i, ptr %add.ptr80.i, align 8
   %cmp81.i = icmp eq ptr %call79.i, null
-  br i1 %cmp81.i, label %if.then37, label %if.else
+  br i1 %cmp81.i, label %if.then41, label %if.else
 
-if.then37:                                        ; preds = %if.end.i78, %cleanup.i, %fill.exit, %if.then29
-  call void @Py_DecRef(ptr noundef %call31) #8
+if.then41:                                        ; preds = %if.end.i83, %cleanup.i, %fill.exit, %if.then32
+  call void @Py_DecRef(ptr noundef %call35) #8
   call void @Py_DecRef(ptr noundef nonnull %cond16) #8
-  br label %if.end42
+  br label %if.end46
 
 if.else:                                          ; preds = %fill.exit
   %node_of_tensor = getelementptr inbounds i8, ptr %0, i64 200
   %56 = load i64, ptr %node_of_tensor, align 8
-  %add.ptr38 = getelementptr inbounds i8, ptr %cond16, i64 %56
-  %57 = load ptr, ptr %add.ptr38, align 8
-  store ptr %call31, ptr %add.ptr38, align 8
+  %add.ptr42 = getelementptr inbounds i8, ptr %cond16, i64 %56
+  %57 = load ptr, ptr %add.ptr42, align 8
+  store ptr %call35, ptr %add.ptr42, align 8
   call void @Py_DecRef(ptr noundef %57) #8
-  br label %if.end42
+  br label %if.end46
 
-if.end42:                                         ; preds = %cond.end15, %if.then37, %if.else, %land.lhs.true26, %for.cond.cleanup
-  %result.1 = phi ptr [ %cond16, %land.lhs.true26 ], [ %cond16, %for.cond.cleanup ], [ null, %if.then37 ], [ %cond16, %if.else ], [ %cond16, %cond.end15 ]
+if.end46:                                         ; preds = %if.then41, %if.else, %land.lhs.true29, %land.lhs.true, %for.cond.cleanup
+  %result.1 = phi ptr [ %cond16, %land.lhs.true29 ], [ %cond16, %land.lhs.true ], [ null, %for.cond.cleanup ], [ null, %if.then41 ], [ %cond16, %if.else ]
   call void @Py_DecRef(ptr noundef %call10) #8
   %58 = load ptr, ptr %out.addr, align 8
   call void @Py_DecRef(ptr noundef %58) #8
-  br label %cleanup47
+  br label %cleanup51
 
-cleanup47:                                        ; preds = %cond.end, %if.end42
-  %retval.1 = phi ptr [ %result.1, %if.end42 ], [ null, %cond.end ]
+cleanup51:                                        ; preds = %cond.end, %if.end46
+  %retval.1 = phi ptr [ %result.1, %if.end46 ], [ null, %cond.end ]
   ret ptr %retval.1
 }
 
