@@ -1,63 +1,20 @@
-/* Recorded calls (tape.py): what the functions of eager/source.py do for plain tensors in normal modes. Both functions
+/* Recorded calls (tape.py): what the functions of eager/source.py do for plain tensors in normal modes. The functions
    here return None for a call that is not for them.
 
    `call` is that of elementwise operators, of tensors of one dtype and numbers, which are computed by NumPy's own loop. Where
    that has raised a floating point exception, NumPy computes again, and complains. `direct` is that of other operators
-   with one result, which a function of Python or a compiled one computes. */
+   with one result, which a function of Python or a compiled one computes; `known` finds their parameters first. */
 
 #include "pullback.h"
 #include <fenv.h>
 #include <string.h>
 
+#include "record.h"
 #include "steps.h"
-
-static PyObject *kept(PyObject *object)
-{
-    Py_IncRef(object);
-    return object;
-}
-
-/* Arrays on the stack are in structs: their alignment would not be the same for all machines. */
-struct nodes {
-    PyObject *each[2];
-};
-
-struct operand {
-    PyObject *tensor; /* NULL for a number */
-    PyObject *saved;  /* what a node keeps: an array, or a number */
-};
 
 struct operands {
     struct operand each[2];
 };
-
-static npy_intp size_of(PyArrayObject *array)
-{
-    npy_intp size = 1;
-    for (int k = 0; k < PyArray_NDIM(array); k++)
-        size *= PyArray_DIMS(array)[k];
-    return size;
-}
-
-/* Is this a light view whose history is up to date? */
-static int is_fresh(const struct calls *known, PyObject *tensor, PyObject *extra)
-{
-    if (Py_TYPE(extra) != known->view || PyObject_IsTrue(known->open_levels) != 0 ||
-        SLOT(tensor, known->node_of_tensor) == known->none)
-        return 0;
-    PyObject *counter = SLOT(tensor, known->counter_of_tensor);
-    return PyObject_RichCompareBool(SLOT(extra, known->version_of_view), SLOT(counter, known->value_of_counter), Py_EQ) == 1;
-}
-
-/* Is this a tensor that is nothing but an array with a history? */
-static int is_usual(const struct calls *known, PyObject *object)
-{
-    if (Py_TYPE(object) != known->tensor)
-        return 0;
-    PyObject *extra = SLOT(object, known->extra_of_tensor);
-    return (extra == known->none || is_fresh(known, object, extra)) &&
-           Py_TYPE(SLOT(object, known->data_of_tensor)) == &PyArray_Type;
-}
 
 static int is_plain(const struct calls *known, PyObject *object)
 {
@@ -97,62 +54,6 @@ static void read_tensor(const struct calls *known, PyObject *tensor, struct oper
     read->tensor = tensor;
     read->saved = SLOT(tensor, known->data_of_tensor);
     values->each[X + which] = PyArray_DATA((PyArrayObject *)read->saved);
-}
-
-/* The node behind a tensor, whose reference is the caller's: None for a constant, NULL for an exception. */
-static PyObject *node_behind(const struct calls *known, PyObject *tensor)
-{
-    PyObject *behind = tensor == NULL ? known->none : SLOT(tensor, known->node_of_tensor);
-    if (Py_TYPE(behind) != known->leaf)
-        return kept(behind);
-    PyObject *reference = SLOT(behind, known->reference_of_leaf);
-    if (reference != known->none) {
-        Py_IncRef(reference);
-        PyObject *found = PyObject_CallNoArgs(reference);
-        Py_DecRef(reference);
-        if (found != known->none)
-            return found;
-        Py_DecRef(found);
-    }
-    return PyObject_Vectorcall(known->accumulator_of, &tensor, 1, NULL);
-}
-
-/* Fill the slots of a node for an operand; a gradient that reads it is wanted, or not. */
-static int save(const struct calls *known, PyObject *node, int64_t data, int64_t epoch, const struct operand *read, int wanted)
-{
-    if (data == 0)
-        return 0;
-    PyObject *since = known->unwritten;
-    if (wanted && read->tensor != NULL) {
-        PyObject *counter = SLOT(read->tensor, known->counter_of_tensor);
-        since = counter == known->none ? known->none : SLOT(counter, known->epoch_of_counter);
-        if (since != known->none) {
-            struct nodes given = {{since, read->saved}};
-            since = PyObject_VectorcallMethod(known->hold, given.each, 2, NULL);
-            if (since == NULL)
-                return -1;
-            SLOT(node, epoch) = since;
-            SLOT(node, data) = kept(read->saved);
-            return 0;
-        }
-    }
-    SLOT(node, epoch) = kept(since);
-    SLOT(node, data) = kept(wanted ? read->saved : known->none);
-    return 0;
-}
-
-static PyObject *new_tensor(const struct calls *known, PyObject *out, PyObject *spec)
-{
-    PyObject *tensor = PyType_GenericAlloc(known->tensor, 0);
-    if (tensor == NULL)
-        return NULL;
-    SLOT(tensor, known->data_of_tensor) = kept(out);
-    SLOT(tensor, known->spec_of_tensor) = kept(spec);
-    SLOT(tensor, known->node_of_tensor) = kept(known->none);
-    SLOT(tensor, known->counter_of_tensor) = kept(known->none);
-    SLOT(tensor, known->extra_of_tensor) = kept(known->none);
-    SLOT(tensor, known->meta_of_tensor) = kept(known->none);
-    return tensor;
 }
 
 /* The node of a call; the references to the nodes behind are taken over. */
@@ -221,16 +122,6 @@ static PyObject *recorded(const struct call *op, PyTypeObject *kind, PyObject *s
     return result;
 }
 
-/* Are the modes normal? */
-static int are_normal(const struct calls *known)
-{
-    PyObject *modes = NULL;
-    if (PyContextVar_Get(known->modes, NULL, &modes) < 0)
-        return -1;
-    Py_DecRef(modes);
-    return modes == SLOT(known->switch_, known->normal_of_switch);
-}
-
 /* Is this spec one of arrays that are computed here? */
 static int is_for_loops(const struct calls *known, PyObject *spec, PyArrayObject *array)
 {
@@ -293,66 +184,6 @@ static int find_ways(const struct calls *known, const struct operand *read, PyAr
     return lay_out(values, width) <= known->most && /* NumPy complains where shapes do not fit */
            (!is_x || find_steps(&values->of_x, ndim, values->lengths, x)) &&
            (!is_y || find_steps(&values->of_y, ndim, values->lengths, y));
-}
-
-/* Specs that were asked for before, by a number made of lengths: what is asked of Python takes longer than most kernels. */
-#define KNOWN_SPECS 256
-#define KNOWN_AXES 4
-struct known_spec {
-    PyObject *spec;
-    PyArray_Descr *dtype;
-    int64_t ndim;
-    npy_intp lengths[KNOWN_AXES];
-};
-
-static struct {
-    struct known_spec each[KNOWN_SPECS];
-} known_specs;
-
-static int has_lengths(PyArrayObject *array, int64_t ndim, const npy_intp *lengths)
-{
-    return PyArray_NDIM(array) == ndim && memcmp(PyArray_DIMS(array), lengths, ndim * sizeof(npy_intp)) == 0;
-}
-
-static PyObject *spec_asked_for(const struct calls *known, PyArrayObject *out)
-{
-    struct nodes given = {{PyTuple_New(PyArray_NDIM(out)), (PyObject *)PyArray_DESCR(out)}};
-    PyObject *shape = given.each[0], *spec = NULL;
-    int k = 0;
-    for (; shape != NULL && k < PyArray_NDIM(out); k++) {
-        PyObject *length = PyLong_FromSsize_t(PyArray_DIMS(out)[k]);
-        if (length == NULL)
-            break;
-        PyTuple_SetItem(shape, k, length);
-    }
-    if (shape != NULL && k == PyArray_NDIM(out))
-        spec = PyObject_Vectorcall(known->spec_for, given.each, 2, NULL);
-    Py_DecRef(shape);
-    return spec;
-}
-
-/* The spec of an array, whose reference is the caller's. */
-static PyObject *spec_for(const struct calls *known, PyArrayObject *out)
-{
-    uint64_t place = PyArray_DESCR(out)->type_num;
-    if (PyArray_NDIM(out) > KNOWN_AXES)
-        return spec_asked_for(known, out);
-    for (int k = 0; k < PyArray_NDIM(out); k++)
-        place = place * 31 + (uint64_t)PyArray_DIMS(out)[k] + 1;
-    struct known_spec *found = &known_specs.each[place % KNOWN_SPECS];
-    if (found->spec != NULL && found->dtype == PyArray_DESCR(out) && has_lengths(out, found->ndim, found->lengths))
-        return kept(found->spec);
-    PyObject *spec = spec_asked_for(known, out);
-    if (spec != NULL) {
-        PyObject *old = found->spec, *dtype = (PyObject *)found->dtype;
-        found->spec = kept(spec);
-        found->dtype = (PyArray_Descr *)kept((PyObject *)PyArray_DESCR(out));
-        found->ndim = PyArray_NDIM(out);
-        memcpy(found->lengths, PyArray_DIMS(out), PyArray_NDIM(out) * sizeof(npy_intp));
-        Py_DecRef(old);
-        Py_DecRef(dtype);
-    }
-    return spec;
 }
 
 /* The result as a tensor, with its history. */
