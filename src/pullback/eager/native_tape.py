@@ -185,9 +185,8 @@ _calls: WeakSet[Call] = WeakSet()
 
 def _learn(formulas: dict[type, Any], kind: Any) -> Any:
     """The formula of a class of nodes; None if it stays with Python."""
-    op: Any = getattr(kind, "op", None)
-    found = None
-    if op is None or op.name not in registry:
+    op, found = getattr(kind, "op", None), None
+    if not isinstance(op, Op) or op.name not in registry:
         return None  # those of users may come and go
     rules = op.fast_rules or ()
     if op.fast_nodes is not None and kind in op.fast_nodes and not op.array_rules:
