@@ -219,3 +219,9 @@ def test_a_method_is_explained_without_its_object():
     scale = Scale()
     explained = scale.apply.explain(pb.tensor([1.0]))
     assert explained.data["inputs"][0]["name"] == "x"
+
+
+def test_equal_values_that_are_saved_are_counted():
+    f = lambda x, y: (pb.sin(x) * pb.sin(y) * pb.exp(x)).sum()
+    text = str(explained(f, *(pb.ones(8, requires_grad=True) for _ in range(2)), partitioner="default"))
+    assert "sin ×2, 64 B each" in text and "exp 64 B" in text

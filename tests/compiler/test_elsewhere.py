@@ -128,3 +128,9 @@ def test_a_folder_that_others_can_exchange_is_not_used(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="others can exchange"):
         elsewhere._Workshop()
     assert not list((tmp_path / "open").iterdir())
+
+
+def test_the_other_process_is_not_interrupted_with_this_one(everything_is_large):
+    made, x = chain(0.8765)
+    calls(made, x, lambda code: code._awaited is not None)
+    assert os.getsid(elsewhere._workshop.process.pid) != os.getsid(0)

@@ -103,3 +103,14 @@ def test_copies_of_broadcast_and_reversed_arrays(kind):
     (w * w).sum().backward()
     np.testing.assert_allclose(host(y), host(w))
     np.testing.assert_allclose(host(x.grad), host(z.grad))
+
+
+@pytest.mark.parametrize("place", [3, -4])
+def test_places_that_are_not_there_are_refused_wherever_they_lie(kind, place):
+    x = kind.tensor([1.0, 2.0, 3.0])
+    for places in (kind.tensor([0, place]), np.array([0, place])):
+        if kind.name == "dask" and isinstance(places, pb.Tensor):
+            continue  # known later
+        with pytest.raises(IndexError, match=f"index {place} is out of bounds"):
+            pb.take(x, places)
+    np.testing.assert_array_equal(host(pb.take(x, kind.tensor([-3, 2]))), [1, 3])

@@ -173,8 +173,8 @@ def matmul(node: Node, accesses: Accesses) -> Item | None:
         return None
     if max(x.type.ndim, y.type.ndim) <= 2:
         return common.matmul(node, accesses)
-    left = _BATCH[-max(x.type.ndim - 2, 0) :] if x.type.ndim > 2 else ""
-    right = _BATCH[-max(y.type.ndim - 2, 0) :] if y.type.ndim > 2 else ""
+    left = _BATCH[2 - x.type.ndim :] if x.type.ndim > 2 else ""
+    right = _BATCH[2 - y.type.ndim :] if y.type.ndim > 2 else ""
     rows, columns = "i" * (x.type.ndim > 1), "k" * (y.type.ndim > 1)
     batch = max(left, right, key=len)
     return _item(node, _contraction(node, f"{left}{rows}j,{right}j{columns}->{batch}{rows}{columns}", accesses))
