@@ -6,6 +6,7 @@ import pytest
 import pullback as pb
 from pullback.graph.graph import Graph
 from pullback.graph.reroll import reroll
+from pullback.graph.reroll.table import axis_of, width_of
 from tests.graph.random_steps import compare
 
 STEPS = 12
@@ -578,3 +579,16 @@ def test_sums_and_rows_that_others_read_are_what_they_were(f, backend):
     gradients = [pb.autograd.grad(sum(each.sum() for each in outs), (x, w)) for outs in (found, wanted)]
     for mine, theirs in zip(*gradients, strict=True):
         np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("part, width", [
+    (slice(0, 4), 4), (slice(None, 4), 4), (slice(1, 4, 1), 3), (slice(3, 4), 1), (slice(4, 4), None),
+    (slice(0, 4, 2), None), (slice(5, 4), None), (slice(-2, 4), None), (slice(1, None), None), (2, None),
+])  # fmt: skip
+def test_how_wide_a_slice_is(part, width):
+    assert width_of(part) == width
+
+
+def test_which_axis_a_part_of_an_index_is_about():
+    index = (None, slice(0, 1), Ellipsis, 2, None, slice(1, 2))
+    assert [axis_of(index, place, 5) for place in (1, 3, 5)] == [0, 3, 4]
