@@ -26,6 +26,7 @@ TESTS = {
 subject and not by part; autograd is four parts, and a graph goes through three; payloads are driven by transforms and
 by traces."""
 EXPLAINED = Path(__file__).with_name("explained.txt")
+_FEW_FILES = 6
 _OF_A_FILE = 12
 """Tests of one file that are run for a mutant, the quickest of those that see a difference."""
 
@@ -152,7 +153,8 @@ class Results:
         work, files = [], set()
         for mutant in waiting:
             known = self.reached[mutant.key]
-            tests = choice(known["tests"], most_seconds, 5 if known["imported"] else 10**6)
+            own = f"tests/{mutant.file.partition('/')[0]}/" if known["imported"] else None
+            tests = choice(known["tests"], most_seconds, own)
             files.update(test.partition("::")[0] for _, test in tests)
             work.append({
                 "key": mutant.key, "name": mutant.name, "path": str(tree / PACKAGE / mutant.file), "tests": tests,
@@ -174,14 +176,17 @@ def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def choice(tests: list[list[Any]], most_seconds: float, most_files: int) -> list[list[Any]]:
+def choice(tests: list[list[Any]], most_seconds: float, own: str | None = None) -> list[list[Any]]:
     """The quickest tests of each file, then the next ones, as many as there is time for: files differ more than tests
-    of one file do."""
+    of one file do. What runs on import needs a process that imports them, so for `own`, a folder, there are few files:
+    those of it that are most about the module, and then others."""
     of_file: dict[str, list[list[Any]]] = defaultdict(list)
     for seconds, test in sorted(tests):
         of_file[test.partition("::")[0]].append([seconds, test])
-    files = sorted(of_file.values())[:most_files]
-    ranked = sorted((rank, each) for found in files for rank, each in enumerate(found[:_OF_A_FILE]))
+    files = sorted(of_file)
+    if own is not None:
+        files = sorted(files, key=lambda file: (not file.startswith(own), -len(of_file[file])))[:_FEW_FILES]
+    ranked = sorted((rank, each) for file in files for rank, each in enumerate(of_file[file][:_OF_A_FILE]))
     chosen, total = [], 0.0
     for _, each in ranked:
         if total + each[0] <= most_seconds:

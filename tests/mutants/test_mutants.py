@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import probes
+from tests.mutants import probes, run
 from tests.mutants.drawn import PACKAGE, ROOT, mutants_of
 from tests.mutants.run import Results, choice, explanations
 from tests.mutants.sites import sites_of
@@ -134,9 +134,16 @@ def test_functions_are_changed_as_they_are_and_what_runs_on_import_is_not():
 
 def test_the_quickest_tests_of_each_file_come_first_as_many_as_there_is_time_for():
     tests = [[0.5, "b::1"], [0.2, "a::2"], [0.1, "a::1"], [9.0, "c::1"], [0.6, "b::2"]]
-    assert [test for _, test in choice(tests, 100, 9)] == ["a::1", "b::1", "c::1", "a::2", "b::2"]
-    assert [test for _, test in choice(tests, 1, 9)] == ["a::1", "b::1", "a::2"]
-    assert [test for _, test in choice(tests, 100, 1)] == ["a::1", "a::2"]
+    assert [test for _, test in choice(tests, 100)] == ["a::1", "b::1", "c::1", "a::2", "b::2"]
+    assert [test for _, test in choice(tests, 1)] == ["a::1", "b::1", "a::2"]
+
+
+def test_for_what_runs_on_import_there_are_few_files_those_of_the_part_first(monkeypatch):
+    monkeypatch.setattr(run, "_FEW_FILES", 2)
+    tests = [[0.1, "tests/func/a::1"], [0.1, "tests/func/a::2"], [0.2, "tests/aot/b::1"], [0.1, "tests/func/c::1"]]
+    assert [test for _, test in choice(tests, 100, "tests/aot/")] == [
+        "tests/func/a::1", "tests/aot/b::1", "tests/func/a::2",
+    ]  # fmt: skip
 
 
 def test_what_is_explained_has_a_file_and_a_class():
