@@ -118,6 +118,7 @@ class AOTError(RuntimeError):
     """A function cannot be captured, or its capture cannot be used. `location` is the user's line, if it is known."""
 
     numbers: Any = None  # what the function had asked about numbers among its arguments, until then
+    notice: Any = staticmethod(lambda error: None)  # `core.state` has one: where this is made, a trace may run
 
     def __init__(self, what: str, *, location: str = "", why: str = "", fix: str = "") -> None:
         self.what = what
@@ -127,6 +128,7 @@ class AOTError(RuntimeError):
         parts = [what]
         parts += [f"  {label:<6}{text}" for label, text in (("where", location), ("why", why), ("fix", fix)) if text]
         super().__init__("\n".join(parts))
+        AOTError.notice(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild_aot, (type(self), self.what, self.location, self.why, self.fix))

@@ -47,7 +47,7 @@ from pullback.core.pickling import check_importable, global_name
 from pullback.core.pytree import how_to_register, unflatten
 from pullback.core.records import replace
 from pullback.core.reports import compiling, paused, reported
-from pullback.core.state import Modes, current, open_levels, put_in_force
+from pullback.core.state import Modes, current, forgive, open_levels, put_in_force
 from pullback.errors import (
     AOTError,
     ConcretizationError,
@@ -509,6 +509,7 @@ class CompiledFunction(OnPaths, Inside, WarmUp, Generic[P, R]):
 
     def _give_up(self, error: BaseException, words: str) -> None:
         """Calls run in Python, for this reason, which is told."""
+        forgive(error)
         found = given_up(error)
         if found not in self._given_up:
             self._given_up.append(found)

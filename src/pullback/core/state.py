@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
-from pullback.errors import AutogradError
+from pullback.errors import AOTError, AutogradError
 
 next_stamp: Callable[[], int] = itertools.count(1).__next__
 """The process-wide clock: nodes, levels and tokens get their number from it, and later means larger."""
@@ -392,6 +392,26 @@ def watched(kind: str, name: str) -> Iterator[None]:
         yield
     finally:
         watch.end(mark, None)
+
+
+# What a trace refuses is raised in the user's function, which may catch it and go on, as it would not without a trace.
+
+
+def _notice(error: AOTError) -> None:
+    trace = current().trace
+    if trace is not None:
+        trace.refusals.append(error)
+
+
+AOTError.notice = staticmethod(_notice)
+
+
+def forgive(error: BaseException | None) -> None:
+    """Say that Pullback itself caught this error, and knows another way."""
+    trace = current().trace
+    while trace is not None and error is not None:
+        trace.refusals = [each for each in trace.refusals if each is not error]
+        error = error.__cause__ or error.__context__
 
 
 Observer = Callable[[str, str, int, int], None]

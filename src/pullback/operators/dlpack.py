@@ -31,6 +31,8 @@ def _exported(self: Tensor) -> Any:
     payload = plain_array(self._data)
     if payload is None and self.device.kind is not None and hasattr(self._data, "array"):
         return self._data.array
+    if payload is None and hasattr(self._data, "refused"):  # of a trace
+        raise self._data.refused("a NumPy array")
     if payload is None:
         raise BufferError(
             f"a tensor {describe(self.shape, self.dtype)} inside a transform cannot be exported: it stands for many "

@@ -22,7 +22,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.core.mirrors import is_library, twin_of
-from pullback.core.state import NORMAL, current, next_stamp, open_levels, put_in_force
+from pullback.core.state import NORMAL, current, forgive, next_stamp, open_levels, put_in_force
 from pullback.func._implicit.lift import Lifted, array_of, is_plain, is_watched, lift
 from pullback.scipy._small import Small, small
 from pullback.scipy._surface import joined
@@ -223,7 +223,8 @@ class Fast:
             if program.count >= NATIVE:
                 _choose(program, kind, make, tensors)
             return found
-        except Exception:  # what it is the callback itself says, if it does not run either
+        except Exception as error:  # what it is the callback itself says, if it does not run either
+            forgive(error)
             program.is_hopeless = True
             return None
         finally:

@@ -515,6 +515,8 @@ def reduce_for_pickle(tensor: Tensor) -> tuple[Any, ...]:
     payload = tensor._data
     if type(payload) is BatchedArray:
         payload = payload.plain_values("a pickle")
+    elif hasattr(payload, "refused"):  # of a trace
+        raise payload.refused("a pickle")
     return _from_pickle, (payload, requires_grad(tensor))
 
 

@@ -90,6 +90,8 @@ def format_tensor(tensor: Tensor, specification: str) -> str:
         number = taken()
         if number is not None:
             return format(number, specification)
+    if specification and tensor.ndim == 0 and hasattr(tensor._data, "refused"):  # of a trace
+        raise tensor._data.refused("a text")
     if specification and tensor.ndim == 0:
         raise TypeError(
             f"unsupported format string {specification!r}: this is not a single number, but {tensor._data!r}; inside a "

@@ -449,6 +449,7 @@ def trace_body(name: str, function: Callable[..., Sequence[Any]], givens: Sequen
         with trace.running(), changed(grad=grad):
             stand_ins = [trace.stand_in(given) for given in givens]
             outputs = [trace.taken(as_constant(out)) for out in function(*stand_ins)]
+            trace.check_refusals()
             for k, out in enumerate(outputs):
                 edge_of(out)  # the history of a view whose base was written is built here
                 trace.graph.add_output(_in_order(trace, out._data), DummyAOTOutput(k))

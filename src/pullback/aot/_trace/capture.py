@@ -312,6 +312,7 @@ def _run_seeing(
         finally:
             change_grad(grad_before)
             seer.finish()
+        trace.check_refusals()
         if trace.live is not None:
             result = trace.live.ended(result)
             trace.live.rewind()

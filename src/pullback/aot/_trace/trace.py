@@ -492,12 +492,19 @@ class Trace(Recorder):
             if self.unsettled:
                 raise picked_error("was written, and the array that it belongs to was not")
 
+    def check_refusals(self) -> None:
+        """Raise what the function was refused, if it has caught that (`except Exception`, or in its own thread) and has
+        gone on: called without being compiled, it would not have been refused."""
+        if self.refusals:
+            raise self.refusals[0]
+
     def close(self) -> None:
         """End the trace: its tensors cannot be used any more, and what it knows of the caller's is let go of.
 
         Traced tensors and their trace refer to each other, and live until the garbage collector finds them.
         """
         self.is_open = False
+        self.refusals.clear()
         for primal in (*self.primals, *self.members.values()):
             primal.original = None
         self.known.clear()

@@ -17,7 +17,7 @@ import numpy as np
 from pullback.core.frames import is_own, place_of, user_place
 from pullback.core.state import current, next_stamp
 from pullback.declare.op import Op
-from pullback.errors import LeakedTracerError
+from pullback.errors import AOTError, LeakedTracerError
 from pullback.graph.graph import Graph
 from pullback.graph.ir import BACKWARD, FORWARD, ArrayType, Node, Value, type_of
 
@@ -34,6 +34,7 @@ class Recorder:
         self.graph = Graph(name)
         self.tag = FORWARD
         self.is_open = True
+        self.refusals: list[AOTError] = []  # what was raised in the function, which may have caught it
         self.has_own_formulas = False  # a custom Function was called, whose derivative need not be that of its forward
         self.watcher: Any = None  # what is told about questions for sizes that vary (aot/_dynamic/sizes.py)
         self.recompute: str | None = None
@@ -212,12 +213,16 @@ class Recorder:
         if not self.is_open or current().trace is not self:
             made = value.node.place if value is not None and value.node is not None else None
             where = "" if made is None else f"it was made at {_written(made)}; "
-            raise LeakedTracerError(
-                f"{name}: a tensor of a trace is used after the trace has ended",
+            when = "in another thread or trace" if self.is_open else "after the trace has ended"
+            error = LeakedTracerError(
+                f"{name}: a tensor of a trace is used {when}",
                 location=user_location(),
                 why=f"{where}it has a shape and a type, and never had a value",
                 fix="return it from the function; do not keep it in a list, an attribute or a global",
             )
+            if self.is_open:
+                self.refusals.append(error)
+            raise error
 
 
 def asker() -> str:

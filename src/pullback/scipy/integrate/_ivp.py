@@ -10,6 +10,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.autograd.function import Function
+from pullback.core.state import forgive
 from pullback.errors import AOTError, AutogradError
 from pullback.func._grad import vjp
 from pullback.func._implicit import Equation
@@ -176,8 +177,8 @@ class Trajectory:
         if self._is_explicit and count > 1:
             try:
                 return self._together(times, values)
-            except (AutogradError, AOTError, TypeError, ValueError, IndexError):
-                pass  # the right-hand side decides by values: one after the other
+            except (AutogradError, AOTError, TypeError, ValueError, IndexError) as error:
+                forgive(error)  # the right-hand side decides by values: one after the other
         return pb.stack([self.at(times[k]) for k in range(count)], axis=1)
 
     def _together(self, times: Any, values: Array) -> Tensor:

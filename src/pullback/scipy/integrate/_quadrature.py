@@ -20,6 +20,7 @@ import pullback as pb
 from pullback.autograd.function import Function
 from pullback.compiler.scalar_source import RAISED
 from pullback.core.frames import warn
+from pullback.core.state import forgive
 from pullback.errors import AOTError, AutogradError, TraceError
 from pullback.func._grad import vjp
 from pullback.func._implicit.lift import alone, array_of, changed_callback, constant_example, is_plain, is_settled, lift
@@ -171,7 +172,8 @@ def at_nodes(function: Callable[[Tensor], Any], nodes: Array) -> Array:
     """The values of a function of one number at many, as rows."""
     try:
         return numbers(vmap(lambda t: joined(function(t)).reshape(-1))(made_here(nodes)))
-    except (AutogradError, AOTError, TypeError, ValueError):  # it decides by values: one after the other
+    except (AutogradError, AOTError, TypeError, ValueError) as error:  # it decides by values: one after the other
+        forgive(error)
         return np.stack([numbers(joined(function(made_here(np.array(node))))).reshape(-1) for node in nodes])
 
 
