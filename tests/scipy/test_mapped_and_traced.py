@@ -131,3 +131,66 @@ def test_what_did_not_converge_raises_its_code_in_every_mode():
         with pytest.raises(pb.AutogradError) as caught:
             derivative()
         assert caught.value.code == "SCIPY_NOT_CONVERGED"
+
+
+_X = np.linspace(0, 1, 8)
+_GIVEN = {  # the cube root of p, by searches that are given derivatives, which depend on p as well
+    "newton": lambda p: optimize.newton(
+        lambda y: y**3 - p, 1.0, fprime=lambda y: 3 * y**2 + 0 * p, fprime2=lambda y: 6 * y + 0 * p
+    ),
+    "newton of arrays": lambda p: optimize.newton(
+        lambda y: y**3 - p * np.ones(2), np.ones(2), fprime=lambda y: 3 * y**2 + 0 * p
+    )[0],
+    "root": lambda p: optimize.root(lambda y: y**3 - p, [1.0], jac=lambda y: (3 * y**2 + 0 * p)[None]).x[0],
+    "fsolve": lambda p: optimize.fsolve(lambda y: y**3 - p, [1.0], fprime=lambda y: (3 * y**2 + 0 * p)[None])[0],
+    "root_scalar": lambda p: optimize.root_scalar(
+        lambda y: y**3 - p, x0=1.0, fprime=lambda y: 3 * y**2 + 0 * p, fprime2=lambda y: 6 * y + 0 * p, method="halley"
+    ).root,
+    "minimize": lambda p: optimize.minimize(
+        lambda y: ((y**3 - p) ** 2).sum(), [1.5], jac=lambda y: 6 * y**2 * (y**3 - p),
+        hess=lambda y: (30 * y**4 - 12 * y * p)[None], method="trust-exact", tol=1e-12,
+    ).x[0],
+    "products": lambda p: optimize.minimize(
+        lambda y: ((y**3 - p) ** 2).sum(), [1.5], jac=lambda y: 6 * y**2 * (y**3 - p),
+        hessp=lambda y, v: (30 * y**4 - 12 * y * p) * v, method="trust-ncg", tol=1e-12,
+    ).x[0],
+    "fmin_ncg": lambda p: optimize.fmin_ncg(
+        lambda y: ((y**3 - p) ** 2).sum(), [1.5], lambda y: 6 * y**2 * (y**3 - p),
+        fhess=lambda y: (30 * y**4 - 12 * y * p)[None], avextol=1e-12, disp=0,
+    )[0],
+    "least_squares": lambda p: optimize.least_squares(
+        lambda y: y**3 - p, [1.5], jac=lambda y: (3 * y**2 + 0 * p)[None], xtol=1e-14, ftol=1e-14, gtol=1e-14
+    ).x[0],
+    "leastsq": lambda p: optimize.leastsq(lambda y: y**3 - p, [1.5], Dfun=lambda y: (3 * y**2 + 0 * p)[None])[0][0],
+    "curve_fit": lambda p: optimize.curve_fit(
+        lambda x, a: a**3 * x, _X, _X * p, p0=[1.5], jac=lambda x, a: (3 * a**2 * x + 0 * p)[:, None]
+    )[0][0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("solve", list(_GIVEN.values()), ids=list(_GIVEN))
+def test_searches_that_are_given_derivatives(solve):
+    """These were called with what they close over, the whole batch or a trace that has ended."""
+    p = pb.tensor([2.0, 8.0])
+    expected = p.numpy() ** (-2 / 3) / 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pb.errors.ImplicitAccuracyWarning)
+        found = [
+            pb.func.vmap(pb.func.grad(solve))(p),
+            pb.func.grad(lambda p: pb.func.vmap(solve)(p).sum())(p),
+            pb.stack([pb.compile(pb.func.grad(solve))(each) for each in p]),
+        ]
+    for each in found:
+        np.testing.assert_allclose(each.numpy(), expected, rtol=1e-5)
+
+
+def test_multipliers_of_every_example():
+    def multiplier(c):
+        rules = {"type": "eq", "fun": lambda x: x[0] + x[1] - c}
+        return optimize.minimize(
+            lambda x: x[0] ** 2 + 2 * x[1] ** 2, [0.5, 0.5], method="SLSQP", bounds=[(0, None)] * 2, constraints=rules
+        ).multipliers[0]
+
+    c = pb.tensor([1.0, 2.0])
+    np.testing.assert_allclose(pb.func.vmap(multiplier)(c).numpy(), [4 / 3, 8 / 3], rtol=1e-5)
+    np.testing.assert_allclose(pb.func.vmap(pb.func.grad(multiplier))(c).numpy(), [4 / 3, 4 / 3], rtol=1e-5)

@@ -173,3 +173,11 @@ def test_matrices_of_diagonals_that_are_a_tensor(shape):
     np.testing.assert_array_equal(x.grad, np.isin(data, found.detach().numpy()))
     one = pb.scipy.sparse.diags_array([x[0, 0], 2.0, 3.0], offsets=1).toarray()
     np.testing.assert_array_equal(one.detach(), np.diag([1.0, 2.0, 3.0], 1))
+
+
+@pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.csr_array])
+def test_a_matrix_times_a_number(make):
+    """`*` is the product of matrices for SciPy's older ones, but not with a number."""
+    matrix, x = make([[1.0, 2.0], [0.0, 3.0]]), pb.tensor(2.0, requires_grad=True)
+    for found in (matrix * x, x * matrix):
+        assert pb.autograd.grad(found.toarray().sum(), x)[0].item() == 6.0

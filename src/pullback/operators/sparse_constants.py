@@ -28,7 +28,8 @@ def sparse_product(name: str, left: Any, right: Any) -> Any:
     matrix, x = (right, left) if isinstance(left, Tensor) else (left, right)
     if not is_sparse(matrix):
         return NotImplemented
-    if name != "matmul" and not (name == "multiply" and sys.modules["scipy.sparse"].isspmatrix(matrix)):
+    is_product = name == "multiply" and x.ndim > 0 and sys.modules["scipy.sparse"].isspmatrix(matrix)
+    if name != "matmul" and not is_product:
         return _elementwise(name, left, right)
     if matrix is left:
         return _times(matrix, x)

@@ -18,6 +18,7 @@ import numpy as np
 import pullback as pb
 from pullback.errors import AutogradError
 from pullback.func._grad import grad
+from pullback.func._implicit.lift import constant_example
 from pullback.func._implicit.linear import Array, Diff
 from pullback.scipy._surface import declare_class, joined
 from pullback.scipy.optimize._problem import Callback, bound_to, one_tensor
@@ -224,7 +225,7 @@ def in_order(rows: Sequence[Row], x: Tensor, multipliers: Tensor, sides: Tensor)
     """Multipliers in the order of SLSQP: those of equalities, then of each constraint the lower and the upper ends."""
     equal, ends, first = [], [], 0
     for row in rows:
-        c, lower, upper = (each.detach().numpy() for each in row(x.detach()))
+        c, lower, upper = (constant_example(each).numpy() for each in row(x.detach()))
         own, side = (each[first : first + c.size] for each in (multipliers, sides))
         first += c.size
         is_equal = lower == upper

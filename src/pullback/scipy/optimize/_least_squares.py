@@ -80,12 +80,13 @@ def least_squares(call: Call) -> Any:
         rho = loss((residuals / scale) ** 2)
         return 0.5 * (scale**2 * (rho[0] if is_own else rho)).sum()
 
-    def search(minimum: Minimum, _: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
         residuals = minimum.plain(lambda x: joined(function(x)), values)
         changes: dict[str, Any] = {"fun": residuals, "x0": x0, "args": (), "kwargs": {}}
-        if callable(call["jac"]):
-            changes["jac"] = lambda x: numbers(call["jac"](tensors(x), *args, **(call["kwargs"] or {})))
-        elif not call.given("jac") and call["jac_sparsity"] is None:
+        jac = callback.supplied(call["jac"])
+        if callable(jac):
+            changes["jac"] = lambda x: numbers(jac(tensors(x), *args, **(call["kwargs"] or {})))
+        elif callable(call["jac"]) or (not call.given("jac") and call["jac_sparsity"] is None):
             changes["jac"] = residuals.jacobian
         if isinstance(call["f_scale"], Tensor):
             changes["f_scale"] = minimum.array(call["f_scale"], values).item()
@@ -113,11 +114,12 @@ def leastsq(call: Call) -> Any:
     function = bound_to(call["func"], call["args"])
     args = call.further
 
-    def search(minimum: Minimum, _: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
         residuals = minimum.plain(lambda x: joined(function(x)), values)
         changes: dict[str, Any] = {"func": residuals, "x0": x0, "args": (), "full_output": True}
-        if callable(call["Dfun"]):
-            changes["Dfun"] = lambda x: numbers(call["Dfun"](tensors(x), *args))
+        slope = callback.supplied(call["Dfun"])
+        if slope is not None:
+            changes["Dfun"] = lambda x: numbers(slope(tensors(x), *args))
         else:
             changes["Dfun"] = residuals.jacobian if not call["col_deriv"] else lambda x: residuals.jacobian(x).T
         x, *rest = call.run(**changes)
@@ -160,8 +162,9 @@ def curve_fit(call: Call) -> Any:
             return off / spread
         return pb.linalg.solve_triangular(pb.linalg.cholesky(spread), off[:, None], upper=False)[:, 0]
 
-    def search(minimum: Minimum, _: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
+    def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
         plain = minimum.plain(predicted, values)
+        jac = callback.supplied(call["jac"])
 
         def at(x: Any, *parameters: Any) -> Any:
             return plain(np.array(parameters, dtype=float))
@@ -176,9 +179,9 @@ def curve_fit(call: Call) -> Any:
             changes["p0"] = x0
         if sigma is not None:
             changes["sigma"] = minimum.array(sigma, values)
-        if callable(call["jac"]):
-            changes["jac"] = lambda x, *p: numbers(call["jac"](tensors(x), *map(tensors, p)))
-        elif call["jac"] is None:
+        if callable(jac):
+            changes["jac"] = lambda x, *p: numbers(jac(tensors(x), *map(tensors, p)))
+        elif jac is None:
             changes["jac"] = slope
         changes.update(_plain_bounds(minimum, rows, x0, values))
         popt, pcov, *rest = call.run(**changes)

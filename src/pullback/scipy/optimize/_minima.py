@@ -213,17 +213,19 @@ def minimize(call: Call) -> Any:
     def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
         changes: dict[str, Any] = {"x0": x0, "args": (), "fun": callback.number}
         wants_gradient = used in _WITH_GRADIENT or not isinstance(used, str)
-        if callable(call["jac"]):
-            changes["jac"] = lambda x: numbers(call["jac"](tensors(x), *args))
-        elif wants_gradient and call["jac"] in (None, True, False):
+        jac, hess, hessp = (callback.supplied(call[name]) for name in ("jac", "hess", "hessp"))
+        changes.update(jac=jac, hess=hess, hessp=hessp)
+        if callable(jac):
+            changes["jac"] = lambda x: numbers(jac(tensors(x), *args))
+        elif wants_gradient and jac in (None, True, False):
             changes["fun"], changes["jac"] = callback.with_gradient, True
-        if callable(call["hess"]):
-            changes["hess"] = lambda x: numbers(call["hess"](tensors(x), *args))
-        elif callable(call["hessp"]):
-            changes["hessp"] = lambda x, p: numbers(call["hessp"](tensors(x), tensors(p), *args))
-        elif call["hess"] is None and used in _WITH_HESSIAN:
+        if callable(hess):
+            changes["hess"] = lambda x: numbers(hess(tensors(x), *args))
+        elif callable(hessp):
+            changes["hessp"] = lambda x, p: numbers(hessp(tensors(x), tensors(p), *args))
+        elif hess is None and used in _WITH_HESSIAN:
             changes["hess"] = callback.hessian
-        elif call["hess"] is None and used in _WITH_PRODUCTS:
+        elif hess is None and used in _WITH_PRODUCTS:
             changes["hessp"] = callback.hessian_product
         if call["bounds"] is not None:
             changes["bounds"] = plain_bounds(*minimum.bounds(rows[0], x0, values), call["bounds"])
@@ -298,13 +300,14 @@ def older(call: Call) -> Any:
     def search(minimum: Minimum, callback: Callback, x0: Array, values: Sequence[Tensor]) -> tuple[Any, str]:
         changes: dict[str, Any] = {"x0": x0, "args": (), "full_output": True, known.function: callback.number}
         if known.gradient:
-            given = call[known.gradient]
+            given = callback.supplied(call[known.gradient])
             is_given = callable(given)
             changes[known.gradient] = (
                 (lambda x: numbers(given(tensors(x), *args))) if is_given else lambda x: callback.with_gradient(x)[1]
             )
-        if "fhess" in call and call["fhess_p"] is None:
-            hess = call["fhess"]
+        if "fhess" in call and callback.supplied(call["fhess_p"]) is None:
+            hess = callback.supplied(call["fhess"])
+            changes["fhess_p"] = None
             changes["fhess"] = callback.hessian if hess is None else lambda x: numbers(hess(tensors(x), *args))
         further[:] = call.run(**changes)
         status = further[known.status]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -88,9 +89,10 @@ class Callback:
     `values` are what stands in the places of the tensors that the function takes from outside.
     """
 
-    __slots__ = ("fast", "function")
+    __slots__ = ("_is_own", "fast", "function")
 
     def __init__(self, lifted: Lifted, values: Sequence[Tensor], diff: Diff | None = None) -> None:
+        self._is_own = all(map(operator.is_, values, lifted.tensors))
         self.function = lambda x: joined(lifted(values, x))
         self.fast = Fast(lifted, values) if diff is None or diff.compile else None
 
@@ -98,6 +100,11 @@ class Callback:
     def is_traced(self) -> bool:
         """Does compiled code stand for the function, which then uses the same tensors at every place?"""
         return self.fast is not None and self.fast.is_traced
+
+    def supplied(self, given: Any) -> Any:
+        """A derivative that the user gave, or None if it would see other values than the function: it closes over the
+        batch of a map, or over what a trace has recorded, and the function is solved for one example or one call."""
+        return None if callable(given) and not self._is_own else given
 
     def __call__(self, x: Any) -> Array:
         return self._computed("value", value_of, x)
@@ -125,6 +132,10 @@ class Callback:
     def jacobian(self, x: Any) -> Array:
         """The matrix of derivatives."""
         return self._computed("jacobian", _slopes_of, x).reshape(-1, np.size(x))
+
+    def slope(self, x: Any) -> Any:
+        """The derivative of a function of one number, or of each by its own."""
+        return self.jacobian(x).item() if np.ndim(x) == 0 else np.diagonal(self.jacobian(x)).reshape(np.shape(x))
 
     def with_gradient(self, x: Any) -> tuple[float, Array]:
         """The value of a scalar function and its gradient."""

@@ -33,10 +33,11 @@ def root(call: Call) -> Any:
 
     def solver(callback: Callback, x0: Tensor) -> tuple[Any, str]:
         changes: dict[str, Any] = {"fun": callback, "x0": x0.detach().numpy()}
-        if call["jac"] in (None, False, True) and call["method"] in _WITH_JACOBIAN:
-            changes["jac"] = callback.jacobian
-        elif callable(call["jac"]):
-            changes["jac"] = lambda x, *args: numbers(call["jac"](tensors(x), *args))
+        jac = callback.supplied(call["jac"])
+        if jac in (None, False, True):
+            changes["jac"] = callback.jacobian if call["method"] in _WITH_JACOBIAN else jac
+        elif callable(jac):
+            changes["jac"] = lambda x, *args: numbers(jac(tensors(x), *args))
             changes["fun"] = lambda x, *args: callback(x)
             changes["args"] = call["args"]
         if "args" not in changes and call.given("args"):
@@ -56,8 +57,10 @@ def fsolve(call: Call) -> Any:
     def solver(callback: Callback, x0: Tensor) -> tuple[Any, str]:
         changes: dict[str, Any] = {"func": callback, "x0": x0.detach().numpy(), "args": (), "full_output": True}
         if callable(call["fprime"]):
-            args = call.further
-            changes["fprime"] = lambda x: numbers(call["fprime"](tensors(x), *args))
+            slope, args = callback.supplied(call["fprime"]), call.further
+            changes["fprime"] = callback.jacobian
+            if slope is not None:
+                changes["fprime"] = lambda x: numbers(slope(tensors(x), *args))
         x, info, status, message = call.run(**changes)
         further[:] = [info, status, message]
         return x, "" if status == 1 else message
@@ -117,8 +120,11 @@ def newton(call: Call) -> Any:
         changes: dict[str, Any] = {"func": lambda x: function(x), "args": (), "full_output": True}
         changes["x0"] = value.item() if is_number else value
         for name in ("fprime", "fprime2"):
-            if callable(call[name]):
-                changes[name] = lambda x, given=call[name]: numbers(given(tensors(np.asarray(x)), *args))
+            slope = callback.supplied(call[name])
+            if slope is not None:
+                changes[name] = lambda x, given=slope: numbers(given(tensors(np.asarray(x)), *args))
+            elif call[name] is not None:
+                changes[name] = None if name == "fprime2" else lambda x: callback.slope(x)
         if call["x1"] is not None:
             changes["x1"] = numbers(call["x1"])
         x, *rest = call.run(**changes)
@@ -154,9 +160,12 @@ def root_scalar(call: Call) -> Any:
             changes["fprime"] = lambda x: callback.jacobian(x).item()
         if call["fprime2"] is True or (call["fprime2"] is None and call["method"] == "halley"):
             changes["fprime2"] = lambda x: callback.hessian(x).item()
-        for name in ("fprime", "fprime2"):
-            if callable(call[name]):
-                changes[name] = lambda x, given=call[name]: numbers(given(tensors(np.asarray(x)), *args))
+        for name, own in (("fprime", callback.jacobian), ("fprime2", callback.hessian)):
+            slope = callback.supplied(call[name])
+            if callable(slope):
+                changes[name] = lambda x, given=slope: numbers(given(tensors(np.asarray(x)), *args))
+            elif callable(call[name]):
+                changes[name] = lambda x, own=own: own(x).item()
         result = call.run(**changes)
         results.append(result)
         return result.root, "" if result.converged else str(result.flag)

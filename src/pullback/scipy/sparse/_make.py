@@ -10,7 +10,7 @@ import numpy as np
 
 import pullback as pb
 from pullback.core.pytree import flatten
-from pullback.scipy._surface import Call, constant, declare, declare_as, joined, numbers, scipy_module
+from pullback.scipy._surface import Call, constant, declare, declare_as, joined, numbers, refuse, scipy_module
 from pullback.scipy.sparse._tensor import SparseTensor, constructed, from_any, gathered, is_sparse, made
 from pullback.tensors.tensor import Tensor
 
@@ -134,3 +134,5 @@ constant(*(f"sparse.{name}" for name in (
     "isspmatrix_csr", "isspmatrix_dia", "isspmatrix_dok", "isspmatrix_lil", "rand", "random", "random_array",
     "get_index_dtype",
 )))  # fmt: skip
+refuse("it makes one of SciPy's older matrices, which mean another product by `*`; use diags_array", "sparse.diags",
+       "sparse.spdiags")  # fmt: skip
