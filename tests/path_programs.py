@@ -29,24 +29,29 @@ from pullback.eager.native_tape import tape
 
 
 class Program(NamedTuple):
-    """A function of arrays, the shapes of its arguments, and the ways that it is there for."""
+    """A function of arrays, the shapes of its arguments, the ways that it is there for, and those that it goes once at most:
+    what native code does by itself no line of Python counts, but that Python does not do it is seen."""
 
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...]
     paths: tuple[str, ...]
     run: Callable[[Callable[..., Any], list[Any]], Any]
+    instead_of: tuple[str, ...]
 
 
 PROGRAMS: dict[str, Program] = {}
 
 
-def program(*shapes: tuple[int, ...], paths: str, run: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare a program; `paths` are names with commas between them."""
+def program(
+    *shapes: tuple[int, ...], paths: str, run: Any, instead_of: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a program; `paths` and `instead_of` are names with commas between them."""
 
     def declared(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
         assert name not in PROGRAMS
-        PROGRAMS[name] = Program(function, shapes, tuple(paths.split(", ")), run)
+        others = tuple(filter(None, instead_of.split(", ")))
+        PROGRAMS[name] = Program(function, shapes, tuple(paths.split(", ")), run, others)
         return function
 
     return declared
@@ -171,7 +176,9 @@ def elementwise(x: Any, y: Any) -> Any:
     return (pb.sin(x) * y + 2.5 * x).sum()
 
 
-@program((8,), (8,), paths="eager direct, compiled formula on arrays of another library", run=elsewhere)
+@program(
+    (8,), (8,), paths="call on arrays of another library, compiled formula on arrays of another library", run=elsewhere
+)
 def of_another_library(x: Any, y: Any) -> Any:
     return (pb.sin(x) * y + 2.5 * x).sum()
 
@@ -380,11 +387,61 @@ def on_a_native_tape(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
 
 
 @program(
-    (5, 6), paths="native pass, native call, native direct call, native call at once, native call of known parameters",
-    run=on_a_native_tape,
-)
+    (5, 6), run=on_a_native_tape, paths="native pass, native call, native direct call, native call at once, "
+    "native call of known parameters, object code that is shipped",
+)  # fmt: skip
 def small_chain(x: Any) -> Any:
     return pb.sin(x * x) * x[0] + x.sum() + (x @ x.T).sum()
+
+
+@program(
+    (40,), paths="native pass, native formula", run=on_a_native_tape,
+    instead_of="gradient of a part, plain visit, compiled formula",
+)  # fmt: skip
+def elements_on_a_native_tape(x: Any) -> Any:
+    total = x[0] * x[1]
+    for k in range(2, 40):
+        total = total + x[k] * x[k - 1]
+    return total
+
+
+def on_several_paths(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+    compiled = pb.compile(f, backend="numpy")
+    for _ in range(8):
+        found = [gradients(compiled, [x * sign for x in arrays]) for sign in (1, -1)]
+    return [each for call in found for each in call]
+
+
+def eagerly_with_both_signs(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+    return [each for sign in (1, -1) for each in gradients(f, [x * sign for x in arrays])]
+
+
+@program((5,), paths="one of several paths, joined arms", run=on_several_paths)
+def a_way_by_sign(x: Any) -> Any:
+    if x.sum() > 0:
+        y = pb.sin(x) * 2
+    else:
+        y = x * x
+    return y + x
+
+
+@program((5,), paths="loop that values end", run=on_several_paths)
+def steps_until_it_is_small(x: Any) -> Any:
+    y = x * 300.0
+    while abs(y).max() > 1:
+        y = y * 0.7 + 0.01 * pb.sin(y)
+    return y
+
+
+def of_a_solver(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+    for _ in range(3):
+        found = backwards(f, arrays)
+    return found
+
+
+@program((2,), paths="callback on numbers", run=of_a_solver)
+def a_root(p: Any) -> Any:
+    return pb.scipy.optimize.brentq(lambda t: 3 * t + pb.sin(t * p[0]) - p[1], -9.0, 9.0, xtol=1e-14) * p[0]
 
 
 def on_one_thread(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
@@ -704,7 +761,8 @@ PLAIN: dict[str, Any] = {
     "a_loss": backwards, "a_loss_that_is_called_often": backwards,
 }  # fmt: skip
 PLAIN_FOR: dict[Any, Any] = {
-    once: once, natively_without_gradients: once, backwards: backwards, elsewhere: backwards,
+    once: once, natively_without_gradients: once, backwards: backwards, elsewhere: backwards, of_a_solver: backwards,
+    on_several_paths: eagerly_with_both_signs,
     with_gradient_inside: value_and_gradients,
 }  # fmt: skip
 

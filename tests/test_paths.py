@@ -40,6 +40,7 @@ def test_a_program_goes_its_ways_and_gives_what_the_plain_way_gives(ran, name):
     worst, gone = ran[name]
     assert worst < 1e-12
     assert all(gone.get(path, 0) > 0 for path in PROGRAMS[name].paths), gone
+    assert all(gone.get(path, 0) <= 1 for path in PROGRAMS[name].instead_of), gone
 
 
 def test_every_way_has_a_program():

@@ -77,6 +77,7 @@ else:
     return apply(op, operands, params)
 """
 _RESULT_THERE = """
+# path: call on arrays of another library
 result{k} = Tensor()
 result{k}._data = out{k}
 result{k}._spec = spec{k} = spec_for(out{k}.shape, out{k}.dtype)

@@ -191,6 +191,7 @@ def _learn(formulas: dict[type, Any], kind: Any) -> Any:
     rules = op.fast_rules or ()
     if op.fast_nodes is not None and kind in op.fast_nodes and not op.array_rules:
         gradients, is_loose = [_gradient(op, rule) for rule in rules], kind is op.fast_nodes[1]
+        # path: native formula
         found = large.attempted(lambda: compiler.formula_table(kind, gradients, is_loose))
     elif issubclass(kind, DirectNode) and op.share is not None:
         found = large.attempted(lambda: compiler.formula_table(kind, [_share(op)], False, True))

@@ -39,6 +39,7 @@ class Small:
         """The function of numbers for the present values, if what else the capture looked at is as it was."""
         if self._moved is not None and self._moved():
             return None
+        # path: callback on numbers
         if self._bound is None:
             try:
                 self._bound = self._bind([tensor._data.reshape(-1).tolist() for tensor in self._held])

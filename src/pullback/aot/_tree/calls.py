@@ -66,6 +66,7 @@ class OnPaths:
             finally:
                 if is_known and tree.timed(perf_counter() - start, self._hits):
                     self._drop_fast_paths(tree)
+        # path: one of several paths
         entry, result = found
         tree.stayed()
         if is_known and tree.timed(perf_counter() - start, self._hits):

@@ -464,6 +464,7 @@ def joined(trace: Any, live: Any, pending: Pending, other: Sight) -> dict[str, A
             if same is not None:
                 live.aliases.append((result._data.storage, same._data.storage, len(trace.written), key))
         new[name] = result
+    # path: joined arms
     new.update({name: new[first] for name, first in twins[0].items()})
     for arm in pending.arms:
         trace.seer.note_all(arm.places)

@@ -618,6 +618,7 @@ def make(loop: Loop, trace: Any, live: Any, counters: Counters, condition: Trace
         new[counted] = live.taker.number(last._data, int(live.value_of(last._data.value)), "a counter")
         counter.position += int(live.value_of(steps._data.value))
         counter.is_left = outcome is not loop.stay
+    # path: loop that values end
     assign(frame, new)
     return outcome
 

@@ -33,6 +33,7 @@ def _linked(file: str) -> Linked | None:
     code = _code_of(file)
     if code is None:
         return None
+    # path: object code that is shipped
     try:
         return link(code, symbols.address_of)
     except NotLinked:  # something is missing here that is there on other systems
