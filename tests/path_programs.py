@@ -29,8 +29,8 @@ from pullback.eager.native_tape import tape
 
 
 class Program(NamedTuple):
-    """A function of arrays, the shapes of its arguments, the ways that it is there for, and those that it goes once at most:
-    what native code does by itself no line of Python counts, but that Python does not do it is seen."""
+    """A function of arrays, the shapes of its arguments, the ways that it is there for, and those that it goes once at
+    most: what native code does by itself no line of Python counts, but that Python does not do it is seen."""
 
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...]
@@ -389,6 +389,7 @@ def on_a_native_tape(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
 @program(
     (5, 6), run=on_a_native_tape, paths="native pass, native call, native direct call, native call at once, "
     "native call of known parameters, object code that is shipped",
+)  # fmt: skip
 )  # fmt: skip
 def small_chain(x: Any) -> Any:
     return pb.sin(x * x) * x[0] + x.sum() + (x @ x.T).sum()

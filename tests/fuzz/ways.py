@@ -88,6 +88,9 @@ FORMS: dict[str, tuple[Callable[[random.Random], Shapes], str]] = {
                 "x[:, 3] * x[:, 0]], axis=1) + {e}"),
     "commands": (lambda r: ((40,), (40,)), "e = {e}\nreturn pb.stack([pb.sin(e[: 40 - k] * (k + 1.0)).sum() * "
                  "pb.cos(e[k:] * 0.1).prod() for k in range(38)])"),
+    "systems": (lambda r: ((n := r.choice((3, 9, 20)), n), (n,)), "a = x + 9 * np.eye(len(y))\nx = y\nb = {e}\n"
+                "return pb.linalg.slogdet(a)[1] + pb.linalg.solve(a, b).sum() + pb.linalg.solve(a.T, b) * "
+                "pb.linalg.inv(a)[0]"),
     "operators": (lambda r: ((r.choice((2, 5)), 6), (6,)), "cubes = cubed(x)\nreturn {e} + cubes"),
     "examples": (lambda r: ((r.choice((2, 5)), 6), (6,)), "return pb.func.vmap(lambda x: {e} + cubed(x) + "
                  "pb.digitize(x.detach(), np.array([0.3, 0.6])))(x)"),
