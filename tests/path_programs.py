@@ -390,7 +390,6 @@ def on_a_native_tape(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
     (5, 6), run=on_a_native_tape, paths="native pass, native call, native direct call, native call at once, "
     "native call of known parameters, object code that is shipped",
 )  # fmt: skip
-)  # fmt: skip
 def small_chain(x: Any) -> Any:
     return pb.sin(x * x) * x[0] + x.sum() + (x @ x.T).sum()
 
