@@ -41,7 +41,7 @@ def _linked(file: str) -> Linked | None:
 
 
 def _code_of(file: str) -> bytes | None:
-    if sys.platform != "linux":
+    if sys.platform != "linux" or sys.maxsize < 1 << 32:  # a Python of 32 bits may run there as well
         return None
     path = os.path.join(os.path.dirname(__file__), "o", f"{file}.{platform.machine()}.o")
     try:
