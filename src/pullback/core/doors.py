@@ -74,7 +74,7 @@ def is_ours(error: Exception) -> bool:
     while entry.tb_next is not None:
         entry = entry.tb_next
     filename = entry.tb_frame.f_code.co_filename
-    return is_own(filename) or filename.startswith(_NUMPY)
+    return is_own(filename) or filename.startswith((_NUMPY, "numpy/"))  # as code that Cython made calls its files
 
 
 def name_place(error: Exception, fix: str = "", why: str = "") -> None:

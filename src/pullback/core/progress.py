@@ -21,6 +21,8 @@ from contextvars import ContextVar
 from importlib import import_module, util
 from typing import Any, NamedTuple
 
+from pullback.core.doors import door
+
 Progress = bool | Callable[[int, int, str], Any] | None
 
 _MODES = ("auto", "on", "off")
@@ -30,6 +32,7 @@ _mode = [""]
 _outer: ContextVar[Bar | None] = ContextVar("pullback_progress", default=None)
 
 
+@door
 def set_progress(mode: str) -> None:
     """Say whether long work shows how far it is: "on", "off", or "auto", which is how it begins.
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.doors import door
+
 _VARIABLES = ("PULLBACK_NUM_THREADS", "OMP_NUM_THREADS")
 _listeners: list[Callable[[int], None]] = []
 _forgetting: list[Callable[[], None]] = []
@@ -51,6 +53,7 @@ def get_num_threads() -> int:
     return _count
 
 
+@door
 def set_num_threads(count: int) -> None:
     """Let functions use so many threads, from the next call on. Results do not depend on it.
 

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from inspect import CO_VARKEYWORDS, cleandoc, isfunction
+from inspect import unwrap as unwrapped  # whose own name is that of an array function
 from typing import Any
 
 from pullback.core.doors import door, leave
@@ -125,7 +126,7 @@ def public_composite(item: Composite) -> Callable[..., Any]:
     """What users call of a composite: arrays and lists count as constant Tensors."""
     inner, arrays = item.function, item.arrays
     if arrays == 0:
-        return inner if inner.__code__.co_flags & CO_VARKEYWORDS else door(inner)
+        return inner if unwrapped(inner).__code__.co_flags & CO_VARKEYWORDS else door(inner)
 
     @functools.wraps(inner)
     def function(*args: Any, **kwargs: Any) -> Any:

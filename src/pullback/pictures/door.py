@@ -7,6 +7,7 @@ from typing import Any
 from pullback.aot import Explanation
 from pullback.aot._function import CompiledFunction
 from pullback.core import pytree
+from pullback.core.doors import door
 from pullback.graph.ir import Program
 from pullback.pictures.compiled import explanation_picture, graph_picture
 from pullback.pictures.levels import deepest_levels, levels_picture
@@ -28,6 +29,7 @@ class Show:
     def __init__(self) -> None:
         self.__doc__ = Show.__call__.__doc__
 
+    @door
     def __call__(
         self, what: Any, /, *args: Any, depth: int | None = None, max_nodes: int = 400, theme: str = "auto"
     ) -> Picture:

@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pullback._sites import told
+
 _next_id = itertools.count().__next__
 
 
@@ -20,6 +22,11 @@ class HookList:
 
     def add(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Append `hook` and return the handle that removes it."""
+        if not callable(hook):
+            raise told(
+                TypeError(f"a hook is a function that is given a gradient, got {type(hook).__name__}"),
+                fix="write x.register_hook(lambda g: ...); it may return another gradient, or None",
+            )
         key = _next_id()
         self._hooks[key] = hook
         return RemovableHandle(self, key)

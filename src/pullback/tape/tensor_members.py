@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pullback._sites import told
+from pullback.core.doors import door
 from pullback.core.frames import is_asked_by_user, warn
 from pullback.core.spec import is_differentiable_dtype, spec_of
 from pullback.core.state import current
@@ -367,6 +368,7 @@ def retain_grad(tensor: Tensor) -> None:
         retained[tensor._nr] = weakref.ref(tensor)
 
 
+@door
 def register_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return a replacement."""
     tensor = here(tensor)

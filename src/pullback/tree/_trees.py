@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from pullback.core import pytree as _pytree
+from pullback.core.doors import door
 from pullback.core.pytree import Structure, flatten, map_leaves, unflatten
 from pullback.operators import functions as _functions
 from pullback.tensors.tensor import Tensor
 from pullback.tree._paths import path_texts
 
 
+@door
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """The tree whose leaves are `function` of the leaves of all trees at that place.
 
@@ -58,6 +60,7 @@ def paths(tree: Any) -> list[str]:
 _NO_START = object()
 
 
+@door
 def reduce(function: Callable[[Any, Any], Any], tree: Any, initial: Any = _NO_START) -> Any:
     """`function(...function(function(initial, leaf), leaf)..., leaf)` over the leaves in order.
 
@@ -68,6 +71,7 @@ def reduce(function: Callable[[Any, Any], Any], tree: Any, initial: Any = _NO_ST
     return functools.reduce(function, found) if initial is _NO_START else functools.reduce(function, found, initial)
 
 
+@door
 def all_close(a: Any, b: Any, rtol: float = 1e-7, atol: float = 0.0, *, equal_nan: bool = False) -> bool:
     """Do two trees have one structure, leaves of the same shapes, and numbers that differ by no more than
     `atol + rtol * abs(b)`? Leaves that are no numbers have to be equal.
@@ -144,6 +148,7 @@ def summary(tree: Any) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+@door
 def ravel(tree: Any) -> tuple[Tensor, Callable[[Any], Any]]:
     """All numbers of a tree as one vector, and the function that makes such a tree of a vector again.
 
@@ -196,6 +201,7 @@ def _as_tensor(leaf: Any, path: str) -> Tensor:
     return _functions["asarray"](leaf)
 
 
+@door
 def cast(tree: Any, dtype: Any) -> Any:
     """The tree with its real floating-point tensors and arrays in this dtype; all other leaves stay as they are.
 
@@ -213,6 +219,7 @@ def cast(tree: Any, dtype: Any) -> Any:
     return map(change, tree)
 
 
+@door
 def requires_grad_(tree: Any, requires_grad: bool = True) -> Any:
     """The tree itself, whose floating-point and complex tensors now require grad, or no longer do.
 
@@ -263,6 +270,7 @@ _pytree.register(
 )
 
 
+@door
 def partition(tree: Any, predicate: Callable[[str, Any], bool]) -> tuple[dict[str, Any], Rest]:
     """The leaves for which `predicate(path, leaf)` holds, as a dict by path, and the rest; `merge` undoes it.
 
@@ -286,6 +294,7 @@ def partition(tree: Any, predicate: Callable[[str, Any], bool]) -> tuple[dict[st
     return chosen, Rest(tree_structure, is_chosen, others)
 
 
+@door
 def merge(chosen: dict[str, Any], rest: Rest) -> Any:
     """The tree of which `partition` made these two, with the leaves that they have now.
 

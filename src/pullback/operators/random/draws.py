@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
 from pullback.core.axes import normalize_shape
 from pullback.core.spec import Spec, spec_for
 from pullback.declare.composite import composite
@@ -37,6 +38,19 @@ from pullback.tensors.tensor import Tensor, as_constant
 
 # The generator of random numbers: its seed, its state, and the default one.
 
+def check_seed(seed: Any) -> None:
+    """Refuse here what no stream can start from, and not where the first number is drawn."""
+    if seed is None or (isinstance(seed, int) and seed >= 0):
+        return
+    try:
+        np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise told(
+            type(error)(f"a seed is a whole number that is not negative, or None, got {type(seed).__name__} {seed!r}"),
+            fix="write pb.random.manual_seed(0)",
+        ) from None
+
+
 class Generator:
     """A stream of random numbers. Its methods are the functions of this namespace, drawing from this stream."""
 
@@ -50,6 +64,7 @@ class Generator:
 
     def manual_seed(self, seed: Any) -> Generator:
         """Start the stream of this seed, and return the generator; None means a seed that nobody knows."""
+        check_seed(seed)
         self._seed = seed
         self.__dict__.pop("numpy", None)
         return self
