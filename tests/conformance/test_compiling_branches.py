@@ -487,3 +487,26 @@ def test_107_a_path_that_its_own_call_leaves_is_not_made_often(monkeypatch):
     compiled = pb.compile(f, backend="numpy", side_effects="trace")
     assert [compiled(pb.tensor([float(k)])).item() for k in range(1, 40)] == [2.0 * k for k in range(1, 40)]
     assert compiled.cache_info().currsize <= 6
+
+
+def test_101_the_smaller_of_numbers_of_the_graph_asks_nothing():
+    def f(x, bound):
+        size = x.sum().item()
+        return x * min(size, bound) + max(size, 1.0, bound), min(size, 1.5)
+
+    sizes = [(1.0, 2.0), (3.0, 2.0), (-1.0, -2.0), (float("nan"), 2.0), (0.0, -0.0)]
+    made = check_calls(f, [lambda a=a: (leaf([a[0], 0.0]), a[1]) for a in sizes], times=2, backend="numpy")
+    assert made.cache_info().misses == 1
+
+
+def test_164_a_function_of_which_every_call_takes_its_own_way_is_given_up_soon():
+    def f(x):
+        return sum((v * k if v > 0 else v - k for k, v in enumerate(x)), x[0] * 0)
+
+    compiled = pb.compile(f, backend="numpy")
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        x = leaf(rng.normal(size=12))
+        np.testing.assert_allclose(compiled(x).detach().numpy(), f(x).detach().numpy())
+    (entries,) = compiled._entries.values()
+    assert len(entries) <= 16

@@ -120,6 +120,11 @@ class _Eager:
     def __init__(self, numbers: Program | None = None) -> None:
         self._numbers = numbers
 
+    @property
+    def is_for_all(self) -> bool:
+        """Is it for calls with this key whatever their numbers are?"""
+        return self._numbers is None or not self._numbers.slots
+
     def misfit(self, leaves: list[Any]) -> str | None:
         """What of a call with this key makes it another one."""
         return None if self._numbers is None else self._numbers.misfit(leaves)
@@ -212,6 +217,7 @@ class CompiledFunction(OnPaths, Inside, WarmUp, Generic[P, R]):
         self._warned = False
         self._failures = 0  # how often tracing has raised something that is no error of ours
         self._effects = 0  # how often the function had side effects when it was traced
+        self._rest = 0  # calls that run as they are, without a look at them
         self._changes_arguments = False  # does a call change lists or dicts among them?
         self._varying: Varying | None = None  # the function with what it finds in places that vary as arguments
         self._sizes = DynamicTable(self.function, self.options)
@@ -278,6 +284,8 @@ class CompiledFunction(OnPaths, Inside, WarmUp, Generic[P, R]):
         elif type(entry) is not _Eager:
             self._hits += 1
         if type(entry) is _Eager:
+            if entry.is_for_all and self._entries == {key: [entry]}:
+                self._run_as_it_is()
             return self.function(*args, **kwargs)
         with given(args, kwargs):
             if type(entry) is Entry and entry.labels is not None:
@@ -285,6 +293,23 @@ class CompiledFunction(OnPaths, Inside, WarmUp, Generic[P, R]):
             if len(entry.attempts) < MOST_ATTEMPTS:
                 self._shorten(entry, args, kwargs, leaves, structure)
             return self._timed(entry, key, leaves, args, kwargs)
+
+    def _run_as_it_is(self) -> None:
+        """Calls of the only kind that there is cannot be compiled: do not even look at the next ones. In between they
+        are looked at, because others may come."""
+        self._rest = min(2 * self._rest + 64, 1 << 16)
+        left = self._rest
+
+        def resting(args: tuple[Any, ...]) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0 or not has_fast_paths(current()):
+                return MISS
+            self._hits -= 1  # which is counted by whoever has called this
+            return self.function(*args)
+
+        with self._lock:
+            self._calls = (resting,)
 
     def _flattened(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
         """The leaves of a call, with those that are found in places that vary."""
@@ -413,7 +438,7 @@ class CompiledFunction(OnPaths, Inside, WarmUp, Generic[P, R]):
             entry = self._found(key, leaves)  # another thread may have been faster
             if entry is not None:
                 return entry
-            if key in self._trees and not self._trees[key].may_trace():
+            if key in self._trees and not self._trees[key].may_trace(self._hits):
                 return EAGER
             captured = None if has_wrappers(leaves) else self._sizes.found(leaves, structure)
             if captured is not None:

@@ -132,11 +132,14 @@ class OnPaths:
 
     def _new_path(self, tree: Tree, key: Any, leaves: list[Any], structure: Any) -> Entry | None:
         """An entry for the path of this call, of which none is known; None if there will be none."""
-        if not tree.may_trace():
+        if not tree.may_trace(self._hits):
             return None
         with self._lock, self._in_trace(key), paused():
-            tree.spend()
-            entry = self._new_entry(leaves, structure)
+            start = perf_counter()
+            try:
+                entry = self._new_entry(leaves, structure)
+            finally:
+                tree.spend(seconds=perf_counter() - start)
             if type(entry) is not Entry:
                 return None
             entries = self._entries.get(key, [])

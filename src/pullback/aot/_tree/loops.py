@@ -21,6 +21,7 @@ import dis
 import functools
 import itertools
 import sys
+from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -352,15 +353,12 @@ def changing_numbers(visits: list[Visit | None]) -> dict[Any, set[str]]:
     """The variables with plain numbers that are others from one visit of a place to the next while all else is the
     same, by code and instruction. Were they numbers of the graph there might be a loop."""
     found: dict[Any, set[str]] = {}
-    for numbers in _by_place(visits):
-        last: Any = visits[numbers[-1]]
-        same: list[Any] = [visits[k] for k in numbers]
-        while same[0].rough != last.rough:
-            del same[0]
-        pairs = list(itertools.pairwise(same))
+    for numbers in _runs(visits, lambda each: each.rough):
+        run: list[Any] = [visits[k] for k in numbers]
+        pairs = list(itertools.pairwise(run))
         names = {name for one, other in pairs for name, number in one.plain.items() if other.plain[name] != number}
-        if len(same) >= _VISITS and names:
-            found[last.frame.f_code, last.place[1]] = names
+        if names:
+            found.setdefault((run[0].frame.f_code, run[0].place[1]), set()).update(names)
     return found
 
 
@@ -380,18 +378,24 @@ def taken_into_graph(frame: Any, names: set[str], trace: Any, taker: Any) -> lis
     return [number._name.value for number in new.values()]
 
 
-def _by_place(visits: list[Visit | None], first: int = 0) -> list[list[int]]:
-    """The numbers of the visits of each place, from number `first` on."""
-    places: dict[Any, list[int]] = {}
+def _runs(visits: list[Visit | None], state: Callable[[Visit], Any], first: int = 0) -> list[list[int]]:
+    """The numbers of visits of one place in the same state, one after the other, from number `first` on. A loop inside
+    of another has a run for every time that it is gone through."""
+    places: dict[Any, list[list[int]]] = {}
     for number, each in enumerate(visits):
-        if each is not None and number >= first:
-            places.setdefault(each.place, []).append(number)
-    return sorted(places.values())
+        if each is None or number < first:
+            continue
+        runs = places.setdefault(each.place, [])
+        if runs and state(visits[runs[-1][-1]]) == state(each):  # type: ignore[arg-type]
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return sorted(run for runs in places.values() for run in runs if len(run) >= _VISITS)
 
 
 def found_loop(trace: Any, visits: list[Visit | None], first: int, live: Any) -> Loop | None:
     """The first loop from event number `first` on."""
-    for numbers in _by_place(visits, first):
+    for numbers in _runs(visits, lambda each: each.state, first):
         loop = _loop_at(trace, visits, numbers, live)
         if loop is not None:
             return loop
@@ -399,13 +403,9 @@ def found_loop(trace: Any, visits: list[Visit | None], first: int, live: Any) ->
 
 
 def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Loop | None:
-    last = visits[numbers[-1]]
-    begin = len(numbers)
-    while begin and visits[numbers[begin - 1]].state == last.state:
-        begin -= 1
-    numbers = numbers[begin:]
-    if len(numbers) < _VISITS or trace.has_own_formulas:
+    if trace.has_own_formulas:
         return None
+    last = visits[numbers[-1]]
     events, conditions = live.events, live.conditions
     stay = events[numbers[0]].outcome
     is_counted = last.position is not None

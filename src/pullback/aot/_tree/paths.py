@@ -22,6 +22,7 @@ from pullback.aot._tree.live import Place
 from pullback.aot._tree.reasons import GivenUp, Reason
 
 _TRACES = 24.0  # to begin with, and at most
+_TRIAL = 12  # traces after which calls have to have found the paths of others
 _EARNED = 1 / 64  # of a trace, by a call that stays on its path
 _MOST_PATHS = 32
 _CALLS = 32  # after so many it is asked whether compiled calls pay
@@ -40,6 +41,9 @@ class Tree:
 
     def __init__(self) -> None:
         self._credit = _TRACES
+        self._traces = 0
+        self._seconds = 0.0  # that these took, with compiling
+        self._gain: float | None = None  # seconds that a compiled call saves, as far as that is known
         self._short: list[Any] = []
         self._eager: list[float] = []  # seconds of calls of the function itself
         self._window: list[float] = []  # and of compiled ones, since it was last asked which is better
@@ -58,13 +62,20 @@ class Tree:
             self._short.append(entry)
         return entry in self._short
 
-    def may_trace(self) -> bool:
-        """Is there another trace to spend?"""
-        return self._credit >= 1
+    def may_trace(self, hits: int) -> bool:
+        """Is there another trace to spend, after so many calls that found a path? Behind the first ones not if nearly
+        every call took a way of its own, nor if that would cost more than a tenth of what compiled calls have saved."""
+        if self._credit < 1 or self._traces < _TRIAL:
+            return self._credit >= 1
+        again = self.calls - self._traces  # calls on paths that were known
+        cost = (self._traces - _TRIAL + 1) * self._seconds / self._traces
+        return 2 * again >= self._traces and (self._gain is None or cost <= hits * self._gain / 10)
 
-    def spend(self, traces: int = 1) -> None:
-        """A trace was made, or one that counts for several."""
+    def spend(self, traces: int = 1, seconds: float = 0.0) -> None:
+        """A trace was made, or one that counts for several, and took so long."""
         self._credit -= traces
+        self._traces += 1
+        self._seconds += seconds
 
     # Which is faster?
 
@@ -115,6 +126,7 @@ class Tree:
         quick = max(0, hits - self.slow - self._quick)
         compiled = (sum(self._window) + quick * _QUICK) / (len(self._window) + quick)
         self._window = []
+        self._gain = eager - compiled  # type: ignore[operator]
         if compiled <= eager:  # type: ignore[operator]
             self._rests = 0
             self._wins += 1

@@ -117,6 +117,19 @@ class Taker:
             return type(result)(self._live.decided(made, "a comparison"))
         return stand_in(self, result, made, frozenset(), getattr(function, "__name__", ""))  # type: ignore[arg-type]
 
+    def better(self, is_better: np.ufunc, one: Any, other: Any) -> Any:
+        """The first of two numbers of one type if it is better, otherwise the second; a number of the graph, unless
+        both are constants."""
+        value = _value(one) if is_better(_value(one), _value(other)) else _value(other)
+        if current().trace is not self.trace or not any(map(is_stand_in, (one, other))):
+            return one if value is _value(one) else other
+        dtype = _FLOAT if type(value) is float else _INT
+        given = [payload_of(x, dtype) if is_stand_in(x) else _value(x) for x in (one, other)]
+        if any(x is None for x in given):
+            return one if bool(is_better(one, other)) else other
+        chosen = _made("where", _made(_name_of(is_better), *given), *given)
+        return stand_in(self, value, chosen, frozenset(), "one of two numbers")  # type: ignore[arg-type]
+
     def _computed(self, function: Any, args: tuple[Any, ...], result: Any) -> TracedArray | None:
         """The same of the graph; None if it has to be the very value."""
         if any(isinstance(_value(x), (complex, np.complexfloating)) for x in (*args, result)):
@@ -271,6 +284,25 @@ class TypeView:
         return repr(self._kind)
 
 
+class Extreme:
+    """`min` or `max` in the user's code: of numbers of the graph it is one, and no event says which it was."""
+
+    def __init__(self, function: Any, is_better: np.ufunc) -> None:
+        self._function = function
+        self._is_better = is_better
+        self.__name__ = self.__qualname__ = function.__name__
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        numbers = [x for x in args if is_stand_in(x) and x._host.is_live]
+        if options or not numbers or len(args) < 2 or {type(_value(x)) for x in args} not in ({float}, {int}):
+            return self._function(*args, **options)
+        best, *others = args
+        for other in others:  # as Python does: the first of equal ones, and of numbers that cannot be compared
+            best = numbers[0]._host.better(self._is_better, other, best)
+        return best
+
+
 def views() -> dict[str, Any]:
-    """What the names of classes mean in the user's code."""
-    return {"float": TypeView(float), "int": TypeView(int)}
+    """What the names of classes and of some functions mean in the user's code."""
+    extremes = {"min": Extreme(min, np.less), "max": Extreme(max, np.greater)}
+    return {"float": TypeView(float), "int": TypeView(int), **extremes}
