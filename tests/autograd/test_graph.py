@@ -674,6 +674,15 @@ def test_a_gradient_that_was_given_is_not_the_memory_of_grad(hooked):
     assert x.grad.tolist() == [5.0, 6.0]
 
 
+def test_leaves_that_get_the_same_gradient_do_not_share_its_memory():
+    x, y = (pb.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    for leaf in (x, y):
+        leaf.register_post_accumulate_grad_hook(lambda leaf: None)
+    ((x + y) * pb.tensor([2.0, 3.0])).sum().backward()
+    x.grad.zero_()
+    assert y.grad.tolist() == [2.0, 3.0]
+
+
 def test_a_product_with_a_constant_goes_to_the_leaf_at_once():
     x, c = pb.tensor(2.0, requires_grad=True), pb.tensor(3.0)
     (x * c).backward()
