@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
@@ -143,7 +143,7 @@ def _readmit() -> None:
     while _dying:
         counter = _dying.pop()
         _outliving.append(counter)
-        counter.group.counters.add(counter)  # the garbage collector has taken it out
+        counter.group.add(counter)  # the garbage collector has cleared the reference to it
         _groups.add(counter.group)
 
 
@@ -151,11 +151,28 @@ class Group:
     """The counters of tensors that were put, one by one, on the same memory. Each counts its own writes, but what
     graphs keep of the memory is threatened by all of them."""
 
-    __slots__ = ("__weakref__", "counters", "high", "low")
+    __slots__ = ("__weakref__", "_limit", "_references", "high", "low")
 
     def __init__(self, low: int, high: int) -> None:
         self.low, self.high = low, high
-        self.counters: weakref.WeakSet[VersionCounter] = weakref.WeakSet()
+        self._references: list[weakref.ref[VersionCounter]] = []
+        self._limit = 8
+
+    def add(self, counter: VersionCounter) -> None:
+        """Let a counter in."""
+        if len(self._references) > self._limit:
+            self._references = [each for each in self._references if each() is not None]
+            self._limit = 8 + 2 * len(self._references)
+        self._references.append(weakref.ref(counter))
+        counter.group = self
+
+    def living(self) -> list[VersionCounter]:
+        """The counters that are still there."""
+        return [counter for each in self._references if (counter := each()) is not None]
+
+    def is_shared(self) -> bool:
+        """May there be more than one?"""
+        return len(self._references) > 1
 
 
 class _Groups:
@@ -168,8 +185,17 @@ class _Groups:
         self._sorted: list[tuple[int, int, weakref.ref[Group]]] = []
         self._limit = 64
 
+    def of(self, low: int, high: int) -> Group:
+        """The group of the memory between two addresses."""
+        first = bisect_right(self._sorted, low, key=_low)
+        if first and self._sorted[first - 1][1] >= high:  # nearly always so, if the memory is known
+            found = self._sorted[first - 1][2]()
+            if found is not None:
+                return found
+        return self.add(Group(low, high))
+
     def add(self, group: Group) -> Group:
-        """The group of the memory that `group` is of: itself, with what other groups of that memory had."""
+        """Put in a group, with what others have whose memory is also its own."""
         if len(self._sorted) > self._limit:
             self._sorted = [each for each in self._sorted if each[2]() is not None]
             self._limit = max(64, 2 * len(self._sorted))
@@ -182,9 +208,8 @@ class _Groups:
             other = reference()
             if other is not None and other is not group:
                 group.low, group.high = min(group.low, other.low), max(group.high, other.high)
-                for counter in list(other.counters):
-                    group.counters.add(counter)
-                    counter.group = group
+                for counter in other.living():
+                    group.add(counter)
         self._sorted[first:last] = [(group.low, group.high, weakref.ref(group))]
         return group
 
@@ -198,15 +223,18 @@ _groups = _Groups()
 
 def join_group(counter: VersionCounter, owner: Any) -> None:
     """Say that the memory of this counter is, or is a part of, that of `owner`, and that others have that too."""
-    if isinstance(owner, np.ndarray):
-        low, high = byte_bounds(owner)
+    if not isinstance(owner, np.ndarray):
+        low = id(owner)  # of another library, whose addresses nobody asks for
+        high = low + 1
+    elif owner.flags.c_contiguous:
+        low = owner.__array_interface__["data"][0]
+        high = low + owner.nbytes
     else:
-        low, high = id(owner), id(owner) + 1  # of another library, whose addresses nobody asks for
+        low, high = byte_bounds(owner)
     with _lock:
-        _readmit()
-        group = Group(low, high)
-        group.counters.add(counter)
-        counter.group = _groups.add(group)
+        if _dying:
+            _readmit()
+        _groups.of(low, high).add(counter)
         counter.__class__ = _DatedOutsideCounter if isinstance(counter, DatedCounter) else _OutsideCounter
         if _outliving:
             _outliving[:] = filter(_is_held, _outliving)
@@ -215,10 +243,11 @@ def join_group(counter: VersionCounter, owner: Any) -> None:
 def others_on(group: Group, counter: VersionCounter) -> list[VersionCounter]:
     """The other counters of a group through which graphs keep something."""
     with _lock:
-        _readmit()
-        if len(group.counters) < 2:
+        if _dying:
+            _readmit()
+        if not group.is_shared():
             return []
-        others = [each for each in list(group.counters) if each is not counter]
+        others = [each for each in group.living() if each is not counter]
     return [each for each in others if each.early is not None or _is_held(each)]
 
 
