@@ -120,7 +120,7 @@ oracle:
 
 # With TABLE=1 the table of operators and libraries in docs/foreign-arrays.md is written anew.
 foreign: $(FOREIGN)/.ready
-	$(ONE_THREAD) $(FOREIGN)/bin/python -m pytest -q -n $(JOBS) tests/foreign $(ARGS)
+	$(ONE_THREAD) $(FOREIGN)/bin/python -m pytest -q -n $(JOBS) tests/foreign tests/conformance/test_ragged_derivatives.py $(ARGS)
 	@if test -n "$(TABLE)"; then $(ONE_THREAD) $(FOREIGN)/bin/python -m tests.foreign.table; fi
 
 # Without a SEED the programs are those that come after the last run. Torch is used where `make oracle` put it.
