@@ -3,6 +3,7 @@
 import collections
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -492,3 +493,20 @@ def test_a_write_to_nothing_leaves_memory_that_all_examples_share():
     a, b = pb.tensor([[0.3, 0.7], [1.1, 0.2], [0.4, 0.9]]), pb.tensor([0.5, 1.5])
     loop = sum(pb.func.grad(f, 1)(row, b) for row in a)
     np.testing.assert_allclose(pb.func.grad(lambda b: pb.func.vmap(f, (0, None))(a, b).sum())(b), loop)
+
+
+def test_what_is_refused_in_a_thread_of_the_function_is_raised_by_vmap(monkeypatch):
+    """The thread ended with the error, of which only the standard error stream was told, and the result lacked it."""
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+
+    def function(x):
+        found = [x]
+        thread = threading.Thread(target=lambda: found.append(pb.sin(x)))
+        thread.start()
+        thread.join()
+        return sum(found)
+
+    with pytest.raises(pb.AutogradError) as caught:
+        pb.func.vmap(function)(pb.ones(3))
+    assert caught.value.code == "VMAP_ESCAPED"
+    assert pb.func.grad(function)(pb.tensor(0.5)).item() == pytest.approx(1 + np.cos(0.5))

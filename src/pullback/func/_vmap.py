@@ -105,6 +105,8 @@ def vmap(
                     for leaf, dim in zip(leaves, dims, strict=True)
                 ]
                 output = function(*unflatten(structure, given), **named)
+                if level.refusal is not None:  # nobody else hears of what a thread raises
+                    raise level.refusal
                 outputs, out_structure = flatten(output)
                 places = _out_places(out_dims, output, outputs)
                 results = [_leave(value, place, level) for value, place in zip(outputs, places, strict=True)]

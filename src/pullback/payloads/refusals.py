@@ -14,12 +14,14 @@ def check_at_home(levels: tuple[VmapLevel, ...], name: str) -> None:
     active = current().vmaps
     for level in levels:
         if level not in active and running_pass.get() is None:
-            raise AutogradError(
+            level.refusal = AutogradError(
                 "VMAP_ESCAPED",
                 f"{name}: a tensor escaped from inside a function being vmapped",
-                why="it stands for one example of a batch, and the vmap that enumerated the examples has ended",
-                fix="return the tensor from the function; vmap gives it to you with the batch axis",
+                why="it stands for one example of a batch, and the vmap that enumerated the examples has ended, or it "
+                "runs in another thread",
+                fix="return the tensor from the function, in its own thread; vmap gives it to you with the batch axis",
             )
+            raise level.refusal
 
 
 def refuse_one_of_many(payload: Any, levels: tuple[VmapLevel, ...], into: str) -> AutogradError:
