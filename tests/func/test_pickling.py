@@ -97,6 +97,7 @@ def test_transformed_functions_still_look_like_what_they_were_made_of():
     assert made.__doc__ == "Gradient of `energy`.\n\nA scalar."
     assert pb.vmap(made).__doc__ == "Vectorized form of the gradient of `energy`.\n\nA scalar."
     assert pb.func.adapt(far.energy).__doc__ == "A scalar."  # which computes the same
+    assert pb.func.grad(pb.func.adapt(far.energy)).__doc__ == "Gradient of `energy`.\n\nA scalar."
     assert repr(made) == "<grad of energy>"
     assert copy.deepcopy(made) is made and copy.copy(made) is made
 

@@ -95,6 +95,7 @@ def made_by(
     def of_body(body: Callable[..., Any]) -> Transformed:
         made = Transformed(body)
         functools.update_wrapper(made, function, assigned=_SHOWN)
+        made.__dict__.pop("_doc", None)  # a text that was given to the function is not about this one
         made.recipe = (make, function, args, kwargs)
         return made
 
