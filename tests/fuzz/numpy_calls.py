@@ -288,10 +288,10 @@ FUNCTIONS = phrases("""
     np.linalg.cholesky({square} @ {square}.T + 9 * np.eye({square}.shape[0])) | upper=True
     np.linalg.eigvalsh({square}) | UPLO='U'
     np.linalg.eigvals({square} + {square}.T)
-    np.linalg.svdvals({m}[:8])
-    np.linalg.svd({m}[:8], compute_uv=False)
-    np.linalg.pinv({m}[:8]) | rcond=1e-3
-    np.linalg.lstsq({m}[:9, :3], {m}[:9, 0])
+    np.linalg.svdvals({finite}[:8])
+    np.linalg.svd({finite}[:8], compute_uv=False)
+    np.linalg.pinv({finite}[:8]) | rcond=1e-3
+    np.linalg.lstsq({finite}[:9, :3], {finite}[:9, 0])
     np.linalg.qr({m}[:9, :9], mode='r')
     np.linalg.cond({m}[:8, :8])
     np.linalg.matrix_rank({m}[:8, :8])

@@ -50,6 +50,7 @@ PLACES: dict[str, Callable[[Any], bool]] = {
     "v": lambda x: x.dtype.kind in "fc" and x.ndim == 1,
     "rv": lambda x: is_real(x) and x.ndim == 1,
     "m": lambda x: x.dtype.kind in "fc" and x.ndim == 2,
+    "finite": lambda x: PLACES["m"](x) and bool(np.isfinite(x).all()),  # LAPACK may never end on others
     "q": lambda x: is_real(x) and x.ndim == 1 and 2 <= x.shape[0] <= 17,  # short enough for loops
     "rows": lambda x: is_real(x) and x.ndim == 2 and 1 <= x.shape[0] <= 17,
     "square": lambda x: is_real(x) and x.ndim == 2 and 1 <= x.shape[0] == x.shape[1] <= 17,
