@@ -319,7 +319,7 @@ class Generator(DifferentiationStatements):
         text, shape, expanded = self.rng.choice(self.view_forms(x.shape))
         made = self.view_of(x, shape)
         made.expanded = x.expanded or expanded
-        made.transposed |= any(word in text for word in ("swapaxes", "permute", "mT"))
+        made.transposed |= any(word in text for word in ("swapaxes", "permute", "mT", "diagonal"))
         self.add("view", text, (x,), (made,))
 
     def view_forms(self, shape: Shape) -> list[tuple[str, Shape, bool]]:
