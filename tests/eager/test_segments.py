@@ -196,6 +196,15 @@ def test_an_overflow_in_the_last_step_of_a_scan_is_reported(reverse):
             assert np.isinf(pb.cumsum(pb.tensor(x), axis=1, reverse=reverse).numpy()).sum() == len(x)
 
 
+@pytest.mark.parametrize("value", [1e200, 1e-200])
+def test_nothing_is_reported_of_results_that_are_finite(value):
+    x = pb.tensor(np.full(ROWS, value))
+    with np.errstate(all="raise"):
+        for _ in range(3):
+            assert np.isfinite(pb.cumsum(x, axis=1).numpy()).all()
+            assert np.isfinite(pb.sum(x, axis=1).numpy()).all()
+
+
 def test_a_failing_segment_leaves_the_call_to_numpy(monkeypatch):
     def fail(*arrays):
         raise MemoryError

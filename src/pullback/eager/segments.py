@@ -212,14 +212,16 @@ def _telling(found: Sequence[Any], params: dict[str, Any], is_scan: bool) -> Seq
 
 
 def are_finite(arrays: Sequence[Any]) -> bool:
-    """Are all elements finite? Their squares are added up first, which is one pass over them."""
-    for x in arrays:
-        if x.dtype.char in _FLOATS:
-            flat = x if x.ndim == 1 else x.reshape(-1) if x.flags.c_contiguous else None
-            if flat is not None and math.isfinite(flat.dot(flat)):
-                continue
-            if not np.logical_and.reduce(np.isfinite(x), None):
-                return False
+    """Are all elements finite? Their squares are added up first, which is one pass over them. That these overflow is
+    nobody's concern."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for x in arrays:
+            if x.dtype.char in _FLOATS:
+                flat = x if x.ndim == 1 else x.reshape(-1) if x.flags.c_contiguous else None
+                if flat is not None and math.isfinite(flat.dot(flat)):
+                    continue
+                if not np.logical_and.reduce(np.isfinite(x), None):
+                    return False
     return True
 
 

@@ -41,7 +41,7 @@ def varying_axes(leaves: list[Any], all_leading: bool, known: frozenset[Axis]) -
         if not isinstance(array, np.ndarray) or not array.ndim or not array.flags.c_contiguous:
             continue
         axes = set(leaf.__dict__.get("_varying", ())) if isinstance(leaf, Tensor) else set()
-        axes |= {axis for where, axis in known if where == slot and axis < array.ndim}
+        axes |= {axis for where, axis in known if where == slot}
         if all_leading:
             axes.add(0)
         found += [(slot, axis) for axis in sorted(axes) if array.shape[axis] >= 2]
