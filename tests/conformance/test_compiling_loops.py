@@ -429,7 +429,16 @@ def one_after_the_other(a):
     return total
 
 
+def swapped(a, b):
+    steps = 0
+    while (a * b).sum() > steps:
+        a, b = b, a
+        steps += 1
+    return a * 2, steps
+
+
 NUMBERS_OF_LOOPS = {
+    "beside arguments that are swapped": (swapped, lambda rng: (leaf(rng.uniform(1, 3)), leaf(rng.uniform(1, 3))), 40),
     "a step that is adapted": (adaptive, lambda rng: (leaf(rng.uniform(1, 4)), float(rng.uniform(0.5, 2))), 2),
     "loops one after the other": (one_after_the_other, lambda rng: (leaf(rng.uniform(1, 50)),), 4),
     "a counter": (counted, lambda rng: (leaf(rng.uniform(1, 50)),), 1),

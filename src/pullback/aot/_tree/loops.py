@@ -403,7 +403,7 @@ def found_loop(trace: Any, visits: list[Visit | None], first: int, live: Any) ->
 
 
 def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Loop | None:
-    if trace.has_own_formulas:
+    if trace.has_own_formulas or len(numbers) < _VISITS:
         return None
     last = visits[numbers[-1]]
     events, conditions = live.events, live.conditions
