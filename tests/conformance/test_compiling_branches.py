@@ -510,3 +510,14 @@ def test_164_a_function_of_which_every_call_takes_its_own_way_is_given_up_soon()
         np.testing.assert_allclose(compiled(x).detach().numpy(), f(x).detach().numpy())
     (entries,) = compiled._entries.values()
     assert len(entries) <= 16
+
+
+def test_101_the_smaller_of_numbers_within_a_body_is_never_stale():
+    def f(x):
+        size = x.sum().item()
+        return pb.scan(lambda c, _: (c * min(size, 1.5), None), x, None, length=2)[0]
+
+    compiled = pb.compile(f, backend="numpy")
+    for size in (1.0, 3.0, 0.5, 2.0):
+        x = pb.tensor([size, 0.0])
+        np.testing.assert_allclose(compiled(x).numpy(), f(x).numpy())

@@ -120,13 +120,13 @@ class Taker:
     def better(self, is_better: np.ufunc, one: Any, other: Any) -> Any:
         """The first of two numbers of one type if it is better, otherwise the second; a number of the graph, unless
         both are constants."""
-        value = _value(one) if is_better(_value(one), _value(other)) else _value(other)
-        if current().trace is not self.trace or not any(map(is_stand_in, (one, other))):
-            return one if value is _value(one) else other
-        dtype = _FLOAT if type(value) is float else _INT
-        given = [payload_of(x, dtype) if is_stand_in(x) else _value(x) for x in (one, other)]
-        if any(x is None for x in given):
+        values = _value(one), _value(other)
+        is_here = current().trace is self.trace and any(map(is_stand_in, (one, other)))
+        dtype = _FLOAT if type(values[0]) is float else _INT
+        given = [payload_of(x, dtype) if is_here and is_stand_in(x) else _value(x) for x in (one, other)]
+        if not is_here or any(x is None for x in given) or (dtype is _INT and max(map(abs, values)) >= _EXACT):
             return one if bool(is_better(one, other)) else other
+        value = values[0] if is_better(*values) else values[1]
         chosen = _made("where", _made(_name_of(is_better), *given), *given)
         return stand_in(self, value, chosen, frozenset(), "one of two numbers")  # type: ignore[arg-type]
 
