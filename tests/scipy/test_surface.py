@@ -138,3 +138,6 @@ def test_what_ours_does_not_do_is_scipys_for_numbers_and_refused_for_tensors():
 def test_a_guarded_callback_has_as_many_arguments_as_the_users():
     matrix = np.array([[0.0, 2, 2], [0, 1, 2], [1, 0, 1]])
     assert pb.scipy.linalg.schur(matrix, output="complex", sort=lambda x: x.imag > 1e-15)[2] == 1
+    data = (np.arange(5.0), np.arange(5.0) + 1)
+    found = pb.scipy.stats.permutation_test(data, lambda x, y, axis: np.mean(x, axis) - np.mean(y, axis), n_resamples=9)
+    assert found.statistic.item() == -1.0

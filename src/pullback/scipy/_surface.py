@@ -314,14 +314,10 @@ def watching(name: str, rule: Rule, callback: Callable[..., Any]) -> Callable[..
             raise no_rule(rule, f"what `{getattr(callback, '__name__', 'the callback')}` returns")
         return numbers(out)
 
-    is_plain = isinstance(callback, FunctionType) and not callback.__defaults__
-    if not is_plain or callback.__code__.co_flags & inspect.CO_VARARGS:
+    if not name.startswith("linalg.") or not isinstance(callback, FunctionType):
         return watched
-    # Compiled code of SciPy's asks a function how many arguments it has.
-    of_some: dict[int, Callable[..., Any]] = {
-        1: lambda x, **more: watched(x, **more), 2: lambda x, y, **more: watched(x, y, **more),
-        3: lambda x, y, z, **more: watched(x, y, z, **more),
-    }  # fmt: skip
+    # Compiled code asks a function how many arguments it has. Others are called by the names of these.
+    of_some: dict[int, Callable[..., Any]] = {1: lambda x: watched(x), 2: lambda x, y: watched(x, y)}
     return functools.wraps(callback)(of_some.get(callback.__code__.co_argcount, watched))
 
 
