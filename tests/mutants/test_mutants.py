@@ -11,7 +11,7 @@ from tests.mutants import probes, run
 from tests.mutants.drawn import PACKAGE, ROOT, mutants_of
 from tests.mutants.run import Results, choice, explanations
 from tests.mutants.sites import sites_of
-from tests.mutants.warm import changed_codes
+from tests.mutants.warm import Runner, changed_codes
 
 SOURCE = '''"""A text with + and 1."""
 from __future__ import annotations
@@ -144,6 +144,13 @@ def test_for_what_runs_on_import_there_are_few_files_those_of_the_part_first(mon
     assert [test for _, test in choice(tests, 100, "tests/aot/")] == [
         "tests/func/a::1", "tests/aot/b::1", "tests/func/a::2",
     ]  # fmt: skip
+
+
+def test_a_case_that_is_not_there_is_no_witness(tmp_path):
+    runner, work = Runner({}, {}, [], 1), {"tests": [[0.1, "tests/a.py::b[x]"], [0.1, "tests/a.py::c[x]"]]}
+    (tmp_path / "output.txt").write_text("ERROR: not found: /tree/tests/a.py::b\n(no match in any of <Module a.py>)\n")
+    runner.finish(work, tmp_path, 4)
+    assert list(runner.waiting) == [{"tests": [[0.1, "tests/a.py::c[x]"]]}]
 
 
 def test_what_is_explained_has_a_file_and_a_class():
