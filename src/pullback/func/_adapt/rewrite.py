@@ -297,7 +297,11 @@ class Rewriter:
         if isinstance(value, np.vectorize) and not value.excluded and value.signature is None:
             return Vectorize(self.see(value.pyfunc), value.otypes)
         if isinstance(value, np.random.Generator):
-            return value if type(value) is Drawing else Drawing(value)
+            if type(value) is Drawing:
+                return value
+            # What stands for one in a trace says that it is one, and has no stream of its own.
+            is_real = issubclass(type(value), np.random.Generator)
+            return Drawing(value) if is_real else OldDrawing(value)  # type: ignore[arg-type]
         if isinstance(value, np.random.RandomState):
             return OldDrawing(value)
         if isinstance(value, tuple):
