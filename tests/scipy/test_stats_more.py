@@ -279,3 +279,28 @@ def test_an_inverse_wishart_distribution_of_numbers_diagonals_and_several_matric
     ends = [scipy.stats.invwishart.logpdf(x + h * along, df=6, scale=scale).sum() for h in (1e-6, -1e-6)]
     (slope,) = pb.autograd.grad(found.sum(), leaf)
     assert (slope.numpy() * along).sum() == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5)
+
+
+@pytest.mark.parametrize("name, place", [("multivariate_t", "shape"), ("matrix_t", "col_spread")])
+def test_a_matrix_with_equal_eigenvalues_is_refused_where_eigenvectors_are_used(name, place):
+    """By numbers off the diagonal of a multiple of the identity, derivatives lacked what eigenvectors contribute."""
+    law, x = getattr(pb.scipy.stats, name), np.array([[0.1, 0.2], [0.3, 0.5]])
+    given = {} if name == "multivariate_t" else {"row_spread": np.diag([1.0, 2.0])}
+    x = x[0] if name == "multivariate_t" else x
+    with pytest.raises(pb.AutogradError) as caught:
+        law.logpdf(x, **{place: pb.tensor(0.3 * np.eye(2), requires_grad=True)}, **given)
+    assert caught.value.code == "SCIPY_NO_RULE"
+    matrix = pb.tensor([[0.3, 0.1], [0.1, 0.4]], requires_grad=True)
+    assert law.logpdf(x, **{place: matrix}, **given).requires_grad
+
+
+def test_a_matrix_normal_distribution_whose_covariance_is_a_multiple_of_the_identity():
+    x, along = np.array([[0.1, 0.2], [0.3, 0.5]]), np.array([[0.1, 0.7], [0.7, 0.2]])
+    t = pb.tensor(0.0, requires_grad=True)
+
+    def density(law, t):
+        return law.matrix_normal.logpdf(x, rowcov=np.eye(2), colcov=0.3 * np.eye(2) + t * along)
+
+    (slope,) = pb.autograd.grad(density(pb.scipy.stats, t), t)
+    ends = [density(scipy.stats, step) for step in (1e-5, -1e-5)]
+    assert slope.item() == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
-from pullback.scipy._composed import anchored, real_or_complex, refused, watches
+from pullback.scipy._composed import anchored, has_numbers, real_or_complex, refused, watches
 from pullback.scipy._replay import replay
 from pullback.scipy._surface import joined, numbers, tensors
 from pullback.tensors.tensor import Tensor
@@ -70,9 +70,23 @@ class Multivariate:
             ours = _OWN.get((self._name, name))
             if ours is not None:
                 return ours(*args, **kwds)
+            if self._name in _BY_EIGENVECTORS:
+                _check_gaps(f"stats.{self._name}.{name}", (*args[1:], *kwds.values()))
             return replay(getattr(self._real, name), *args, **kwds)
 
         return call
+
+
+_BY_EIGENVECTORS = ("multivariate_t", "matrix_t")  # of their matrices, in SciPy's text
+
+
+def _check_gaps(name: str, given: tuple[Any, ...]) -> None:
+    """Refuse a differentiated matrix with equal eigenvalues: what eigenvectors of these contribute is lost."""
+    for matrix in given:
+        if isinstance(matrix, Tensor) and watches(matrix) and matrix.ndim == 2 and has_numbers(matrix):
+            values = np.linalg.eigvalsh(numbers(matrix))
+            if len(values) > 1 and np.diff(values).min() <= 1e-10 * np.abs(values).max():
+                raise refused(name, "its matrix has two equal eigenvalues, as a multiple of the identity", what="it")
 
 
 # The normal distribution.
@@ -149,6 +163,22 @@ def _two(h: Tensor, k: Tensor, rho: Tensor) -> Tensor:
     return 0.5 * (pb.special.ndtr(h) + pb.special.ndtr(k)) - parts - np.where(is_opposite, 0.5, 0.0)
 
 
+def _log_matrix_normal(X: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -> Tensor:
+    """By Cholesky factors: SciPy takes eigenvectors, which have no derivatives where eigenvalues are equal."""
+    x = real_or_complex(joined(X))
+    n, p = x.shape[-2:]
+    roots = []
+    for cov, size in ((rowcov, n), (colcov, p)):
+        cov = real_or_complex(joined(cov))
+        cov = cov if cov.ndim == 2 else cov * pb.eye(size) if cov.size == 1 else pb.diag(cov)
+        roots.append(pb.linalg.cholesky(cov))
+    off = x if mean is None else x - real_or_complex(joined(mean))
+    off = pb.linalg.solve(roots[0], off)
+    off = pb.linalg.solve(roots[1], pb.swapaxes(off, -1, -2))
+    logs = [pb.log(pb.diagonal(root)).sum() for root in roots]
+    return -0.5 * (n * p * np.log(2 * np.pi) + pb.sum(off * off, axis=(-2, -1))) - p * logs[0] - n * logs[1]
+
+
 def _log_inverse_wishart(x: Any, df: Any, scale: Any) -> Tensor:
     x, df, scale = (real_or_complex(joined(each)) for each in (x, df, scale))
     scale = pb.diag(scale) if scale.ndim == 1 else scale.reshape(1, 1) if not scale.ndim else scale
@@ -172,6 +202,8 @@ _OWN: dict[tuple[str, str], Any] = {
     ("multivariate_normal", "rvs"): _draw,
     ("multivariate_normal", "entropy"): _entropy,
     ("multivariate_normal", "cdf"): _cdf,
+    ("matrix_normal", "logpdf"): _log_matrix_normal,
+    ("matrix_normal", "pdf"): lambda *args, **kwds: pb.exp(_log_matrix_normal(*args, **kwds)),
     ("invwishart", "logpdf"): _log_inverse_wishart,
     ("invwishart", "pdf"): lambda *args, **kwds: pb.exp(_log_inverse_wishart(*args, **kwds)),
 }
