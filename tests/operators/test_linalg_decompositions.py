@@ -209,21 +209,42 @@ def test_values_are_differentiable_where_they_are_equal():
         assert_close(x.grad, np.eye(3))
 
 
-def test_a_loss_that_is_the_same_for_every_basis_is_differentiable_where_eigenvalues_are_equal():
+def test_vectors_of_other_eigenvalues_are_differentiable_where_eigenvalues_are_equal():
     a = np.diag([1.0, 1.0, 4.0])
+    weight = np.array([[1.0, 2.0, 3.0], [2.0, 5.0, 7.0], [3.0, 7.0, 11.0]])
 
-    def projector(x):
-        v = pb.linalg.eigh(x).eigenvectors[:, :2]
-        return v @ v.swapaxes(-1, -2)
+    def weighted(x, lib):
+        v = lib.eigh(x)[1][:, 2:]
+        return ((v @ v.swapaxes(-1, -2)) * weight).sum()
 
     x = leaf(a)
-    weight = np.array([[1.0, 2.0, 3.0], [2.0, 5.0, 7.0], [3.0, 7.0, 11.0]])
-    (projector(x) * weight).sum().backward()
+    weighted(x, pb.linalg).backward()
     step = np.zeros((3, 3))
     step[0, 2] = step[2, 0] = 1e-6
-    values = [np.linalg.eigh(a + sign * step)[1][:, :2] for sign in (1, -1)]
-    difference = np.sum((values[0] @ values[0].T - values[1] @ values[1].T) * weight) / 2e-6
+    difference = (weighted(a + step, np.linalg) - weighted(a - step, np.linalg)) / 2e-6
     assert_close(np.sum(x.grad.numpy() * step) / 1e-6, difference, rtol=1e-5)
+
+
+@pytest.mark.parametrize("a", [np.eye(3), np.diag([1.0, 1.0, 4.0]), np.diag([2.0, 5.0, 5.0])])
+def test_what_is_made_of_all_vectors_has_no_finite_gradient_where_eigenvalues_are_equal(a):
+    """The derivative of `exp` of a matrix is finite, but what arrives here would be the same if it were another."""
+
+    def weighted(w, v, u=None):
+        return ((v * pb.exp(w)) @ (v if u is None else u).swapaxes(-1, -2) * np.arange(9.0).reshape(3, 3)).sum()
+
+    def by_eigh(x):
+        return weighted(*pb.linalg.eigh(x))
+
+    def by_svd(x):
+        u, s, vh = pb.linalg.svd(x)
+        return weighted(s, u, vh.swapaxes(-1, -2))
+
+    for function in (by_eigh, by_svd):
+        x = leaf(a)
+        function(x).backward()
+        assert np.isnan(x.grad.numpy()).any()
+        _, tangent = pb.func.jvp(function, (leaf(a),), (pb.tensor(np.ones((3, 3))),))
+        assert not np.isfinite(tangent.item())
 
 
 def test_a_loss_that_looks_inside_an_eigenspace_is_not_finite():

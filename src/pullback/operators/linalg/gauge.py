@@ -1,8 +1,9 @@
 """What eigenvectors and singular vectors leave open, and what their derivatives do about it.
 
-Derivatives of vectors divide by gaps between values. Where a gap is exactly zero and there is nothing to divide but
-rounding errors the quotient is 0, which is right for a loss that does not look inside the eigenspace; otherwise the
-division gives inf or nan and the loss is ill-defined.
+Derivatives of vectors divide by gaps between values. Where a gap is exactly zero and the loss does not depend on the
+vectors of that eigenspace, the quotient is 0. Otherwise it is inf, if the loss depends on the choice of the basis, or
+NaN, if it does not: `v @ v.T` of both vectors has derivative 0 there and `(v * exp(w)) @ v.T` has not, and the
+gradients that arrive are the same.
 
 Complex vectors are determined up to a phase only. Rules of operators that were called with `checked=True`, as the
 public functions do, pass the gradient of the vectors through `phase_free`, which raises if the loss depends on a phase;
@@ -25,6 +26,7 @@ from pullback.declare.families import gufunc
 from pullback.declare.samples import Maker, Sample
 from pullback.errors import AutogradError
 from pullback.operators.arrays.movement import diagonal
+from pullback.operators.contraction import adjoint
 from pullback.operators.elementwise.comparison import where
 
 # Division by gaps -----------------------------------------------------------------------------------------------------
@@ -68,6 +70,13 @@ def over(m: Any, gap: Any) -> Any:
     """`m / gap` off the diagonal and 0 on it; 0 / 0 is 0."""
     skip = no_quotient(m, gap)
     return where(skip, 0, m) / where(skip, 1, gap)
+
+
+def skew_over(m: Any, gap: Any) -> Any:
+    """`(m - m^H) / gap` off the diagonal and 0 on it. Where the gap is 0 it is 0 if there is nothing in `m`, and NaN if
+    what is there cancels: the quotient has a limit then, which depends on how the loss goes on from equal values."""
+    skip = no_quotient(abs(m) + abs(adjoint(m)), gap)
+    return where(skip, 0, m - adjoint(m)) / where(skip, 1, gap)
 
 
 def gaps(values: Any) -> Any:

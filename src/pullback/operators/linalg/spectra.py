@@ -21,7 +21,15 @@ from pullback.operators.arrays.joining import join
 from pullback.operators.contraction import adjoint
 from pullback.operators.elementwise.complex_numbers import conjugated
 from pullback.operators.linalg.decompose import completion, hermitian_part, of_triangle, onto_triangle
-from pullback.operators.linalg.gauge import diagonal_of, gaps, is_gauge_checked, on_diagonal, over, phase_free
+from pullback.operators.linalg.gauge import (
+    diagonal_of,
+    gaps,
+    is_gauge_checked,
+    on_diagonal,
+    over,
+    phase_free,
+    skew_over,
+)
 from pullback.operators.linalg.solve import Array, check_matrix, check_square, solve_matrices
 from pullback.tensors.tensor import Tensor
 
@@ -47,7 +55,7 @@ def eigh_vjp(g_w, g_v, w, v, triangle, checked):
     if g_v is not None:
         g_v = phase_free(g_v, v, function="eigh") if checked and is_complex_dtype(v.dtype) else g_v
         inner = adjoint(v) @ g_v
-        middle = middle + over((inner - adjoint(inner)) / 2, gaps(w))
+        middle = middle + skew_over(inner / 2, gaps(w))
     return onto_triangle(v @ middle @ adjoint(v), triangle)
 
 
@@ -135,10 +143,9 @@ def triangle_name(name: str, letter: str) -> str:
 def eigh(x: Any, /, UPLO: str = "L") -> EighResult:
     """Ascending eigenvalues and orthonormal eigenvectors (as columns) of Hermitian matrices.
 
-    One triangle of `x` is read, the lower one unless `UPLO="U"`; the other one gets gradient 0. Pairs of equal
-    eigenvalues contribute nothing to the gradient of the vectors if the loss is the same for every basis of their
-    space; otherwise the gradient is inf or nan. A loss that depends on the phase of complex vectors raises; see
-    `check_gauge`.
+    One triangle of `x` is read, the lower one unless `UPLO="U"`; the other one gets gradient 0. The
+    gradient of a loss that depends on the vectors of equal eigenvalues is inf or nan. A loss that depends on the phase
+    of complex vectors raises; see `check_gauge`.
     """
     check_square("eigh", x)
     triangle = triangle_name("eigh", UPLO)
@@ -330,13 +337,13 @@ def svd_vjp(g_u, g_s, g_vh, u, s, vh, checked):
     total = 0
     if g_u is not None:
         inner = adjoint(u) @ g_u
-        middle = middle + over(inner - adjoint(inner), gap) * s[..., None, :]
+        middle = middle + skew_over(inner, gap) * s[..., None, :]
         turned = diagonal_of(inner)
         if rows > columns:
             total = without(u, g_u / s[..., None, :]) @ vh
     if g_vh is not None:
         inner = vh @ adjoint(g_vh)
-        middle = middle + s[..., :, None] * over(inner - adjoint(inner), gap)
+        middle = middle + s[..., :, None] * skew_over(inner, gap)
         turned = turned - diagonal_of(inner)
         if rows < columns:
             total = u @ adjoint(without(adjoint(vh), adjoint(g_vh) / s[..., None, :]))
