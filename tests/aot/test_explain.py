@@ -45,7 +45,8 @@ def test_the_json_has_the_keys_of_schema_version_1():
     data = json.loads(explained(step, *arguments()).to_json(indent=1))
     assert list(data) == [
         "schema_version", "inputs", "outputs", "tangents", "bases", "graph", "collectives", "partition",
-        "flops", "numbers", "kept_over_writes", "guards", "paths", "reasons", "notes",
+        "flops", "numbers", "kept_over_writes", "guards", "compiled", "paths", "reasons",
+        "notes",
     ]  # fmt: skip
     assert data["schema_version"] == 1 and data["flops"] == {"forward": 67585, "backward": 135168, "recompute": 0}
     assert list(data["graph"]) == ["fw_nodes", "bw_nodes"]

@@ -186,7 +186,8 @@ def test_what_can_not_be_captured_runs_as_it_is_and_says_so_once_per_kind():
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert compiled(-pb.ones(2)).tolist() == [-3.0, -3.0]
+        for _ in range(64):  # while there is only one kind, most calls are not looked at
+            assert compiled(-pb.ones(2)).tolist() == [-3.0, -3.0]
     with pytest.warns(UserWarning, match="truth value"):
         compiled(pb.ones(3))
     assert compiled.cache_info()[:3] == (0, 2, 2) and compiled.entries() == []

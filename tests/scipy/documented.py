@@ -199,7 +199,10 @@ def leaves(value, path="", depth=0):
 
 @contextlib.contextmanager
 def _quiet():
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), np.errstate(all="ignore"):
+    with (
+        warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), np.errstate(all="ignore"),
+        np.printoptions(),
+    ):  # fmt: skip
         warnings.simplefilter("ignore")
         np.random.seed(0)
         yield

@@ -176,7 +176,7 @@ class Repeats:
     def rewind(self, generator: Any, source: Any) -> None:
         """Prepare a generator, and what draws for it, for the draw of this turn that is about to be made."""
         key = id(generator)
-        if key in self._met:
+        if key in self._met or not hasattr(source, "bit_generator"):  # what stands in for a generator has no state
             return
         now = source.bit_generator.state
         self._met[key] = (source, now)

@@ -174,6 +174,7 @@ zeta: Op = row(
 
 @zeta.door
 def zeta_door(x: Any, q: Any = None) -> Any:
-    if np.iscomplexobj(x):  # SciPy's function of two arguments gives NaN for them
+    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    if is_complex_dtype(dtype):  # SciPy's function of two arguments gives NaN for them
         raise TypeError("zeta: complex numbers have no derivative here; detach() them and use SciPy's")
     return (x, 1.0 if q is None else q), {}
