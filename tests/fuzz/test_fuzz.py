@@ -15,6 +15,7 @@ import pytest
 
 import pullback as pb
 from pullback.declare.op import registry
+from pullback.eager import large, small
 from tests.fuzz import numpy_calls, run, worker, world
 from tests.fuzz.compiled import Compiled
 from tests.fuzz.derivatives import Derivatives
@@ -161,6 +162,16 @@ def test_a_wrong_compiled_value_is_found_and_made_small(monkeypatch):
     small = made_small(tester, program, found)
     assert len(small.body) == 1 and "cumsum" in small.body[0] and len(small.calls) == 1
     assert [each.dtype for each in small.inputs] == ["float64"] and small.inputs[0].shape[0] == 100
+
+
+def test_the_native_tape_is_not_blamed_for_calls_that_become_native_meanwhile(monkeypatch):
+    """Sums have another order then. Without `as_they_are` the run before the native tape's makes native code."""
+    monkeypatch.setattr(large.state, "spent", 10.0)
+    monkeypatch.setattr(small, "CALLS", 1)
+    monkeypatch.setattr(small, "_WORTH", np.inf)
+    for length in range(1011, 1014):  # lengths that no other test has: kinds of calls stay
+        program = Program("eager", (Input("x", (length, 1)),), ("t = x.mean()",), ("t",))
+        assert TESTERS["eager"].check(program) is None
 
 
 def test_smaller_programs_are_valid_programs():
