@@ -216,7 +216,10 @@ def _public(op: Op, run: Run | None) -> Callable[..., Any]:
                     return result
             if door is not None:
                 if operands and not isinstance(operands[0], (Tensor, *_NUMBERS, tuple, list)):
-                    operands = (as_constant(operands[0]), *operands[1:])
+                    first = operands[0]
+                    if type(first) is np.ndarray and any(isinstance(each, Tensor) for each in operands[1:]):
+                        first = own_array(first)
+                    operands = (as_constant(first), *operands[1:])
                 elif operands and op.variadic_from < 0 and isinstance(operands[0], (tuple, list)):
                     operands = (as_operand(operands[0]), *operands[1:])
                 try:
@@ -388,6 +391,16 @@ def _holds_tensors(x: Any) -> bool:
     return isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and any(map(_holds_tensors, x)))
 
 
+# Larger arrays are not copied: 1 µs is a tenth of a call.
+_COPIED = 1 << 14
+
+
+def own_array(x: Any) -> Any:
+    """An array that meets a tensor, as a copy. Nobody tells what NumPy writes to it later, and backward may read it."""
+    modes = current()
+    return x.copy() if x.size <= _COPIED and modes.grad and modes.trace is None and x.flags.writeable else x
+
+
 def as_operand(x: Any, beside: bool = False) -> Any:
     """Numbers stay numbers: Python's promote weakly, and none is ever a saved tensor. Everything else is a Tensor.
 
@@ -401,8 +414,11 @@ def as_operand(x: Any, beside: bool = False) -> Any:
         if adapting and asking_call() is not None:
             return asking_call().array_of(x)
         return composites["asarray"].function(x)
-    if beside and is_foreign(x) and (payload := taken_over(x)) is not None:
-        return as_constant(payload)
+    if beside:
+        if type(x) is np.ndarray:
+            return as_constant(own_array(x))
+        if is_foreign(x) and (payload := taken_over(x)) is not None:
+            return as_constant(payload)
     return as_constant(np.asarray(x) if isinstance(x, (np.ndarray, list, tuple)) else as_numbers(x))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pullback.declare.composite import composites
+from pullback.eager.build import own_array
 from pullback.interop._conversion import is_attached, is_solver, lost_gradient, payload_of
 from pullback.interop._numpy_forms import FORMS
 from pullback.interop._ufuncs import (
@@ -168,7 +169,7 @@ def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any])
     if form is not None and is_toplevel(function):
         given, rest = given_arguments(function, args, kwargs)
         out = _taken_out(function, given)
-        result = form(*rest, **given)
+        result = form(*rest, **_own_arrays(given))
         return result if out is None else store(full_name(function), result, out, (args, kwargs))
     twin = twin_of(function)
     if twin is None:
@@ -177,15 +178,19 @@ def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any])
         return functions["nonzero"](*args)
     leading, _, names, has_star, _ = accepted_by(twin, name)
     if len(args) <= leading and not has_star and kwargs.keys() <= names:
-        return twin(*args, **kwargs)  # the common call, such as np.sum(x, axis=0), needs no translation
+        return twin(*args, **_own_arrays(kwargs))  # the common call, such as np.sum(x, axis=0), needs no translation
     given, rest = given_arguments(function, args, kwargs)
     out = _taken_out(function, given)
     arguments = place_arguments(twin, function, given, rest)
     if arguments is None:
         return NotImplemented
     positional, named = arguments
-    result = twin(*positional, **named)
+    result = twin(*positional, **_own_arrays(named))
     return result if out is None else store(full_name(function), result, out, (args, kwargs))
+
+
+def _own_arrays(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: own_array(value) if type(value) is np.ndarray else value for name, value in given.items()}
 
 
 def _taken_out(function: Function, given: dict[str, Any]) -> Any:

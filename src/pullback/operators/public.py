@@ -13,6 +13,8 @@ from inspect import CO_VARKEYWORDS, cleandoc, isfunction
 from inspect import unwrap as unwrapped  # whose own name is that of an array function
 from typing import Any
 
+from numpy import ndarray
+
 from pullback.core.doors import door, leave
 from pullback.declare.composite import Composite, composites
 from pullback.declare.op import Op, registry
@@ -133,7 +135,8 @@ def public_composite(item: Composite) -> Callable[..., Any]:
         try:
             if len(args) >= arrays and _TENSORS.issuperset(map(type, args[:arrays])):
                 return inner(*args, **kwargs)
-            leading = [as_operand(x) for x in args[:arrays]]
+            beside = any(isinstance(x, Tensor) for x in args[:arrays])
+            leading = [as_operand(x, beside and type(x) is ndarray) for x in args[:arrays]]
             if leading and not any(isinstance(x, Tensor) for x in leading):
                 leading[0] = as_constant(leading[0])
             return inner(*leading, *args[arrays:], **kwargs)
