@@ -13,7 +13,7 @@ from pullback.autograd import overwrite_policy
 from pullback.autograd.graph import allow_mutation_on_saved_tensors, report_overwrites, saved_tensors_hooks
 from pullback.func import grad, hessian, jacfwd, jvp, linearize, vmap
 from pullback.tensors.overwrites import disturbed
-from pullback.tensors.versions import _outliving
+from pullback.tensors.tensor import wrap
 
 EXP = np.exp([1.0, 2.0])
 
@@ -463,14 +463,63 @@ def test_39_another_tensor_on_memory_from_outside_writes(make, lives):
     if lives is not True:  # the graph is all that is left of it
         around = [c] if lives else []
         around.append(around)
-        del c, around
+        c = around = None
         gc.collect()
     other = make(array)
     other += 1
     assert array.tolist() == [6, 7] and pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
-    del z
-    make(array)
-    assert lives is True or not _outliving
+    gone = weakref.ref(array)
+    del z, c, other, array
+    assert gone() is None
+
+
+@pytest.mark.parametrize("order", ["kept first", "handed out first", "kept before and after"])
+def test_39_memory_that_was_handed_out_goes_with_the_graph(order):
+    gc.disable()
+    try:
+        x, c = leaf(), pb.tensor([5.0, 6.0])
+        z = x * c if order != "handed out first" else None
+        gone = weakref.ref(c.numpy())
+        if order != "kept first":
+            z = (x * c, z)
+        del c
+        assert gone() is not None
+        del z
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("order", ["kept first", "handed out first"])
+def test_39_what_a_second_graph_keeps_of_memory_whose_tensor_has_gone(order):
+    x, v, c = leaf(), leaf(), pb.tensor([5.0, 6.0])
+    y = x * c if order == "kept first" else None
+    array = c.numpy()
+    y = x * c if y is None else y
+    del c
+    (g,) = pb.autograd.grad(y, x, v, create_graph=True)  # v * c, where c was rebuilt
+    del y
+    other = pb.asarray(array)
+    other += 1
+    assert pb.autograd.grad(g.sum(), v)[0].tolist() == [5, 6]
+    gone = weakref.ref(array)
+    del g, other, array
+    assert gone() is None
+
+
+@pytest.mark.parametrize("goes", [False, True])
+def test_39_writes_beside_what_was_kept_before_the_memory_was_handed_out(goes):
+    x, memory = leaf(), np.array([5.0, 6.0, 7.0])
+    c = wrap(memory[:2])
+    z = x * c
+    c.numpy()
+    rest, same = pb.asarray(memory)[2:], pb.asarray(memory)
+    rest += 1
+    if goes:
+        del c
+    rest += 1
+    same += 1
+    assert memory.tolist() == [6, 7, 10] and pb.autograd.grad(z.sum(), x)[0].tolist() == [5, 6]
 
 
 def test_39_memory_that_was_exported_shows_the_write():

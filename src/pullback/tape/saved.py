@@ -37,7 +37,7 @@ from pullback.tape.node import Node, released_error
 from pullback.tape.transform.tokens import deps_of
 from pullback.tensors.overwrites import UNWRITTEN, Lost, epoch_of, get_policy, is_disturbed, kept_value
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_for, extra_of, version_of, wrap
-from pullback.tensors.versions import VersionCounter, new_counter
+from pullback.tensors.versions import VersionCounter, counter_of, new_counter
 
 ndarray = np.ndarray
 
@@ -219,7 +219,7 @@ class SavedVariable:
         epoch = self._epoch
         if epoch is None or epoch is UNWRITTEN or value is not data:
             return None
-        counter: VersionCounter | None = epoch.counter()
+        counter = counter_of(epoch)
         if counter is None or not counter.shared:
             counter = new_counter()
             counter.epoch = epoch

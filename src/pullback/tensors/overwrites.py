@@ -313,14 +313,16 @@ def _is_alive(entry: Entry) -> bool:
 
 
 def _copy_out(tensor: Tensor, counter: VersionCounter, written: Any, name: str, writer: VersionCounter) -> None:
+    epoch: Any = counter.epoch
+    if epoch is None:  # the last graph that kept something has just gone
+        return
     index = counter.index
     if index is None:
         index = counter.index = Index()
-    epoch: Any = counter.epoch
-    if counter.early is not None and not isinstance(counter.early, _Indexed):
-        early = counter.early() if type(counter.early) is weakref.ref else counter.early
-        index.add(() if early is None else (early,), None)
-        counter.early = _Indexed()
+    early = counter.early() if type(counter.early) is weakref.ref else counter.early
+    if early is not None and _meets(early, written):  # else it stays where it is, and is not kept by the index
+        index.add((early,), None)
+        counter.early = None
     unsorted, counter.unsorted = [*(counter.unsorted or ()), (epoch.log, weakref.ref(epoch))], None
     for log, reference in unsorted:
         if log:
@@ -335,7 +337,7 @@ def _copy_out(tensor: Tensor, counter: VersionCounter, written: Any, name: str, 
     note_trace(policy)
     if policy.policy == "raise" or (policy.leaves == "raise" and _is_of_a_leaf(counter, written)):
         for entry in taken:
-            _settle(counter, entry, None, writer)
+            _settle(entry, None, writer)
         return
     copies: dict[Any, Any] = {}
     snapshot = _Snapshot.if_smaller(taken)
@@ -345,15 +347,19 @@ def _copy_out(tensor: Tensor, counter: VersionCounter, written: Any, name: str, 
             copies[key] = copy_of(entry.payload) if snapshot is None else snapshot.part(entry.payload)
             if snapshot is None:
                 report("copied", name, entry.payload.nbytes)
-        _settle(counter, entry, copies[key], writer)
+        _settle(entry, copies[key], writer)
     if snapshot is not None:
         report("copied", name, snapshot.nbytes)
 
 
-class _Indexed:
-    """Stands for an early payload that is in the index."""
-
-    __slots__ = ()
+def _meets(payload: Any, written: Any) -> bool:
+    """Would `Index.take` give this payload for a write?"""
+    if type(written) is not ndarray:
+        return True
+    region = region_of(payload)
+    if type(region) is not ndarray or type(payload) is BatchedArray:
+        return written.size > 0
+    return overlap(region, written)
 
 
 def _living(payloads: dict[int, Any]) -> Iterable[Any]:
@@ -363,9 +369,8 @@ def _living(payloads: dict[int, Any]) -> Iterable[Any]:
             yield payload
 
 
-def _settle(counter: VersionCounter, entry: Entry, value: Any, writer: VersionCounter) -> None:
+def _settle(entry: Entry, value: Any, writer: VersionCounter) -> None:
     if entry.epoch is None:
-        counter.early = None
         _disturb(entry.payload, Lost(writer, 0) if value is None else value)
         return
     epoch = entry.epoch()

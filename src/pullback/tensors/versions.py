@@ -107,16 +107,39 @@ def dated_counter(born: int | None = None) -> DatedCounter:
 
 class _Outlives:
     """A counter of memory that NumPy or others have too. It outlives its tensor while a graph keeps values of the
-    memory, since other tensors may be put on that and write to it."""
+    memory, since other tensors may be put on that and write to it. It is the graph that keeps it alive, by the epoch:
+    a counter refers to payloads, and these are to go with the last graph that keeps any."""
 
     __slots__ = ()
 
     def __del__(self) -> None:
+        # The garbage collector may run in the middle of anything, so groups are left alone here, and nobody waits.
         counter: Any = self
         if type(counter.early) is np.ndarray:
-            counter.early = weakref.ref(counter.early)  # somebody else has it, or nobody
-        if _is_held(counter):
-            _dying.append(counter)  # no more here, since the garbage collector may run in the middle of anything
+            _outlive_early(counter)
+        if not _is_held(counter):
+            return
+        counter.__class__ = _DatedOutlivingCounter if isinstance(counter, DatedCounter) else _OutlivingCounter
+        epoch = counter.epoch
+        epoch.counter = _Keeper(counter)
+        if _lock.acquire(blocking=False):  # else a cycle is left to the garbage collector
+            try:
+                counter.epoch = counter.epoch
+            finally:
+                _lock.release()
+        _dying.append(weakref.ref(counter))
+
+
+class _Keeper:
+    """Refers to a counter as a weak reference would, and keeps it."""
+
+    __slots__ = ("counter",)
+
+    def __init__(self, counter: VersionCounter) -> None:
+        self.counter = counter
+
+    def __call__(self) -> VersionCounter:
+        return self.counter
 
 
 class _OutsideCounter(_Outlives, VersionCounter):
@@ -127,24 +150,65 @@ class _DatedOutsideCounter(_Outlives, DatedCounter):
     __slots__ = ()
 
 
-_dying: list[Any] = []
-_outliving: list[Any] = []
+class _Outliving:
+    """A counter whose tensors have gone. It refers weakly to its epoch, and lives as long as that."""
+
+    __slots__ = ()
+
+    @property
+    def epoch(self) -> Epoch | None:
+        """The present version; None if no graph keeps anything any more."""
+        found: Any = _epoch_slot.__get__(self)
+        return found() if type(found) is weakref.ref else found
+
+    @epoch.setter
+    def epoch(self, epoch: Epoch) -> None:
+        _epoch_slot.__set__(self, weakref.ref(epoch))
+
+
+_epoch_slot: Any = VersionCounter.__dict__["epoch"]
+
+
+class _OutlivingCounter(_Outliving, VersionCounter):
+    __slots__ = ()
+
+
+class _DatedOutlivingCounter(_Outliving, DatedCounter):
+    __slots__ = ()
+
+
+# Weak references to counters whose tensors have gone, and which their groups may have lost.
+_dying: list[weakref.ref[VersionCounter]] = []
+# By identity, counters of what graphs keep without an epoch, each with a weak reference to that, which cleans up.
+_outliving: dict[int, tuple[VersionCounter, Any]] = {}
+
+
+def _outlive_early(counter: Any) -> None:
+    """Leave the early payload of a counter that goes to one of its own, which does not keep it."""
+    heir = new_counter()
+    key = id(heir)
+    reference = weakref.ref(counter.early, lambda _: _outliving.pop(key, None))
+    heir.value, heir.leaves, heir.group = counter.value, counter.leaves, counter.group
+    heir.early = reference
+    heir.made_shared()
+    _outliving[key] = (heir, reference)
+    _dying.append(weakref.ref(heir))
+    counter.early = None
 
 
 def _is_held(counter: Any) -> bool:
-    early, epoch = counter.early, counter.epoch
-    if type(early) is weakref.ref and early() is not None:
-        return True
-    return epoch is not None and sys.getrefcount(epoch) > UNHELD
+    epoch = counter.epoch
+    return epoch is not None and (sys.getrefcount(epoch) > UNHELD or isinstance(counter, _Outliving))
 
 
 def _readmit() -> None:
     """Let counters live on whose tensors have gone, while graphs keep values of their memory."""
     while _dying:
-        counter = _dying.pop()
-        _outliving.append(counter)
-        counter.group.add(counter)  # the garbage collector has cleared the reference to it
-        _groups.add(counter.group)
+        counter = _dying.pop()()
+        if counter is not None:
+            group: Any = counter.group
+            group.add(counter)
+            _groups.add(group)
 
 
 class Group:
@@ -231,13 +295,29 @@ def join_group(counter: VersionCounter, owner: Any) -> None:
         high = low + owner.nbytes
     else:
         low, high = byte_bounds(owner)
+    _join(counter, low, high)
+
+
+def _join(counter: VersionCounter, low: int, high: int) -> None:
     with _lock:
         if _dying:
             _readmit()
         _groups.of(low, high).add(counter)
         counter.__class__ = _DatedOutsideCounter if isinstance(counter, DatedCounter) else _OutsideCounter
-        if _outliving:
-            _outliving[:] = filter(_is_held, _outliving)
+
+
+def counter_of(epoch: Epoch) -> VersionCounter | None:
+    """The counter for a tensor on memory of which a graph keeps this version; None if its tensors have gone, and
+    nobody else had the memory."""
+    found: VersionCounter | None = epoch.counter()
+    if isinstance(found, _Outliving):
+        # It cannot be given tensors again, since it would not outlive them: objects are finalized once.
+        group: Any = found.group
+        counter = dated_counter(found.born) if isinstance(found, DatedCounter) else new_counter()
+        counter.value, counter.leaves = found.value, found.leaves
+        _join(counter.made_shared(), group.low, group.high)
+        return counter
+    return found
 
 
 def others_on(group: Group, counter: VersionCounter) -> list[VersionCounter]:
@@ -261,7 +341,7 @@ class Epoch:
 
     __slots__ = ("__weakref__", "counter", "kept", "limit", "log", "next", "version")
 
-    counter: Any  # weak
+    counter: Any  # weak, unless the counter has outlived its tensors, and lives as long as its last epoch with those
     version: int
     next: Epoch | None  # None while it is the present one
     log: list[Any] | None  # the payloads kept in it; None of private memory, where the reference count of one tells
