@@ -471,3 +471,30 @@ def test_036_adapted_programs_with_branches_and_loops_compile():
 
     given = [lambda v=v: (pb.tensor([[2.0, 0.5], [0.5, 3.0]]), leaf([v, 1.0])) for v in (1.0, 2.0, 3.0)]
     check_calls(pb.func.adapt(solve), given, times=2, counts_writes=False, backend="numpy")
+
+
+def held_at_the_edge(u, x):
+    with pb.no_grad():
+        u[0] *= 0.5
+
+
+def held_through_an_alias(u, x):
+    u.detach()[0] = 0.2
+
+
+def held_through_data(u, x):
+    u.data[0] *= 0.5
+
+
+@pytest.mark.parametrize("hold", [held_at_the_edge, held_through_an_alias, held_through_data])
+def test_037_writes_that_autograd_does_not_see_are_not_differentiated_in_loops(hold):
+    def settled(x, y):
+        u, steps = 2 * y, 0
+        while (u * u).sum() > 0.05 and steps < 20:
+            steps += 1
+            u = u * x
+            hold(u, x)
+        return (u * x).sum()
+
+    makers = [lambda v=v: (leaf([v, 0.6, 0.7]), leaf([1.0, v, 0.3])) for v in (0.5, 0.55, 0.6, 0.65)]
+    check_calls(settled, makers, counts_writes=False, backend="numpy", rtol=1e-7)

@@ -422,8 +422,12 @@ def _loop_at(trace: Any, visits: list[Any], numbers: list[int], live: Any) -> Lo
     positions = [visits[k].position for k in numbers]
     if is_counted and positions != list(range(start.position, start.position + len(numbers))):
         return None
-    if any(node.effect is not None for node in trace.graph.nodes[start.num_nodes : last.num_nodes]):
+    nodes = trace.graph.nodes[start.num_nodes : last.num_nodes]
+    if any(node.effect is not None for node in nodes):
         return None
+    results = {value for node in nodes for value in node.results}
+    if any(after in results for _, after in trace.hidden):
+        return None  # a write under no_grad, or through detach(): a loop of the graph would differentiate it
     where = {node: k for k, node in enumerate(trace.graph.nodes)}
     written = _written_roles(trace, start, last)
     if written is None:
