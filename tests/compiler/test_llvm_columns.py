@@ -140,3 +140,13 @@ def test_axes_of_a_reduction_are_those_of_the_memory():
     for axis, keepdims in (((0,), False), ((1,), False), ((1,), True), ((0, 2), False)):
         b.output(b("negative", b("sum", doubled, axis=axis, keepdims=keepdims)))
     run(b)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "f8"])
+@pytest.mark.parametrize("scan", [pb.cumsum, pb.cumprod])
+def test_a_running_sum_goes_through_a_column_in_order(scan, dtype):
+    def function(x):
+        return scan(x + x, 0).copy(order="C")
+
+    x = pb.tensor(np.asfortranarray(np.random.default_rng(0).integers(0, 3, (256, 8)).astype(dtype)))
+    np.testing.assert_array_equal(pb.compile(function, backend="llvm")(x).numpy(), function(x).numpy())

@@ -168,7 +168,9 @@ class Columns(NamedTuple):
                 if shape is None or not 0 < step < shape.row or (length - 1) * step < shape.row:
                     continue
                 per_row, rest = divmod(shape.row, step)
-                if rest or length % per_row or any(axis == at for each in kernel.references for at, *_ in each.bounds):
+                is_bound = any(axis == at for each in kernel.references for at, *_ in each.bounds)
+                # Of two axes a running sum would go along one after the other.
+                if rest or length % per_row or is_bound or (kernel.is_reduced[axis] and is_running(kernel)):
                     raise Refused(self.final(buffer))
                 return self._split(_with_axis_split(kernel, axis, per_row), buffers)
         return kernel
