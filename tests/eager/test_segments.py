@@ -119,7 +119,8 @@ def test_values_and_gradients_are_those_of_numpy(name, dtype, compiled):
     arrays = [rng.uniform(0.5, 1.5, shape).astype(dtype) for shape in shapes]
     close(*both(f, arrays))
     if dtype is np.float64:
-        assert any(compiled.values()) or name == "logcumsumexp", compiled
+        # Where a test before this one has met the same kind of call, nothing is compiled anew.
+        assert any(compiled.values()) or not compiled or name == "logcumsumexp", compiled
 
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300]
