@@ -12,7 +12,7 @@ from pullback.aot._call import accumulators
 from pullback.aot._compilers import Compilers
 from pullback.aot._disk import OBJECTS, is_storable, key_of, load, store, usable_dir
 from pullback.aot._function import CompiledFunction
-from pullback.aot._trace.capture import Options
+from pullback.aot._trace.records import Options
 from pullback.compiler import numpy_source
 from pullback.compiler.machine import objects
 from pullback.compiler.native import compile_native, left_to_numpy, read_native, write_native

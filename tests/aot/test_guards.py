@@ -10,7 +10,7 @@ import pytest
 import pullback as pb
 from pullback import aot
 from pullback._compile import compile
-from pullback.aot import _function
+from pullback.aot import _compiling
 from pullback.aot._guards import call_key, difference, leaf_key
 from pullback.aot._trace.leaves import flatten_arguments
 
@@ -141,7 +141,7 @@ def test_what_has_no_hash_is_named():
 
 def test_the_process_has_a_limit_too(monkeypatch):
     aot.reset()
-    monkeypatch.setattr(_function, "PROCESS_LIMIT", 3)
+    monkeypatch.setattr(_compiling, "PROCESS_LIMIT", 3)
     functions = [compile(lambda x: x * 2, fallback="raise") for _ in range(3)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -159,13 +159,13 @@ def test_the_process_has_a_limit_too(monkeypatch):
 
 
 def test_functions_that_are_gone_do_not_count():
-    before = _function._recompiled()
+    before = _compiling.recompiled()
     f = compile(lambda x: x * 2, fallback="raise")
     f(pb.ones(2))
     f(pb.ones((2, 2)))
-    assert _function._recompiled() == before + 1
+    assert _compiling.recompiled() == before + 1
     del f
-    assert _function._recompiled() == before
+    assert _compiling.recompiled() == before
 
 
 def test_reset_forgets_all_captures():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from pullback.aot import _function
+from pullback.aot import _compiling
 from pullback.aot._call import fast_call
 from pullback.graph.graph import Graph
 
@@ -27,7 +27,7 @@ def objects():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_ever_new_shapes_leave_nothing_behind(monkeypatch, backend):
-    monkeypatch.setattr(_function, "_MOST_KEYS", KEPT)
+    monkeypatch.setattr(_compiling, "_MOST_KEYS", KEPT)
     monkeypatch.setattr(fast_call, "MOST", SHORT)
     compiled = pb.compile(
         lambda x, w: (pb.sin(x) * w[: len(x)]).sum(), fallback="raise", backend=backend, dynamic=False,

@@ -334,7 +334,7 @@ def history(x):
 
 @program(positive(1, 0.5, 8.0))
 def bisection(a):
-    lo, hi = 0.0, 10.0
+    lo, hi, steps = 0.0, 10.0, 0
     a0 = a[0]
     while hi - lo > 1e-3:
         mid = (lo + hi) / 2
@@ -342,7 +342,8 @@ def bisection(a):
             hi = mid
         else:
             lo = mid
-    return lo * a
+        steps += 1
+    return (lo + hi) * a, steps
 
 
 @program(definite(3), vector(3))

@@ -9,6 +9,7 @@ import pytest
 
 import pullback as pb
 from tests.conformance.compiling import check_calls, check_same, leaf, outcome
+from tests.conformance.stranger_programs import bisection
 
 NUMBERS = [lambda v=v: (leaf([v, v / 2]),) for v in (100.0, 1.0, 0.3, 5000.0, 7.0, 100.0, 1e6, 2.0)]
 
@@ -359,18 +360,6 @@ def timed(x, dt):
     return x, t
 
 
-def bracketed(a):
-    lo, hi, steps = 0.0, 60.0, 0
-    while hi - lo > 1e-6:
-        middle = (lo + hi) / 2
-        if middle * middle > a:
-            hi = middle
-        else:
-            lo = middle
-        steps += 1
-    return a * (lo + hi), steps
-
-
 def relaxed(start):
     u, change, sweeps = start.copy(), 1.0, 0
     while change > 1e-3:
@@ -443,7 +432,7 @@ NUMBERS_OF_LOOPS = {
     "loops one after the other": (one_after_the_other, lambda rng: (leaf(rng.uniform(1, 50)),), 4),
     "a counter": (counted, lambda rng: (leaf(rng.uniform(1, 50)),), 1),
     "a sum with an argument": (timed, lambda rng: (leaf(rng.uniform(1, 50)), float(rng.uniform(0.05, 0.2))), 1),
-    "ends of a bracket": (bracketed, lambda rng: (leaf(rng.uniform(1, 50)),), 1),
+    "ends of a bracket": (bisection, lambda rng: (leaf(rng.uniform(1, 50, size=1)),), 1),
     "beside what is written": (relaxed, lambda rng: (leaf(rng.normal(size=8)),), 2),
     "a loop that a range goes on behind": (in_two_phases, lambda rng: (leaf(rng.uniform(0.5, 2)),), 40),
     "an index": (looks_at_its_counter, lambda rng: (leaf(rng.uniform(1, 50)),), 40),

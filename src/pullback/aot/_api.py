@@ -10,15 +10,16 @@ import numpy as np
 from pullback.aot import _later
 from pullback.aot._call.runtime import input_of
 from pullback.aot._compilers import Compiler, Compilers
+from pullback.aot._compiling import capture
 from pullback.aot._dynamic import DynamicTable
 from pullback.aot._entry import specialised
 from pullback.aot._explain import Explanation
-from pullback.aot._function import CompiledFunction, capture
+from pullback.aot._function import CompiledFunction
 from pullback.aot._metadata import MutationType, ViewAndMutationMeta
 from pullback.aot._partition import Partition
 from pullback.aot._partition import partition as split
-from pullback.aot._trace.capture import Capture, GraphInput, Options
 from pullback.aot._trace.leaves import ArraySpec, flatten_arguments, memory_of
+from pullback.aot._trace.records import Capture, GraphInput, Options
 from pullback.core.axes import normalize_shape
 from pullback.core.pytree import unflatten
 from pullback.core.records import Record, field, replace

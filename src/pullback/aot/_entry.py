@@ -17,11 +17,11 @@ from pullback.aot import _later
 from pullback.aot._compilers import Compilers, flat
 from pullback.aot._metadata import OWN, MutationType
 from pullback.aot._surroundings.places import moved_function
-from pullback.aot._trace.capture import Capture, GraphInput, Options
 from pullback.aot._trace.captured import CapturedTensor
 from pullback.aot._trace.dry_runs import Sources, happens
 from pullback.aot._trace.higher import is_repeatable, nodes_in, sources_of, with_stops
 from pullback.aot._trace.leaves import array_of, touching
+from pullback.aot._trace.records import Capture, GraphInput, Options
 from pullback.core.frames import warn
 from pullback.core.records import replace
 from pullback.core.reports import compiling, paused, reported

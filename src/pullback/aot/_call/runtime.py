@@ -16,9 +16,9 @@ from pullback.aot._call.node import CompiledBackward
 from pullback.aot._call.results import Results
 from pullback.aot._entry import Entry
 from pullback.aot._metadata import InputAliasInfo, MutationType
-from pullback.aot._trace.capture import GraphInput
 from pullback.aot._trace.higher import States, put_back, states_of
 from pullback.aot._trace.leaves import base_of_group, memory_of, strided_view
+from pullback.aot._trace.records import GraphInput
 from pullback.core.pytree import unflatten
 from pullback.core.state import change_grad, changed, current
 from pullback.eager.inplace import check_writable

@@ -9,7 +9,7 @@ import numpy as np
 
 from pullback.aot import _later
 from pullback.aot._entry import Fit
-from pullback.aot._trace.capture import Capture, Options
+from pullback.aot._trace.records import Capture, Options
 from pullback.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

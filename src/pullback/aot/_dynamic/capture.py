@@ -10,8 +10,9 @@ from pullback.aot._dynamic.sizes import Numbers, Watcher
 from pullback.aot._dynamic.template import Template, check_same_program, formulas
 from pullback.aot._entry import Fit
 from pullback.aot._guards import call_key, leaf_key, same_objects
-from pullback.aot._trace.capture import Capture, Options, capture
+from pullback.aot._trace.capture import capture
 from pullback.aot._trace.leaves import ArraySpec
+from pullback.aot._trace.records import Capture, Options
 from pullback.tape.history import is_leaf, requires_grad
 from pullback.tensors.tensor import Tensor
 

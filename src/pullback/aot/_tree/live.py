@@ -24,30 +24,11 @@ import numpy as np
 
 from pullback.aot._trace.higher import is_repeatable
 from pullback.aot._tree.effects import Effects
-from pullback.aot._tree.joins import (
-    CONDITION,
-    Arms,
-    Pending,
-    Pinned,
-    Sight,
-    Unjoined,
-    ending,
-    joined,
-    put,
-    sight,
-    with_results,
-)
-from pullback.aot._tree.loops import (
-    Counters,
-    Loop,
-    Visit,
-    asking,
-    begins_here,
-    found_loop,
-    make,
-    taken_into_graph,
-    visit,
-)
+from pullback.aot._tree.instructions import Counters
+from pullback.aot._tree.joins import CONDITION, Arms, Pending, Pinned, Unjoined, joined, put, with_results
+from pullback.aot._tree.loops import Loop, begins_here, found_loop, make, taken_into_graph
+from pullback.aot._tree.sights import Sight, ending, sight
+from pullback.aot._tree.state import Visit, asking, visit
 from pullback.core.frames import user_place
 from pullback.core.records import Record
 from pullback.core.state import NORMAL, current, put_in_force

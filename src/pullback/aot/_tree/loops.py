@@ -15,21 +15,17 @@ leaves the path.
 
 from __future__ import annotations
 
-import bisect
-import ctypes
-import dis
-import functools
 import itertools
-import sys
 from collections.abc import Callable
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pullback.aot import _later
 from pullback.aot._numbers.stand_in import is_stand_in, payload_of, remade, value_of
-from pullback.core.frames import is_own
+from pullback.aot._tree.instructions import Counters, Lost, code_of
+from pullback.aot._tree.state import Unseen, Visit, asking_frame, assign, frozen
 from pullback.core.state import current
 from pullback.graph.graph import Graph
 from pullback.graph.ir import Node, Value
@@ -40,293 +36,7 @@ from pullback.tensors.tensor import Tensor, wrap
 
 _VISITS = 4  # of a place, at least
 _ROOM = 64  # steps of a loop with a gradient, at least; four times as many as were seen
-CONSTANTS = (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, type(Ellipsis))
-_NAMES = (type, ModuleType, np.ufunc)
-_MOST_BYTES = 1 << 16
 _WHOLE = 1 << 52  # of whole numbers of the graph, at first
-
-
-class Unseen(Exception):
-    """Something in the state of a program cannot be looked into."""
-
-
-class Lost(BaseException):
-    """A trace in which a loop was to be made went another way. Not an Exception, so that nobody catches it."""
-
-
-# Where a program stands.
-
-class Code:
-    """What is known of the instructions of one function."""
-
-    def __init__(self, code: CodeType) -> None:
-        self._listed = list(dis.get_instructions(code))
-        self._offsets = [each.offset for each in self._listed]
-        self._at = {each.offset: k for k, each in enumerate(self._listed)}
-        self._depths = self._stack_depths()
-        self._catches = bool(code.co_exceptiontable)
-        self._lives: dict[int, frozenset[str]] | None = None
-        # Of every `for`: where it begins and ends, and the variable that it assigns to.
-        self.fors = {
-            each.offset: (int(each.argval), self._listed[k + 1].argval if "STORE_FAST" in self._name(k + 1) else None)
-            for k, each in enumerate(self._listed) if each.opname == "FOR_ITER"
-        }  # fmt: skip
-
-    def _name(self, k: int) -> str:
-        return self._listed[k].opname if k < len(self._listed) else ""
-
-    def _stack_depths(self) -> dict[int, int]:
-        """What lies on the stack before each instruction that is reached without an exception."""
-        depths, waiting = {0: 0}, [0]
-        while waiting:
-            at = waiting.pop()
-            each, depth = self._listed[at], depths[at]
-            for target in self._next(at):
-                if target not in depths:
-                    jumps = target != at + 1 or each.opname.startswith("JUMP_")
-                    depths[target] = depth + dis.stack_effect(each.opcode, each.arg, jump=jumps)
-                    waiting.append(target)
-        return depths
-
-    def decides(self, offset: int) -> bool:
-        """Does a truth value at this instruction decide a jump, with nothing else on the stack but counters?"""
-        at = self._at.get(offset)
-        if at is None or at not in self._depths:
-            return False
-        below = self._depths[at] - len(self.around(offset))
-        if self._name(at).startswith("POP_JUMP") or self._name(at) == "TO_BOOL":
-            return below == 1
-        return self._name(at) == "COMPARE_OP" and below == 2 and self._name(at + 1).startswith(("POP_JUMP", "TO_BOOL"))
-
-    def live(self, offset: int) -> frozenset[str] | None:
-        """The local variables that may be read from an instruction on, before they are assigned to; None for all of
-        them, where exceptions are caught."""
-        if self._lives is None:
-            self._lives = self._live_variables()
-        return self._lives.get(self._at[offset]) if self._lives else None
-
-    def _live_variables(self) -> dict[int, frozenset[str]]:
-        listed = self._listed
-        if self._catches:
-            return {}
-        lives: dict[int, frozenset[str]] = dict.fromkeys(range(len(listed)), frozenset())
-        is_new = True
-        while is_new:
-            is_new = False
-            for at in reversed(range(len(listed))):
-                each = listed[at]
-                after = frozenset().union(*(lives.get(k, frozenset()) for k in self._next(at)))
-                if "FAST" in each.opname:
-                    names = frozenset(each.argval) if isinstance(each.argval, tuple) else frozenset((each.argval,))
-                    after = after - names if each.opname == "STORE_FAST" else after | names
-                if after != lives[at]:
-                    lives[at], is_new = after, True
-        return lives
-
-    def _next(self, at: int) -> list[int]:
-        """The instructions that may follow one."""
-        each = self._listed[at]
-        found = []
-        if each.opcode in dis.hasjrel or each.opcode in dis.hasjabs:
-            found.append(self._at[each.argval])
-        ends = each.opname in ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
-        if not ends and not each.opname.startswith("JUMP_") and at + 1 < len(self._listed):
-            found.append(at + 1)
-        return found
-
-    def around(self, offset: int) -> list[int]:
-        """The `for` loops that an instruction is in, the innermost last."""
-        return [begin for begin, (end, _) in self.fors.items() if begin <= offset < end]
-
-    def loop_called(self, offset: int) -> int | None:
-        """The `for` loop that goes over what the call at this instruction returns."""
-        at = bisect.bisect_right(self._offsets, offset) - 1  # while Python code runs it is behind the call
-        if self._name(at + 1) != "GET_ITER" or self._name(at + 2) != "FOR_ITER":
-            return None
-        return self._listed[at + 2].offset
-
-    def reads(self, begin: int, name: str) -> bool:
-        """Does the body of a `for` loop read a variable?"""
-        end, _ = self.fors[begin]
-        return any(
-            each.argval == name and not each.opname.startswith("STORE_FAST") for each in self._listed
-            if begin <= each.offset < end and each.opcode in (*dis.haslocal, *dis.hasfree)
-        )  # fmt: skip
-
-
-@functools.lru_cache(256)
-def code_of(code: CodeType) -> Code:
-    """What is known of a function's instructions."""
-    return Code(code)
-
-
-class Counter:
-    """The iterator of a `for` over a range."""
-
-    def __init__(self, numbers: range, begin: int) -> None:
-        self.numbers, self.begin, self.position = numbers, begin, 0
-        self.is_left = False  # how far it is depends on the steps of a loop of the graph
-
-    def __iter__(self) -> Counter:
-        return self
-
-    def __next__(self) -> int:
-        if self.is_left:
-            raise Lost
-        if self.position >= len(self.numbers):
-            raise StopIteration
-        self.position += 1
-        return self.numbers[self.position - 1]
-
-
-class Counters:
-    """The counters of the `for` loops of one trace, by frame."""
-
-    def __init__(self) -> None:
-        self._known: dict[Any, dict[int, Counter]] = {}
-
-    def range(self, *args: Any) -> Any:
-        """What `range` is in the user's code."""
-        numbers = range(*args)
-        frame = sys._getframe(1)
-        begin = code_of(frame.f_code).loop_called(frame.f_lasti)
-        if begin is None:
-            return numbers
-        counter = self._known.setdefault(frame, {})[begin] = Counter(numbers, begin)
-        return counter
-
-    def at(self, frame: Any) -> list[Counter] | None:
-        """Those of the loops that a frame is in, the innermost last; None if one of them is another iterator."""
-        known = self._known.get(frame, {})
-        found = [known.get(begin) for begin in code_of(frame.f_code).around(frame.f_lasti)]
-        return None if None in found else found  # type: ignore[return-value]
-
-    def close(self) -> None:
-        """Let go of the frames."""
-        self._known.clear()
-
-
-# The state of a program.
-
-class Visit(NamedTuple):
-    """A place that decides a jump, and the state in which the program is there."""
-
-    frame: Any
-    place: tuple[int, int]
-    state: Any  # what has to be the same
-    rough: Any  # the same without the values of plain numbers
-    plain: dict[str, Any]  # those
-    roles: dict[str, Any]  # the variables that hold tensors and numbers of the graph, with their values there
-    kept: list[Any]
-    counters: list[Counter]
-    position: int | None  # of the innermost counter
-    num_nodes: int
-    num_written: int
-    num_storages: int
-
-
-def _asking_frame() -> Any:
-    frame: Any = sys._getframe(1)
-    while frame is not None and is_own(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-def asking(trace: Any, counters: Counters) -> tuple[Any, Any] | None:
-    """The frame of the program that asks for a truth value just now, and the loops around it; None if it cannot be
-    looked into."""
-    frame = _asking_frame()
-    seer = trace.seer
-    if frame is None or not seer.is_twin(frame.f_globals) or not code_of(frame.f_code).decides(frame.f_lasti):
-        return None
-    around = counters.at(frame)
-    return None if around is None or not seer.is_untouched() else (frame, around)
-
-
-def visit(trace: Any, counters: Counters) -> Visit | None:
-    """The visit of a program that asks for a truth value just now; None if it cannot be looked into."""
-    found = asking(trace, counters)
-    if found is None:
-        return None
-    frame, around = found
-    kept: list[Any] = []
-    roles: dict[str, Any] = {}
-    plain: dict[str, Any] = {}
-    state: list[Any] = [tuple([(id(each), each.position) for each in around[:-1]])]
-    moving = around[-1] if around else None
-    if moving is not None:
-        state.append(id(moving))
-        counted = code_of(frame.f_code).fors[moving.begin][1]
-        if counted is None or code_of(frame.f_code).reads(moving.begin, counted):
-            return None
-    try:
-        for name, value in sorted(variables_of(frame).items()):
-            if moving is not None and name == counted:
-                continue
-            if type(value) is Tensor and type(value._data) is TracedArray and not value._data.steps:
-                roles[name] = (value, value._data.value)
-                state.append((name, "tensor", value._spec, requires_grad(value), value._data.strides))
-            elif is_stand_in(value) and value._host.is_live:
-                roles[name] = (value, value._name.value)
-                state.append((name, type(value._value)))
-            elif type(value) in (int, float) or is_stand_in(value):
-                plain[name] = frozen(value, kept, set())
-                state.append((name, type(value_of(value))))
-            else:
-                state.append((name, frozen(value, kept, set())))
-    except Unseen:
-        return None
-    names = list(roles)
-    state += [tuple([names.index(n) for n in names if roles[n][0] is roles[m][0]]) for m in names]
-    position = None if moving is None else moving.position
-    return Visit(
-        frame, (id(frame), frame.f_lasti), [*state, plain], state, plain, roles, kept, around, position,
-        len(trace.graph.nodes), len(trace.written), trace.num_storages,
-    )  # fmt: skip
-
-
-def variables_of(frame: Any) -> dict[str, Any]:
-    """The local variables of a frame that may be read before they are assigned to, by itself or other functions."""
-    code = frame.f_code
-    wanted = code_of(code).live(frame.f_lasti)
-    shared = {*code.co_cellvars, *code.co_freevars}
-    return {name: x for name, x in frame.f_locals.items() if wanted is None or name in wanted or name in shared}
-
-
-def frozen(x: Any, kept: list[Any], seen: set[int]) -> Any:
-    """What an object is, with everything in it; two that are equal are in the same state."""
-    kept.append(x)
-    if isinstance(x, Tensor):
-        if type(x._data) is not TracedArray:
-            return id(x)
-        return id(x), id(x._data), x._data.storage.generation, id(x._node), requires_grad(x)
-    if is_stand_in(x):
-        return ("taken", id(x)) if x._host.is_live else ("given", x._name)
-    if isinstance(x, CONSTANTS):
-        return type(x), repr(x)
-    if isinstance(x, _NAMES) or type(x).__module__.partition(".")[0] == "pullback":
-        return id(x)
-    if id(x) in seen:
-        return "again", id(x)
-    seen.add(id(x))
-    inside = functools.partial(frozen, kept=kept, seen=seen)
-    if type(x) in (tuple, list):
-        return type(x), 0 if type(x) is tuple else id(x), tuple(map(inside, x))
-    if type(x) is dict:
-        return id(x), tuple([(inside(key), inside(item)) for key, item in x.items()])
-    if isinstance(x, FunctionType):
-        cells = [each.cell_contents for each in x.__closure__ or ()]
-        return id(x), tuple(map(inside, cells)), inside(x.__dict__), inside(x.__defaults__ or ())
-    if isinstance(x, MethodType):
-        return inside(x.__func__), inside(x.__self__)
-    if isinstance(x, BuiltinFunctionType):
-        return id(x) if isinstance(x.__self__, (ModuleType, type(None))) else inside(x.__self__)
-    if type(x) is np.ndarray and x.nbytes <= _MOST_BYTES and x.dtype.kind in "biufc":
-        return id(x), x.tobytes()
-    is_plain = type(x).__flags__ & (1 << 9) and not hasattr(x, "__next__") and not hasattr(type(x), "__slots__")
-    if is_plain and type(x).__base__ is object and hasattr(x, "__dict__"):
-        return id(x), inside(x.__dict__)
-    raise Unseen
 
 
 # Finding a loop.
@@ -559,13 +269,13 @@ def body_of(
 
 def begins_here(loop: Loop) -> bool:
     """Does the program stand where a loop begins? Events within arms that are joined later have numbers, too."""
-    frame = _asking_frame()
+    frame = asking_frame()
     return frame is not None and frame.f_code is loop.code and frame.f_lasti == loop.offset
 
 
 def make(loop: Loop, trace: Any, live: Any, counters: Counters, condition: TracedArray) -> bool:
     """Put a loop into the graph of this trace, where the program stands at its first visit. What it is told then."""
-    frame: Any = _asking_frame()
+    frame: Any = asking_frame()
     variables = frame.f_locals
     around = counters.at(frame)
     counter = around[-1] if loop.is_counted and around else None
@@ -694,12 +404,3 @@ def _number(trace: Any, recipe: Any, dtype: np.dtype[Any]) -> Tensor:
     if payload is None:
         raise Lost
     return wrap(payload)
-
-
-def assign(frame: Any, values: dict[str, Any]) -> None:
-    """Assign to local variables of a frame that is running."""
-    variables = frame.f_locals
-    variables.update(values)
-    if sys.version_info < (3, 13):  # later f_locals are the variables themselves
-        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
-

@@ -24,10 +24,12 @@ from pullback.aot._metadata import (
     ViewAndMutationMeta,
 )
 from pullback.aot._trace.analysis import Outputs, flag_set, layout_in, root_tensor, same_place
-from pullback.aot._trace.capture import Capture, GraphInput, Maker, Options, run_traced
+from pullback.aot._trace.capture import run_traced
 from pullback.aot._trace.dry_runs import BeginAgain, Trials
 from pullback.aot._trace.higher import Stops
 from pullback.aot._trace.leaves import check_leaves
+from pullback.aot._trace.maker import Maker
+from pullback.aot._trace.records import Capture, GraphInput, Options
 from pullback.aot._trace.trace import WrittenAlias
 from pullback.aot._wrapper import is_wrapped
 from pullback.aot._wrapper.records import PlainTensorMeta, SubclassMeta, described

@@ -12,10 +12,10 @@ from pullback.aot._call.runtime import Epilogue, check_writes, input_of
 from pullback.aot._compilers import Compilers
 from pullback.aot._entry import Entry, Fit, refused_inputs, sources_of_gradients
 from pullback.aot._metadata import OWN, InputAliasInfo
-from pullback.aot._trace.capture import Capture, GraphInput, Options
 from pullback.aot._trace.captured import CapturedTensor
 from pullback.aot._trace.higher import States, check_can_run_again, gradients_of_function, states_of
 from pullback.aot._trace.leaves import memory_of, strided_view
+from pullback.aot._trace.records import Capture, GraphInput, Options
 from pullback.aot._wrapper import is_wrapped
 from pullback.aot._wrapper.records import PlainTensorMeta
 from pullback.core.records import replace
