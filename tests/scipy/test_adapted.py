@@ -119,3 +119,25 @@ def between_points(p):
 @pytest.mark.parametrize("program", [smoothed, between_points])
 def test_unmodified_programs_with_images_and_points_differentiate(program):
     test_an_unmodified_program_differentiates(program)
+
+
+@pytest.mark.parametrize("function", [
+    lambda A: scipy.linalg.cho_solve(scipy.linalg.cho_factor(A), np.ones(2)),
+    lambda A: scipy.linalg.inv(A.T),
+    lambda A: scipy.linalg.expm(A[:, ::-1]),
+    lambda A: scipy.fft.fft(A.reshape(4)[::2]).real,
+    lambda A: scipy.integrate.simpson(A.ravel()),
+    lambda A: scipy.special.gammaln(A.T),
+], ids=["cho_solve", "inv", "expm", "fft", "simpson", "gammaln"])  # fmt: skip
+def test_views_carry_their_tangent_to_scipy(function):
+    given = np.array([[2.0, 0.3], [0.3, 1.5]])
+    along = np.array([[0.4, 0.1], [0.2, -0.3]])
+    along = (along + along.T) / 2
+
+    def whole(A):
+        return np.sum(function(A * 1.0))
+
+    tangent = pb.func.jvp(pb.func.adapt(whole), (pb.tensor(given),), (pb.tensor(along),))[1].item()
+    step = 1e-6
+    expected = (whole(given + step * along) - whole(given - step * along)) / (2 * step)
+    assert tangent == pytest.approx(expected, rel=1e-6)

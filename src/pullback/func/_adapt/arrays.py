@@ -29,6 +29,7 @@ from pullback.errors import AutogradError
 from pullback.operators import functions
 from pullback.operators.arrays.creation import finished
 from pullback.operators.arrays.indexing import element
+from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad
 from pullback.tensors.tensor import Tensor
 
@@ -80,7 +81,7 @@ def holds_tensors(data: Any) -> bool:
 
 def has_history(tensor: Tensor) -> bool:
     """Does somebody differentiate this tensor, backward or forward?"""
-    return requires_grad(tensor) or (tensor._extra is not None and bool(tensor._extra.forward))
+    return requires_grad(tensor) or bool(live_levels((tensor,)))  # a view may share the tangent of its base
 
 
 # Real and complex numbers ---------------------------------------------------------------------------------------------
