@@ -369,3 +369,40 @@ def test_an_integer_program_has_no_derivative_by_its_constraints():
     row = optimize.LinearConstraint([[1.0, 1.0]], p.detach(), np.inf)
     found = optimize.milp(pb.stack([p, 2 * p]), constraints=row, integrality=[1, 1])
     assert pb.autograd.grad(found.fun, p)[0].item() == 2.0
+
+
+def test_an_interior_point_that_stops_short_of_a_binding_constraint_is_a_rough_solution():
+    def cut(p):
+        disk = optimize.NonlinearConstraint(lambda x: x[0] ** 2 + x[1] ** 2, -np.inf, p[0])
+        line = optimize.LinearConstraint(np.array([[1.0, 1.0]]), p[1], p[1])
+        return optimize.minimize(
+            lambda x: (x[0] - 2) ** 2 + (x[1] + 1) ** 2, [0.2, 0.2], method="trust-constr", constraints=[disk, line],
+            options={"gtol": 1e-10, "xtol": 1e-12},
+        ).x  # fmt: skip
+
+    with pytest.warns(pb.errors.ImplicitAccuracyWarning):
+        found = jacrev(cut)(pb.tensor([1.1, 0.4])).numpy()
+    # x + y = b and x**2 + y**2 = a: their differentials.
+    root = np.sqrt(2 * 1.1 - 0.4**2)
+    exact = [[1 / (2 * root), 0.5 - 0.4 / (2 * root)], [-1 / (2 * root), 0.5 + 0.4 / (2 * root)]]
+    np.testing.assert_allclose(found, exact, rtol=1e-3)
+
+
+def test_a_complaint_about_the_last_digits_under_constraints_is_no_failure():
+    def corner(p):
+        rules = ({"type": "ineq", "fun": lambda x: x[0] - 2 * x[1] + 2 * p[0]},
+                 {"type": "ineq", "fun": lambda x: -x[0] - 2 * x[1] + 6})  # fmt: skip
+        result = optimize.minimize(
+            lambda x: (x[0] - p[0]) ** 2 + (x[1] - 2.5 * p[1]) ** 2, (2.0, 0.0), method="SLSQP",
+            bounds=((0, None), (0, None)), constraints=rules, options={"ftol": 1e-14},
+        )  # fmt: skip
+        successes.append(result.success)
+        return result.x
+
+    successes: list[bool] = []
+    points = np.array([[1.0, 2.0], [1.0, 1.9999], [0.9999, 2.0], [1.01, 2.02], [0.98, 1.96]])
+    each = np.stack([jacrev(corner)(pb.tensor(point)).numpy() for point in points])
+    assert not all(successes)
+    # Both constraints hold: x = 3 - p and y = (3 + p) / 2.
+    np.testing.assert_allclose(each, np.broadcast_to([[-1.0, 0.0], [0.5, 0.0]], each.shape), atol=1e-6)
+    np.testing.assert_allclose(vmap(jacrev(corner))(pb.tensor(points)).numpy(), each, atol=1e-6)

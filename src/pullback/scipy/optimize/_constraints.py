@@ -43,6 +43,7 @@ def holding(theirs: type) -> type:
 
 
 CLOSE = 1e-6  # relative: a slack or a multiplier as small as this is none
+WIDE = 1e-2  # ... a slack, where an interior-point method stopped inside of what binds
 
 
 Rows = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
@@ -145,13 +146,14 @@ def found(
     name: str, x: Array, gradient: Array, c: Array, jacobian: Array, lower: Array, upper: Array, options: Diff
 ) -> tuple[Array, AutogradError | str]:
     """The solution with its multipliers and sides, and what is wrong with it."""
-    at_lower = np.isfinite(lower) & (c - lower <= CLOSE * (1 + np.abs(lower)))
-    at_upper = np.isfinite(upper) & (upper - c <= CLOSE * (1 + np.abs(upper)))
     is_equality = lower == upper
-    sides = np.where(is_equality | at_lower, 1.0, np.where(at_upper, -1.0, 0.0))
-    near = abs(sides) > 0
-    multipliers = _multipliers(jacobian, gradient, near)
+    sides, multipliers, force = _pushing(gradient, c, jacobian, lower, upper, CLOSE)
     limit = CLOSE * (1 + np.abs(gradient).max(initial=0.0))
+    if force > limit:
+        wider = _pushing(gradient, c, jacobian, lower, upper, WIDE)
+        if wider[2] < 0.1 * force:
+            sides, multipliers, _ = wider
+    near = abs(sides) > 0
     is_held = is_equality | (sides * multipliers > limit)
     is_weak = near & ~is_equality & (np.abs(multipliers) <= limit)
     failure: AutogradError | str = ""
@@ -166,6 +168,19 @@ def found(
         failure = crowded(name)
     sides = np.where(is_held, sides, 0.0)
     return np.concatenate([x, _multipliers(jacobian, gradient, is_held), sides]), failure
+
+
+def _pushing(
+    gradient: Array, c: Array, jacobian: Array, lower: Array, upper: Array, close: float
+) -> tuple[Array, Array, float]:
+    """Which rows are close to which of their bounds, their multipliers, and what is left of the gradient."""
+    at_lower = np.isfinite(lower) & (c - lower <= close * (1 + np.abs(lower)))
+    at_upper = np.isfinite(upper) & (upper - c <= close * (1 + np.abs(upper)))
+    is_equality = lower == upper
+    sides = np.where(is_equality | at_lower, 1.0, np.where(at_upper, -1.0, 0.0))
+    multipliers = _multipliers(jacobian, gradient, abs(sides) > 0)
+    pushed = np.where(is_equality | (sides * multipliers > 0), multipliers, 0.0) @ jacobian
+    return sides, multipliers, float(np.abs(gradient - pushed).max(initial=0.0))
 
 
 def _multipliers(jacobian: Array, gradient: Array, chosen: Array) -> Array:

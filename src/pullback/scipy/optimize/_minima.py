@@ -143,13 +143,15 @@ class Minimum:
         x = np.asarray(x, dtype=float)
         if not self.rows and not callback.is_traced:
             callback(x)  # a search by gradients does not ask for values, whose trace says what `known_lift` has to know
-        if failure or not self.rows:
-            count = 0 if not self.rows else sum(len(row(made_here(x))[0]) for row in self.rows)
-            return np.concatenate([x, np.zeros(2 * count)]) if count else x, failure
+        if not self.rows:
+            return x, failure
         whole = Row.together(self.rows)
         c = self.plain(lambda v: whole(v)[0], values[1:])
-        slope = callback.with_gradient(x)[1]
-        return found(self.name, x, slope, c(x), c.jacobian(x), *self.bounds(whole, x, values[1:]), self.call.diff)
+        given = (callback.with_gradient(x)[1], c(x), c.jacobian(x))
+        if failure and not all(np.isfinite(each).all() for each in given):
+            return np.concatenate([x, np.zeros(2 * given[1].size)]), failure
+        y, fault = found(self.name, x, *given, *self.bounds(whole, x, values[1:]), self.call.diff)
+        return y, failure or fault
 
 
 def _saddle(matrix: Array) -> str:
