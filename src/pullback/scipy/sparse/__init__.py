@@ -2,6 +2,7 @@
 
 from pullback.scipy import _surface
 from pullback.scipy.sparse import _make  # noqa: F401  (it declares)
+from pullback.scipy.sparse._tensor import SparseMatrix as SparseMatrix
 from pullback.scipy.sparse._tensor import SparseTensor as SparseTensor
 from pullback.scipy.sparse._tensor import from_any as from_scipy
 
@@ -13,4 +14,4 @@ def _stand_in(value: object) -> object | None:
 
 __getattr__, __dir__ = _surface.attach(globals())
 
-__all__ = [*_surface.declared_names("sparse"), "SparseTensor", "from_scipy"]
+__all__ = [*_surface.declared_names("sparse"), "SparseMatrix", "SparseTensor", "from_scipy"]

@@ -10,8 +10,17 @@ import numpy as np
 
 import pullback as pb
 from pullback.core.pytree import flatten
-from pullback.scipy._surface import Call, constant, declare, declare_as, joined, numbers, refuse, scipy_module
-from pullback.scipy.sparse._tensor import SparseTensor, constructed, from_any, gathered, is_sparse, made
+from pullback.scipy._surface import Call, constant, declare, declare_as, joined, numbers, scipy_module
+from pullback.scipy.sparse._tensor import (
+    SparseMatrix,
+    SparseTensor,
+    constructed,
+    from_any,
+    gathered,
+    is_sparse,
+    kind_of,
+    made,
+)
 from pullback.tensors.tensor import Tensor
 
 
@@ -20,18 +29,20 @@ def _has_tensors(argument: Any) -> bool:
 
 
 def _constructor(name: str) -> Callable[..., Any]:
+    kind = SparseMatrix if name.endswith("_matrix") else SparseTensor
+
     def construct(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **more: Any) -> Any:
         if not _has_tensors(arg1):
             return getattr(scipy_module("sparse"), name)(arg1, shape=shape, dtype=dtype, copy=copy, **more)
         if isinstance(arg1, tuple) and name[:3] == "dia" and shape is not None:
             data, offsets = arg1
-            return _from_diagonals(data, offsets, shape)
+            return _from_diagonals(data, offsets, shape, kind)
         if isinstance(arg1, tuple) and name[:3] not in ("csr", "csc", "coo"):
             raise NotImplementedError(
                 f"{name}: values that are a tensor are given to csr_array, csc_array or coo_array"
             )
-        found = constructed(arg1, shape, name.partition("_")[0])
-        return found if dtype is None else SparseTensor(found.pattern, found.data.astype(dtype), found.format)
+        found = constructed(arg1, shape, name.partition("_")[0], kind)
+        return found if dtype is None else found.astype(dtype)
 
     construct.__name__ = construct.__qualname__ = name
     construct.__signature__ = inspect.signature(getattr(scipy_module("sparse"), name))  # type: ignore[attr-defined]
@@ -39,7 +50,7 @@ def _constructor(name: str) -> Callable[..., Any]:
     return construct
 
 
-def _from_diagonals(data: Any, offsets: Any, shape: tuple[int, int]) -> SparseTensor:
+def _from_diagonals(data: Any, offsets: Any, shape: tuple[int, int], kind: type[SparseTensor]) -> SparseTensor:
     """Of the diagonals of a matrix, by the columns that their entries are in."""
     data = joined(data)
     values, rows, columns = [], [], []
@@ -48,7 +59,7 @@ def _from_diagonals(data: Any, offsets: Any, shape: tuple[int, int]) -> SparseTe
         values.append(data[k, column])
         rows.append(column - offset)
         columns.append(column)
-    return made(pb.concat(values), np.concatenate(rows), np.concatenate(columns), (shape[0], shape[1]), "csr")
+    return made(pb.concat(values), np.concatenate(rows), np.concatenate(columns), (shape[0], shape[1]), "dia", kind)
 
 
 for _name in (
@@ -59,7 +70,7 @@ for _name in (
     declare_as(f"sparse.{_name}", _constructor(_name), kind="C", by="values")
 
 
-@declare("sparse.diags_array", kind="C", by="values")
+@declare("sparse.diags_array", "sparse.diags", kind="C", by="values")
 def diags_array(call: Call) -> Any:
     diagonals, offsets, shape = call["diagonals"], call["offsets"], call["shape"]
     if not _has_tensors(diagonals):
@@ -76,7 +87,20 @@ def diags_array(call: Call) -> Any:
         values.append(pb.broadcast_to(part, (length,)))
         rows.append(np.arange(length) - min(offset, 0))
         columns.append(np.arange(length) + max(offset, 0))
-    return made(pb.concat(values), np.concatenate(rows), np.concatenate(columns), tuple(shape), call["format"] or "csr")
+    kind = SparseMatrix if call.name == "sparse.diags" else SparseTensor
+    places = np.concatenate(rows), np.concatenate(columns)
+    return made(pb.concat(values), *places, tuple(shape), call["format"] or "dia", kind)
+
+
+@declare("sparse.spdiags", kind="C", by="values")
+def spdiags(call: Call) -> Any:
+    if not _has_tensors(call["data"]):
+        return call.run()
+    shape = call["m"] if call["n"] is None else (call["m"], call["n"])
+    data = pb.atleast_2d(joined(call["data"]))
+    if shape is None:
+        shape = (data.shape[1], data.shape[1])
+    return _from_diagonals(data, call["diags"], shape, SparseMatrix).asformat(call["format"])
 
 
 def _replaced(value: Any, parts: list[SparseTensor]) -> Any:
@@ -85,11 +109,12 @@ def _replaced(value: Any, parts: list[SparseTensor]) -> Any:
         own = from_any(value)
         first = sum(part.nnz for part in parts)
         parts.append(own)
-        matrix = own.pattern.numbered()
+        matrix = own._plain(own.pattern.numbered().data)
         matrix.data += first
         return matrix
     if isinstance(value, Tensor | np.ndarray) and value.ndim == 2:
-        return _replaced(from_any(value), parts)
+        dense = from_any(value)
+        return _replaced(SparseMatrix(dense.pattern, dense.data), parts)  # alone it makes no array of the result
     return type(value)(_replaced(each, parts) for each in value) if type(value) in (list, tuple) else value
 
 
@@ -104,7 +129,12 @@ def rearranged(call: Call) -> Any:
     parts: list[SparseTensor] = []
     (name, first), *_ = call.bound.arguments.items()
     found = call.run(**{name: _replaced(first, parts)})
-    return gathered(found, pb.concat([part.data for part in parts]), found.format)
+    return gathered(found, pb.concat([part.data for part in parts]), found.format, kind_of(found))
+
+
+def _kind_of_both(*given: Any) -> type[SparseTensor]:
+    """As SciPy's functions have it: an array if one of them is, and a matrix otherwise, of dense ones too."""
+    return SparseTensor if any(is_sparse(each) and kind_of(each) is SparseTensor for each in given) else SparseMatrix
 
 
 @declare("sparse.kron", kind="C", by="values")
@@ -116,7 +146,8 @@ def kron(call: Call) -> Any:
     rows = a.pattern.rows[left] * b.shape[0] + b.pattern.rows[right]
     columns = a.pattern.columns[left] * b.shape[1] + b.pattern.columns[right]
     shape = (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1])
-    return made(a.data[left] * b.data[right], rows, columns, shape, call["format"] or "csr")
+    kind = _kind_of_both(call["A"], call["B"])
+    return made(a.data[left] * b.data[right], rows, columns, shape, call["format"] or "csr", kind)
 
 
 @declare("sparse.kronsum", kind="C", by="values")
@@ -124,9 +155,10 @@ def kronsum(call: Call) -> Any:
     if not _has_tensors((call["A"], call["B"])):
         return call.run()
     a, b = from_any(call["A"]), from_any(call["B"])
-    ones = [scipy_module("sparse").eye_array(each.shape[0]) for each in (a, b)]
+    eye = getattr(scipy_module("sparse"), "eye" if _kind_of_both(call["A"], call["B"]) is SparseMatrix else "eye_array")
+    ones = [eye(each.shape[0]) for each in (a, b)]
     own = pb.scipy.sparse.kron
-    return (own(ones[1], a) + own(b, ones[0]))._as(call["format"] or "csr")
+    return (own(ones[1], a) + own(b, ones[0])).asformat(call["format"] or "csr")
 
 
 constant(*(f"sparse.{name}" for name in (
@@ -134,5 +166,3 @@ constant(*(f"sparse.{name}" for name in (
     "isspmatrix_csr", "isspmatrix_dia", "isspmatrix_dok", "isspmatrix_lil", "rand", "random", "random_array",
     "get_index_dtype",
 )))  # fmt: skip
-refuse("it makes one of SciPy's older matrices, which mean another product by `*`; use diags_array", "sparse.diags",
-       "sparse.spdiags")  # fmt: skip

@@ -150,7 +150,10 @@ class Held:
 
 
 class SparseTensor:
-    """A sparse matrix whose values are a tensor, `data`. It multiplies, solves, and becomes dense; it is no Tensor."""
+    """A sparse matrix whose values are a tensor, `data`. It multiplies, solves, and becomes dense; it is no Tensor.
+
+    It behaves as SciPy's sparse arrays do; `SparseMatrix` as the older matrices.
+    """
 
     __array_priority__ = 20.0
     __array_ufunc__ = None
@@ -171,15 +174,44 @@ class SparseTensor:
     def T(self) -> SparseTensor:
         """The transpose."""
         turned, order = self.pattern.transposed()
-        return SparseTensor(turned, self.data[order], self.format)
+        return self._on(turned, self.data[order])
+
+    def transpose(self, axes: Any = None, copy: bool = False) -> SparseTensor:
+        """The transpose."""
+        return self.T
+
+    @property
+    def indptr(self) -> Array:
+        """Where the rows begin among the values, the columns for CSC."""
+        self._check_order("indptr")
+        counts = np.bincount(self.pattern.rows, minlength=self.shape[0])
+        return np.concatenate([[0], np.cumsum(counts)])
+
+    @property
+    def indices(self) -> Array:
+        """The columns of the values."""
+        self._check_order("indices")
+        return self.pattern.columns
+
+    def _check_order(self, name: str) -> None:
+        if self.format != "csr":
+            raise AttributeError(f"{name} of a SparseTensor: `data` is in the order of CSR; use tocsr() or coords")
 
     def detach(self) -> SparseTensor:
         """The same matrix without history."""
-        return SparseTensor(self.pattern, self.data.detach(), self.format)
+        return self._on(self.pattern, self.data.detach())
 
     def to_scipy(self) -> Any:
         """SciPy's matrix; refused for values that are differentiated."""
-        return self.pattern.matrix(self.data.numpy()).asformat(self.format)
+        return self._plain(self.data.numpy()).asformat(self.format)
+
+    def _plain(self, data: Array) -> Any:
+        """SciPy's own, with these values."""
+        return self.pattern.matrix(data)
+
+    def _on(self, pattern: Pattern, data: Tensor) -> Any:
+        """A matrix of the same kind with these values."""
+        return type(self)(pattern, data, self.format)
 
     def toarray(self) -> Tensor:
         """The dense matrix."""
@@ -208,7 +240,17 @@ class SparseTensor:
     def __mul__(self, other: Any) -> SparseTensor:
         return self.multiply(other)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> SparseTensor:
+        return self.multiply(other)
+
+    def __pow__(self, power: Any) -> Any:
+        return self.power(power)
+
+    def power(self, n: Any, dtype: Any = None) -> SparseTensor:
+        """The values to a power, element by element."""
+        if not n > 0:
+            raise ValueError(f"a sparse matrix to the power {n}, element by element, is dense; use toarray()")
+        return self._on(self.pattern, self.data**n)
 
     def multiply(self, other: Any) -> SparseTensor:
         """The product, element by element, with a number, a dense matrix or vector, or another sparse matrix."""
@@ -219,18 +261,35 @@ class SparseTensor:
             theirs = second.pattern.rows * width + second.pattern.columns
             _, one, two = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
             pattern = Pattern(self.pattern.rows[one], self.pattern.columns[one], self.shape)
-            return SparseTensor(pattern, self.data[one] * second.data[two], self.format)
+            return self._on(pattern, self.data[one] * second.data[two])
         factor = joined(other)
         if factor.ndim:
             rows, columns = self.pattern.rows, self.pattern.columns
             factor = pb.broadcast_to(factor, self.shape)[rows, columns]
-        return SparseTensor(self.pattern, self.data * factor, self.format)
+        return self._on(self.pattern, self.data * factor)
 
     def __truediv__(self, other: Any) -> SparseTensor:
         return self.multiply(1.0 / joined(other))
 
     def __neg__(self) -> SparseTensor:
-        return SparseTensor(self.pattern, -self.data, self.format)
+        return self._on(self.pattern, -self.data)
+
+    def __abs__(self) -> SparseTensor:
+        return self._on(self.pattern, abs(self.data))
+
+    def conj(self, copy: bool = True) -> SparseTensor:
+        """The complex conjugate."""
+        return self._on(self.pattern, pb.conj(self.data))
+
+    conjugate = conj
+
+    def copy(self) -> SparseTensor:
+        """The same values in memory of their own."""
+        return self._on(self.pattern, self.data.clone())
+
+    def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> SparseTensor:
+        """The same values as numbers of another kind."""
+        return self._on(self.pattern, self.data.astype(dtype))
 
     def __add__(self, other: Any) -> Any:
         if not is_sparse(other):
@@ -238,7 +297,7 @@ class SparseTensor:
         second = from_any(other)
         rows = np.concatenate([self.pattern.rows, second.pattern.rows])
         columns = np.concatenate([self.pattern.columns, second.pattern.columns])
-        return made(pb.concat([self.data, second.data]), rows, columns, self.shape, self.format)
+        return made(pb.concat([self.data, second.data]), rows, columns, self.shape, self.format, type(self))
 
     __radd__ = __add__
 
@@ -250,11 +309,11 @@ class SparseTensor:
 
     def __getitem__(self, key: Any) -> Any:
         """A part: a sparse matrix, or what SciPy gives one axis or none, as a dense tensor."""
-        part = self.pattern.numbered()[numbers(key)]
+        part = self._plain(self.pattern.numbered().data)[numbers(key)]
         if not hasattr(part, "tocoo"):
             return self.data[int(part) - 1] if part else self.data[:1].sum() * 0
         if part.ndim == 2:
-            return gathered(part, self.data, self.format)
+            return gathered(part, self.data, self.format, type(self))
         part = part.tocoo()
         out = pb.zeros(part.shape, dtype=self.data.dtype)
         out[part.coords[0]] = self.data[_positions(part)]
@@ -267,39 +326,105 @@ class SparseTensor:
         ones = pb.ones((self.shape[axis],), dtype=self.data.dtype)
         return self @ ones if axis in (1, -1) else self.T @ ones
 
-    def diagonal(self) -> Tensor:
-        """The values on the diagonal."""
-        at = np.flatnonzero(self.pattern.rows == self.pattern.columns)
-        out = pb.zeros((min(self.shape),), dtype=self.data.dtype)
-        out[self.pattern.rows[at]] = self.data[at]
+    def mean(self, axis: int | None = None) -> Tensor:
+        """The mean of all elements, of columns or of rows."""
+        return self.sum(axis) / (self.shape[0] * self.shape[1] if axis is None else self.shape[axis])
+
+    def max(self, axis: None = None) -> Tensor:
+        """The largest element; those that are not stored are 0."""
+        return self._extreme(axis, pb.max, pb.maximum)
+
+    def min(self, axis: None = None) -> Tensor:
+        """The smallest element; those that are not stored are 0."""
+        return self._extreme(axis, pb.min, pb.minimum)
+
+    def _extreme(self, axis: None, of_values: Any, of_two: Any) -> Tensor:
+        if axis is not None:
+            raise NotImplementedError("max and min of a SparseTensor along an axis: use toarray()")
+        stored = of_values(self.data)
+        return stored if self.nnz == self.shape[0] * self.shape[1] else of_two(stored, 0.0)
+
+    def trace(self, offset: int = 0) -> Tensor:
+        """The sum of a diagonal."""
+        return self.diagonal(offset).sum()
+
+    def diagonal(self, k: int = 0) -> Tensor:
+        """The values on a diagonal."""
+        at = np.flatnonzero(self.pattern.columns - self.pattern.rows == k)
+        length = max(min(self.shape[0] + min(k, 0), self.shape[1] - max(k, 0)), 0)
+        out = pb.zeros((length,), dtype=self.data.dtype)
+        out[self.pattern.rows[at] + min(k, 0)] = self.data[at]
         return out
+
+    def nonzero(self) -> tuple[Array, Array]:
+        """Where values are stored that are not zero."""
+        kept = numbers(self.data.detach()) != 0
+        return self.pattern.rows[kept], self.pattern.columns[kept]
 
     def __repr__(self) -> str:
         return f"<SparseTensor {self.shape} with {self.nnz} values, {self.format}>"
 
-    def _as(self, format: str) -> SparseTensor:
-        return SparseTensor(self.pattern, self.data, format)
+    def asformat(self, format: str | None, copy: bool = False) -> Any:
+        """The same matrix by the name of another format: values are kept in one order for all."""
+        return type(self)(self.pattern, self.data, format or self.format)
 
-    def tocsr(self) -> SparseTensor:
+    def tocsr(self, copy: bool = False) -> SparseTensor:
         """The same matrix, called CSR."""
-        return self._as("csr")
+        return self.asformat("csr")
 
-    def tocsc(self) -> SparseTensor:
+    def tocsc(self, copy: bool = False) -> SparseTensor:
         """The same matrix, called CSC."""
-        return self._as("csc")
+        return self.asformat("csc")
 
-    def tocoo(self) -> SparseTensor:
+    def tocoo(self, copy: bool = False) -> SparseTensor:
         """The same matrix, called COO."""
-        return self._as("coo")
+        return self.asformat("coo")
 
 
-def _rebuilt(rest: Any, data: Any) -> SparseTensor:
-    pattern, format = rest
-    (values,) = data
-    return SparseTensor(pattern, values, format)
+class SparseMatrix(SparseTensor):
+    """The same with the meanings of SciPy's older matrices: `*` is the matrix product, and all parts have two axes."""
+
+    def _plain(self, data: Array) -> Any:
+        return scipy_module("sparse").csr_matrix(self.pattern.matrix(data))
+
+    def __mul__(self, other: Any) -> Any:
+        return self.multiply(other) if _is_number(other) else self @ other
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.multiply(other) if _is_number(other) else other @ self
+
+    def __pow__(self, power: Any) -> Any:
+        if not isinstance(power, int) or power < 1:
+            raise ValueError(f"a sparse matrix of tensors to the power {power}: it has to be a whole number above 0")
+        out = self
+        for _ in range(power - 1):
+            out = out @ self
+        return out
+
+    def sum(self, axis: int | None = None) -> Tensor:
+        """The sum of all values; of columns or of rows as a matrix."""
+        found = super().sum(axis)
+        return found if axis is None else pb.expand_dims(found, axis)
+
+    def getrow(self, i: int) -> SparseMatrix:
+        """A row."""
+        return self[i]
+
+    def getcol(self, j: int) -> SparseMatrix:
+        """A column."""
+        return self[:, j]
 
 
-register(SparseTensor, lambda x: ((x.data,), (x.pattern, x.format)), _rebuilt)
+def _is_number(x: Any) -> bool:
+    return not is_sparse(x) and np.ndim(x) == 0
+
+
+for _kind in (SparseTensor, SparseMatrix):
+    register(
+        _kind,
+        lambda x: ((x.data,), (x.pattern, x.format)),
+        lambda rest, data, kind=_kind: kind(rest[0], data[0], rest[1]),
+    )
 
 
 def is_sparse(value: Any) -> bool:
@@ -312,11 +437,11 @@ def _positions(matrix: Any) -> Array:
     return np.rint(np.asarray(matrix.data)).astype(np.intp) - 1
 
 
-def gathered(matrix: Any, data: Tensor, format: str) -> SparseTensor:
+def gathered(matrix: Any, data: Tensor, format: str, kind: type[SparseTensor]) -> SparseTensor:
     """The matrix that SciPy has made of numbered ones, with these values in the places of the numbers."""
     matrix = matrix.tocoo()
     rows, columns = (np.asarray(each, dtype=np.intp) for each in matrix.coords)
-    return made(data[_positions(matrix)], rows, columns, matrix.shape, format)
+    return made(data[_positions(matrix)], rows, columns, matrix.shape, format, kind)
 
 
 def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
@@ -329,10 +454,13 @@ def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     left = np.repeat(np.arange(a.nnz), many)
     right = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many) + starts[a.pattern.columns][left]
     rows, columns = a.pattern.rows[left], b.pattern.columns[right]
-    return made(a.data[left] * b.data[right], rows, columns, (a.shape[0], b.shape[1]), a.format)
+    return made(a.data[left] * b.data[right], rows, columns, (a.shape[0], b.shape[1]), a.format, type(a))
 
 
-def made(data: Tensor, rows: Array, columns: Array, shape: tuple[int, int], format: str) -> SparseTensor:
+def made(
+    data: Tensor, rows: Array, columns: Array, shape: tuple[int, int], format: str,
+    kind: type[SparseTensor] = SparseTensor,
+) -> SparseTensor:  # fmt: skip
     """A matrix of values at these places. Values at one place are added."""
     order = np.lexsort((columns, rows))
     rows, columns = rows[order], columns[order]
@@ -343,7 +471,14 @@ def made(data: Tensor, rows: Array, columns: Array, shape: tuple[int, int], form
         place = np.cumsum(is_new) - 1
         total = pb.zeros((int(is_new.sum()),), dtype=data.dtype)
         data = pb.index_add(total, 0, place, data)
-    return SparseTensor(Pattern(rows[is_new], columns[is_new], shape), data, format)
+    return kind(Pattern(rows[is_new], columns[is_new], shape), data, format)
+
+
+def kind_of(matrix: Any) -> type[SparseTensor]:
+    """What a matrix becomes with values that have derivatives."""
+    if isinstance(matrix, SparseTensor):
+        return type(matrix)
+    return SparseMatrix if scipy_module("sparse").isspmatrix(matrix) else SparseTensor
 
 
 def from_any(matrix: Any) -> SparseTensor:
@@ -357,13 +492,14 @@ def from_any(matrix: Any) -> SparseTensor:
     rows, columns = (np.asarray(each, dtype=np.intp) for each in plain.coords)
     values = np.asarray(plain.data)
     values = values.astype(np.result_type(values.dtype, np.float64))
-    return made(made_here(values), rows, columns, plain.shape, getattr(matrix, "format", "csr"))
+    return made(made_here(values), rows, columns, plain.shape, getattr(matrix, "format", "csr"), kind_of(matrix))
 
 
-def constructed(argument: Any, shape: Any, format: str) -> SparseTensor:
+def constructed(argument: Any, shape: Any, format: str, kind: type[SparseTensor]) -> SparseTensor:
     """The constructor of SciPy's classes, for values that are a tensor."""
     if not isinstance(argument, tuple):
-        return from_any(argument)._as(format)
+        given = from_any(argument)
+        return kind(given.pattern, given.data, format)
     if len(argument) == 3:
         data, indices, starts = argument
         starts, indices = np.asarray(numbers(starts)), np.asarray(numbers(indices))
@@ -374,4 +510,4 @@ def constructed(argument: Any, shape: Any, format: str) -> SparseTensor:
         rows, columns = np.asarray(numbers(rows)), np.asarray(numbers(columns))
     if shape is None:
         shape = (int(rows.max()) + 1, int(columns.max()) + 1)
-    return made(joined(data), rows.astype(np.intp), columns.astype(np.intp), tuple(shape), format)
+    return made(joined(data), rows.astype(np.intp), columns.astype(np.intp), tuple(shape), format, kind)
