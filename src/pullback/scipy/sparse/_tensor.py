@@ -6,6 +6,7 @@ solutions are SciPy's, on arrays; their derivatives are products and solutions a
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -419,12 +420,13 @@ def _is_number(x: Any) -> bool:
     return not is_sparse(x) and np.ndim(x) == 0
 
 
+def _rebuilt(kind: type[SparseTensor], rest: Any, data: Any) -> SparseTensor:
+    pattern, format = rest
+    return kind(pattern, data[0], format)
+
+
 for _kind in (SparseTensor, SparseMatrix):
-    register(
-        _kind,
-        lambda x: ((x.data,), (x.pattern, x.format)),
-        lambda rest, data, kind=_kind: kind(rest[0], data[0], rest[1]),
-    )
+    register(_kind, lambda x: ((x.data,), (x.pattern, x.format)), functools.partial(_rebuilt, _kind))
 
 
 def is_sparse(value: Any) -> bool:
