@@ -23,7 +23,8 @@ _NUMBERS = (bool, int, float)
 
 class Writer:
     """Adds what operators do to stand-ins. What an elementwise operator computes lies in memory as its results do,
-    whose types are `likes`, and has the dtype of one of them, or truth values; else all is in row-major order."""
+    whose types are `likes`, and has the dtype of one of them, or truth values, unless it is cast to another; else all
+    is in row-major order."""
 
     def __init__(self, add: Add, *likes: ArrayType) -> None:
         self._add = add
@@ -76,7 +77,8 @@ class Writer:
         if not self._likes:
             return array_type(spec.shape, spec.dtype)
         like = next((each for each in self._likes if each.dtype == spec.dtype), self._likes[0])
-        if spec.dtype not in (like.dtype, _BOOL):
+        given = [x.type.dtype for x in operands if type(x) is Value]
+        if spec.dtype not in (like.dtype, _BOOL, *given) and op.flow != "casts":
             raise TypeError(f"{op.name} would compute in {spec.dtype}")
         if spec.shape != like.shape or like.strides is None:  # of operands that are not repeated yet
             return array_type(spec.shape, spec.dtype)
@@ -129,6 +131,10 @@ class StandIn(np.lib.mixins.NDArrayOperatorsMixin):
     def reshape(self, shape: tuple[int, ...]) -> StandIn:
         """The same elements in another shape, as a view."""
         return self.writer.apply(registry["_reshape"], (self,), {"shape": shape})
+
+    def astype(self, dtype: Any) -> StandIn:
+        """The same numbers as another dtype."""
+        return self.writer.apply(registry["_astype"], (self,), {"dtype": np.dtype(dtype)})
 
     def beside(self, array: Any) -> StandIn:
         """A constant of the same graph."""

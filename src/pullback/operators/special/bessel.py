@@ -20,6 +20,7 @@ from pullback.operators.elementwise.comparison import where
 from pullback.operators.elementwise.complex_numbers import sign
 from pullback.operators.special.gamma import rgamma
 from pullback.operators.special.rows import row, scipy_function
+from pullback.operators.special.written_out import modified_bessel
 
 _ORDERS = [range(4), (0.4, 4.0)]
 
@@ -97,15 +98,20 @@ y1: Op = row(
     doc="The Bessel function `yv(1, x)`.",
 )  # fmt: skip
 i0: Op = row(
-    "i0", ("x",), (lambda x: i1(x),), aliases=("modified_bessel_i0",), doc="The modified Bessel function `iv(0, x)`."
-)
+    "i0", ("x",), (lambda x: i1(x),), aliases=("modified_bessel_i0",), doc="The modified Bessel function `iv(0, x)`.",
+    expand=modified_bessel(0, is_scaled=False),
+)  # fmt: skip
 i1: Op = row(
-    "i1", ("x",), (lambda x: (i0(x) + iv(2, x)) / 2,), aliases=("modified_bessel_i1",),
-    doc="The modified Bessel function `iv(1, x)`.",
+    "i1", ("x",), (lambda x: (i0(x) + _i2(x)) / 2,), aliases=("modified_bessel_i1",),
+    doc="The modified Bessel function `iv(1, x)`.", expand=modified_bessel(1, is_scaled=False),
+)  # fmt: skip
+_i2: Op = row(
+    "_i2", ("x",), (lambda x: (i1(x) + iv(3, x)) / 2,), kernel=lambda x: scipy_function("iv")(np.float32(2), x),
+    doc="`iv(2, x)`.", expand=modified_bessel(2, is_scaled=False),
 )  # fmt: skip
 i0e: Op = row(
     "i0e", ("x",), (lambda x, out: i1e(x) - sign(x) * out,), domain=(0.2, 3.0),
-    doc="`i0(x) * exp(-abs(x))`. The derivative at the kink at 0 is 0.",
+    doc="`i0(x) * exp(-abs(x))`. The derivative at the kink at 0 is 0.", expand=modified_bessel(0, is_scaled=True),
 )  # fmt: skip
 
 
@@ -116,7 +122,7 @@ def _i1e_slope(x: Any, out: Any) -> Any:
 
 i1e: Op = row(
     "i1e", ("x",), (_i1e_slope,), domain=(0.2, 3.0),
-    doc="`i1(x) * exp(-abs(x))`. The derivative at 0 is 1/2.",
+    doc="`i1(x) * exp(-abs(x))`. The derivative at 0 is 1/2.", expand=modified_bessel(1, is_scaled=True),
 )  # fmt: skip
 _POSITIVE: dict[str, Any] = {"domain": (0.4, 4.0)}
 k0: Op = row(

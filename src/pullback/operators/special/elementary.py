@@ -23,6 +23,7 @@ from pullback.operators.pieces import PIECE, are_contiguous, fill_in_pieces
 from pullback.operators.reductions.exponentials import log_softmax, logsumexp, softmax
 from pullback.operators.reductions.extremes import max
 from pullback.operators.reductions.reduction import sum
+from pullback.operators.special import written_out
 from pullback.operators.special.rows import near_zero, row, scipy_function
 
 _SQRT_PI = math.sqrt(math.pi)
@@ -96,6 +97,7 @@ erfi: Op = row(
 )  # fmt: skip
 erfinv: Op = row(
     "erfinv", ("x",), (lambda out: exp(out * out) / _KAPPA,), domain=(-0.9, 0.9),
+    expand=lambda x: written_out.erfinv(x, erf, erfc),
     doc="The inverse of `erf`. The derivative at -1 and 1 is infinite.",
 )  # fmt: skip
 erfcinv: Op = row(

@@ -13,6 +13,7 @@ from pullback.declare.composite import composite
 from pullback.declare.op import Op
 from pullback.operators.elementwise.arithmetic import cos, floor, sin
 from pullback.operators.elementwise.comparison import where
+from pullback.operators.special import written_out
 from pullback.operators.special.rows import row, scipy_function
 
 
@@ -24,27 +25,6 @@ def _digamma_slope(x: Any) -> Any:
     return _trigamma(x)
 
 
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
-
-
-def _trigamma_parts(x: Any) -> Any:
-    """Ten terms of the sum over `1 / (x + k) ** 2` and the asymptotic series of the others; below 0 by reflection."""
-    is_left = x < 0
-    y = np.where(is_left, 1 - x, x)
-    total = 1 / (y * y)
-    for k in range(1, 10):
-        total = total + 1 / ((y + k) * (y + k))
-    y = 1 / (y + 10)
-    square = y * y
-    series = _BERNOULLI[-1] * square
-    for number in _BERNOULLI[-2::-1]:
-        series = (series + number) * square
-    total = total + (y + 0.5 * square + series * y)
-    ratio = math.pi / np.sin(math.pi * (x - np.floor(x + 0.5)))
-    left = np.where(x == -math.inf, math.inf, ratio * ratio - total)
-    return np.where(is_left, left, total)
-
-
 def _trigamma_kernel(x: Any) -> Any:
     out = scipy_function("polygamma")(1, x)
     return out.astype(np.float32) if x.dtype == np.float32 else out
@@ -52,10 +32,10 @@ def _trigamma_kernel(x: Any) -> Any:
 
 _trigamma: Op = row(
     "_trigamma", ("x",), (lambda x: polygamma(2, x),), kernel=_trigamma_kernel, domain=(0.4, 4.0),
-    expand=_trigamma_parts, doc="`polygamma(1, x)`.",
+    expand=written_out.trigamma, doc="`polygamma(1, x)`.",
 )  # fmt: skip
 digamma: Op = row(
-    "digamma", ("x",), (_digamma_slope,), domain=(0.4, 4.0), aliases=("psi",),
+    "digamma", ("x",), (_digamma_slope,), domain=(0.4, 4.0), aliases=("psi",), expand=written_out.digamma,
     doc="The derivative of `gammaln`; complex numbers have no second derivative here.",
 )  # fmt: skip
 polygamma: Op = row(
@@ -63,7 +43,7 @@ polygamma: Op = row(
     doc="The derivative of order `n` of `digamma`. There is no derivative by the order.",
 )  # fmt: skip
 gammaln: Op = row(
-    "gammaln", ("x",), (lambda x: digamma(x),), domain=(0.4, 4.0), aliases=("lgamma",),
+    "gammaln", ("x",), (lambda x: digamma(x),), domain=(0.4, 4.0), aliases=("lgamma",), expand=written_out.gammaln,
     doc="The logarithm of the absolute value of `gamma(x)`.",
 )  # fmt: skip
 loggamma: Op = row(
