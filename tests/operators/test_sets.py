@@ -114,3 +114,10 @@ def test_lexsort_is_numpys_and_compiles_as_isin_does(axis):
     found = pb.compile(lambda x: pb.lexsort(list(x), axis=axis), fallback="raise")(pb.tensor(keys))
     assert found.numpy().tolist() == np.lexsort(list(keys), axis).tolist()
     assert pb.vmap(lambda x: pb.isin(x, [0, 2]))(pb.tensor(keys)).numpy().tolist() == np.isin(keys, [0, 2]).tolist()
+
+
+def test_numbers_of_consecutive_elements_have_the_shape_of_the_array():
+    values, numbers = pb.unique_consecutive(pb.tensor([[1, 1], [2, 2]]), return_inverse=True)
+    assert values.tolist() == [1, 2] and numbers.tolist() == [[0, 0], [1, 1]]
+    _, numbers = pb.unique_consecutive(pb.tensor([[1, 1], [1, 1]]), return_inverse=True, dim=0)
+    assert numbers.tolist() == [0, 0]

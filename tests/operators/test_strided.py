@@ -237,3 +237,8 @@ def test_values_with_a_gradient_are_written_to_windows_that_do_not_overlap():
     values = pb.ones(view.shape, requires_grad=True)
     view.copy_(values)
     assert pb.autograd.grad(view.sum(), values)[0].tolist() == [[1, 1]] * 5
+
+
+def test_windows_go_forward():
+    with pytest.raises(ValueError, match="must be > 0"):
+        pb.ones(7).unfold(0, 1, -1)

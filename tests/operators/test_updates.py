@@ -119,3 +119,22 @@ def test_put_writes_in_row_major_order():
 def test_means_of_integers_are_rounded_down():
     out = pb.scatter_reduce(pb.tensor([-3, 2, 5]), 0, pb.tensor([0, 0, 1]), pb.tensor([-4, -4, 3]), "mean")
     assert out.tolist() == [-4, 2, 5]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32"])
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["amax", "amin", "prod"])
+def test_every_dtype_has_an_element_that_changes_no_extreme(reduce, include_self, dtype):
+    rng = np.random.default_rng(0)
+    x, src = (rng.integers(0, 2, shape).astype(dtype) for shape in ((4, 6), (4, 3)))
+    index = rng.integers(0, 6, (4, 3))
+    wanted = x.copy()
+    combine = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
+    seen = set()
+    for row, column in np.ndindex(index.shape):
+        place = row, index[row, column]
+        is_first = place not in seen and not include_self
+        wanted[place] = src[row, column] if is_first else combine(wanted[place], src[row, column])
+        seen.add(place)
+    out = pb.tensor(x).scatter_reduce(1, pb.tensor(index), pb.tensor(src), reduce, include_self=include_self)
+    assert out.dtype == x.dtype and np.array_equal(out.numpy(), wanted)

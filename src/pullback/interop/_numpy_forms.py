@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.axes import merge_spellings
 from pullback.interop._ufuncs import holds_tensors
 from pullback.operators import functions
 from pullback.tensors.tensor import Tensor, as_constant
@@ -117,10 +118,10 @@ def _deviation(name: str, is_root: bool) -> Callable[..., Any]:
     omits_nan = name.startswith("nan")
 
     def reduce(
-        a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, where: Any = True,
+        a: Any, axis: Any = None, dtype: Any = None, ddof: Any = None, keepdims: bool = False, where: Any = True,
         mean: Any = None, correction: Any = None,
     ) -> Any:  # fmt: skip
-        less = ddof if correction is None else correction
+        less = merge_spellings(f"np.{name}: correction/ddof", correction, ddof) or 0
         if dtype is None and where is True and mean is None:
             return functions[name](a, axis=axis, keepdims=keepdims, correction=less)
         # `dtype` is that of the sums; deviations keep the precision of `a`.
@@ -177,6 +178,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def i0(x: Any) -> Any:
     """As `pb.i0`, in the precision of `x`."""
+    if x.dtype.kind == "c":
+        raise TypeError("np.i0: of real numbers only; scipy.special.iv(0, z) takes complex ones")
     dtype = x.dtype if x.dtype.kind == "f" else np.float64
     return functions["i0"](x.astype(dtype, copy=False)).astype(dtype, copy=False)
 

@@ -179,10 +179,13 @@ def write_into(ufunc: np.ufunc, method: str, inputs: Sequence[Any], out: tuple[A
     targets = [target for target in out if isinstance(target, Tensor)]
     for target in targets:
         prepare_write(target)
-    getattr(ufunc, method)(*with_payloads(tuple(inputs)), out=with_payloads(tuple(out)), **with_payloads(options))
+    given = with_payloads(tuple(inputs))
+    found = getattr(ufunc, method)(*given, out=with_payloads(tuple(out)), **with_payloads(options))
     for target in targets:
         bump_version(target)
-    return out[0] if len(out) == 1 else out
+    if len(out) == 1:
+        return out[0]
+    return tuple(with_tensors(part, ()) if target is None else target for target, part in zip(out, found, strict=True))
 
 
 def is_recorded(arguments: Any) -> bool:
@@ -200,7 +203,10 @@ def assign(name: str, out: Any, result: Any, where: Any = True, casting: Any = "
     """What `out=` of a NumPy function means for tensors: an assignment, which is recorded as any other."""
     if isinstance(out, tuple):
         if len(out) > 1:
-            return tuple(assign(name, *each, where, casting) for each in zip(out, result, strict=True))
+            return tuple(
+                found if target is None else assign(name, target, found, where, casting)
+                for target, found in zip(out, result, strict=True)
+            )
         (out,) = out
     result = as_constant(result)
     if not np.can_cast(result.dtype, out.dtype, casting):
@@ -312,9 +318,12 @@ def reduce(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> A
     if function is None:
         return NotImplemented
     x, axis, keepdims = inputs[0], options.pop("axis", 0), options.pop("keepdims", False)
-    x = _cast_from(options, x)
     mask, initial = options.pop("where", True), options.pop("initial", None)
-    if ufunc in (np.add, np.multiply, np.maximum, np.minimum):
+    dtype = options.pop("dtype", None)
+    if ufunc in (np.add, np.multiply):  # which make small integers wider unless they are told
+        return function(x, axis=axis, keepdims=keepdims, where=mask, initial=initial, dtype=dtype)
+    x = x if dtype is None else cast(x, dtype)
+    if ufunc in (np.maximum, np.minimum):
         return function(x, axis=axis, keepdims=keepdims, where=mask, initial=initial)
     if ufunc is np.logaddexp:
         x = cast(x, ufunc.resolve_dtypes((as_constant(x).dtype,) * 2 + (None,))[0])
@@ -331,14 +340,11 @@ def accumulate(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) 
     function = functions.get(SCANS.get(ufunc, ""))
     if function is None:
         return NotImplemented
-    axis = options.pop("axis", 0)
-    result = function(_cast_from(options, inputs[0]), axis=axis)
+    axis, dtype = options.pop("axis", 0), options.pop("dtype", None)
+    if ufunc in (np.add, np.multiply):  # which make small integers wider unless they are told
+        return function(inputs[0], axis=axis, dtype=dtype)
+    result = function(inputs[0] if dtype is None else cast(inputs[0], dtype), axis=axis)
     return result[0] if isinstance(result, tuple) else result
-
-
-def _cast_from(options: dict[str, Any], x: Any) -> Any:
-    dtype = options.pop("dtype", None)
-    return x if dtype is None else cast(x, dtype)
 
 
 def outer(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -355,12 +361,12 @@ def reduceat(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) ->
         return NotImplemented
     x, indices = as_constant(inputs[0]), [int(index) for index in with_payloads(inputs[1])]
     axis = range(x.ndim)[options.pop("axis", 0)]
-    x = _cast_from(options, x)
+    total = functools.partial(functions["sum"], axis=axis, dtype=options.pop("dtype", None))
     ends = [*indices[1:], x.shape[axis]]
     # An index that is not below the next one stands for its own element.
     parts = [slice(start, end if start < end else start + 1) for start, end in zip(indices, ends, strict=True)]
     before = (slice(None),) * axis
-    return functions["stack"]([functions["sum"](x[(*before, part)], axis=axis) for part in parts], axis=axis)
+    return functions["stack"]([total(x[(*before, part)]) for part in parts], axis=axis)
 
 
 def add_at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:

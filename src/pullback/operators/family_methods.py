@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from pullback.operators.elementwise.casting import in_place
 from pullback.operators.loading import from_family
 from pullback.operators.public import functions
 from pullback.tensors.tensor import Tensor
@@ -45,17 +44,7 @@ def _method(namespace: str, name: str, own: str) -> Callable[..., Any]:
 
 
 def _twin(namespace: str, name: str) -> Callable[..., Tensor]:
-    def twin(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        out = _behind(namespace, name)(self.clone(), *args, **options)  # the derivative may read the former value
-        if out.dtype.kind != "b" and not np.can_cast(out.dtype, self.dtype, "same_kind"):
-            raise TypeError(f"{name}_: a result of type {out.dtype} cannot be cast to the {self.dtype} of the tensor")
-        if out.shape != self.shape:
-            raise ValueError(f"{name}_: a result of shape {out.shape} does not fit a tensor of shape {self.shape}")
-        return self.copy_(out)
-
-    twin.__name__ = twin.__qualname__ = f"{name}_"
-    twin.__doc__ = f"In-place version of `{name}`."
-    return twin
+    return in_place(lambda x, *args, **options: _behind(namespace, name)(x, *args, **options), name)
 
 
 members: dict[str, Callable[..., Any]] = {

@@ -23,6 +23,7 @@ from pullback.operators.arrays.creation import full
 from pullback.operators.arrays.movement import broadcast_to
 from pullback.operators.elementwise import arithmetic as elementwise
 from pullback.operators.elementwise import comparison
+from pullback.operators.elementwise.casting import store
 from pullback.operators.elementwise.comparison import where as choose
 from pullback.operators.reductions import extremes, reduction
 from pullback.tensors.tensor import Tensor
@@ -101,7 +102,7 @@ def _divide_(self: Tensor, y: Any, /, *, rounding_mode: str | None = None) -> Te
     """In-place version of `divide`."""
     if rounding_mode is None:
         return _divide_inplace(self, y)
-    return self.copy_(_rounded_quotient(rounding_mode)(self, y))
+    return store("divide_", self, _rounded_quotient(rounding_mode)(self.clone(), y))
 
 
 _publish(_divide, _divide_, "divide", ("div", "true_divide"))

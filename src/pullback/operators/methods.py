@@ -25,6 +25,7 @@ from pullback.operators.arrays.reshaping import ravel
 from pullback.operators.arrays.scatter import put, put_along_axis, take
 from pullback.operators.contraction import matmul
 from pullback.operators.elementwise.arithmetic import float_power
+from pullback.operators.elementwise.casting import in_place, store
 from pullback.operators.elementwise.comparison import clamp_max, clamp_min
 from pullback.operators.elementwise.elementary import unwrap
 from pullback.operators.names import METHODS
@@ -195,6 +196,7 @@ def _reflected(name: str) -> Callable[..., Any]:
 #
 # With them, twins of functions that are made of several operators: in place, or for `put` out of place.
 
+
 class Flat:
     """The elements of a tensor in row-major order, whatever its shape: `x.flat[3]`, `x.flat[::2] = 0`, `list(x.flat)`.
 
@@ -252,21 +254,7 @@ def imatmul(self: Tensor, other: Any) -> Any:
         return NotImplemented
     # Of a copy, since the gradient of the other factor is computed from the former elements.
     product = matmul(self.clone(), tensor_from(other))
-    if product.shape != self.shape:
-        raise ValueError(f"@=: the product has shape {list(product.shape)} and does not fit {list(self.shape)}")
-    return self.copy_(product)
-
-
-def _written(function: Callable[..., Any]) -> Callable[..., Tensor]:
-    @functools.wraps(function)
-    def twin(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        # Of a copy, since the derivative may read the former elements.
-        arrays = [tensor_from(arg) if isinstance(arg, (np.ndarray, list)) else arg for arg in args]
-        return self.copy_(function(self.clone(), *arrays, **options))
-
-    twin.__name__ = twin.__qualname__ = f"{function.__name__}_"
-    twin.__doc__ = f"In-place version of `{function.__name__}`."
-    return twin
+    return store("@=", self, product)
 
 
 @composite(method=False)
@@ -287,11 +275,11 @@ def put_along_axis_copy(x: Any, indices: Any, values: Any, axis: int | None = -1
 
 members: dict[str, Any] = {
     "__imatmul__": imatmul,
-    "clamp_max_": _written(clamp_max),
-    "clamp_min_": _written(clamp_min),
+    "clamp_max_": in_place(clamp_max, "clamp_max"),
+    "clamp_min_": in_place(clamp_min, "clamp_min"),
     "fill": fill,
-    "float_power_": _written(float_power),
+    "float_power_": in_place(float_power, "float_power"),
     "flat": property(Flat, _assign_flat, doc="The elements in row-major order, to be read and written by position."),
-    "unwrap_": _written(unwrap),
+    "unwrap_": in_place(unwrap, "unwrap"),
 }
 """Members of `Tensor`."""

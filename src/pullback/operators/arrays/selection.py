@@ -126,6 +126,14 @@ def choose_method(self: Tensor, choices: Any, mode: str = "raise") -> Any:
 # Inserting and removing.
 
 
+def _positions(name: str, obj: Any) -> Any:
+    """Positions or a mask as an array. An empty list has no dtype of its own."""
+    places = plain(name, obj)
+    if places.dtype.kind not in "iub" and (places.size or isinstance(obj, (Tensor, np.ndarray))):
+        raise IndexError(f"{name}: positions are integers or a mask, not {places.dtype}")
+    return places if places.dtype.kind == "b" else places.astype(np.int64)
+
+
 def _in_line(x: Any, axis: int | None) -> tuple[Any, int]:
     return (ravel(x), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
 
@@ -138,10 +146,10 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     if isinstance(obj, (slice, int)):
         keep[obj] = False
     else:
-        places = plain("delete", obj)
+        places = _positions("delete", obj)
         if places.dtype.kind == "b" and places.shape != keep.shape:
             raise ValueError(f"delete: a mask of shape {places.shape} for an axis of length {len(keep)}")
-        keep[places if places.dtype.kind == "b" else places.astype(np.int64)] = False
+        keep[places] = False
     return take(x, keep.nonzero()[0], axis)
 
 
@@ -152,7 +160,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     length = x.shape[axis]
     if isinstance(obj, slice):
         obj = np.arange(*obj.indices(length))
-    places = plain("insert", obj)
+    places = _positions("insert", obj)
     if places.dtype.kind == "b":
         places = places.nonzero()[0]
     if places.ndim > 1:
@@ -160,13 +168,12 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if places.size and not bool(((places >= -length) & (places <= length)).all()):
         raise IndexError(f"insert: positions {places.tolist()} are beyond an axis of length {length}")
     is_one = places.ndim == 0
-    places = np.where(places < 0, places + length, places).astype(np.int64).reshape(-1)
+    places = np.where(places < 0, places + length, places).reshape(-1)
     values = astype(tensor_from(values), x.dtype, copy=False)
-    if is_one and values.ndim:
-        # As NumPy has it: for one position the first axis of the values is the axis of insertion.
-        values = moveaxis(reshape(values, (1,) * (x.ndim - values.ndim) + values.shape), 0, axis)
-        places = np.repeat(places, values.shape[axis])
-    elif places.size == 1 and values.ndim and values.ndim >= x.ndim:
+    if places.size == 1 and values.ndim:
+        # As NumPy has it: all values go to the one position; if it is a number, their first axis is that of insertion.
+        values = reshape(values, (1,) * (x.ndim - values.ndim) + values.shape)
+        values = moveaxis(values, 0, axis) if is_one else values
         places = np.repeat(places, values.shape[axis])
     number = len(places)
     values = broadcast_to(values, (*x.shape[:axis], number, *x.shape[axis + 1 :]))

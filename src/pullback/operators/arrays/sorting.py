@@ -17,11 +17,11 @@ from pullback.core.axes import merge_spellings, normalize_axes, normalize_axis_i
 from pullback.core.spec import is_complex_dtype
 from pullback.core.state import current
 from pullback.declare.composite import composite
-from pullback.eager.build import as_operand
 from pullback.eager.record import new_tensor
 from pullback.operators.arguments import (
     along_axis,
     constant,
+    every_value,
     is_constant,
     is_recorded,
     on_arrays,
@@ -188,7 +188,7 @@ def median(x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None,
 def median_of(x: Any, axis: Any, keepdims: bool, omit_nan: bool = False) -> Any:
     """`median`, or `nanmedian` if NaN are left out."""
     axes = normalize_axes(axis, x.ndim)
-    x = astype(x, np.float64) if x.dtype.kind == "b" else x
+    x = astype(x, np.float64) if x.dtype.kind in "biu" else x
     rest = [k for k in range(x.ndim) if k not in axes]
     row = moveaxis(x, axes, range(len(rest), x.ndim))
     row = reshape(row, (*(x.shape[k] for k in rest), math.prod(x.shape[k] for k in axes)))
@@ -198,10 +198,23 @@ def median_of(x: Any, axis: Any, keepdims: bool, omit_nan: bool = False) -> Any:
     omit_nan = omit_nan and x.dtype.kind in "fc"
     low, high = middle(row, omit_nan=omit_nan)
     if omit_nan or getattr(x, "is_nested", False):
-        out = where(low == high, low, (low + high) / 2)
+        out = where(low == high, low, low / 2 + high / 2)
     else:
-        out = low if row.shape[-1] % 2 and low.dtype.kind in "fc" else (low + high) / 2
+        out = low if row.shape[-1] % 2 else low / 2 + high / 2  # the sum may be too large for float16
     return expand_dims(out, axes) if keepdims else out
+
+
+def _checked_sorter(sorter: Any, length: int) -> Any:
+    """Positions that put an axis of this length in order."""
+    sorter = tensor_from(sorter)
+    if sorter.dtype.kind not in "iu":
+        raise TypeError(f"searchsorted: sorter holds positions, which are integers, not {sorter.dtype}")
+    if sorter.ndim == 0 or sorter.shape[-1] != length:
+        raise ValueError(f"searchsorted: sorter has shape {list(sorter.shape)} for an axis of length {length}")
+    places = every_value(sorter)
+    if type(places) is np.ndarray and not bool(((places >= 0) & (places < length)).all()):
+        raise ValueError(f"searchsorted: sorter holds positions outside of 0 to {length - 1}")
+    return sorter
 
 
 @composite(arrays=2, method=False)
@@ -216,7 +229,7 @@ def searchsorted(
     if side not in ("left", "right") or (side == "left" and right):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r} and right={right}")
     if sorter is not None:
-        x = gather_along(x, as_operand(sorter), x.ndim - 1, distinct=True)
+        x = gather_along(x, _checked_sorter(sorter, x.shape[-1]), x.ndim - 1, distinct=True)
     if x.ndim != 1 and (x.ndim == 0 or x.shape[:-1] != getattr(v, "shape", ())[:-1]):
         raise ValueError(f"searchsorted: sorted rows of shape {x.shape} do not fit values of shape {np.shape(v)}")
     out = insertion_points(x, v, side=side)
@@ -419,6 +432,7 @@ def unique_consecutive(
 
     The gradient goes to the first of equal ones.
     """
+    shape = x.shape if dim is None else (-1,)
     x, axis = (ravel(x), 0) if dim is None else (x, normalize_axis_index(dim, x.ndim))
     rows = np.moveaxis(plain("unique_consecutive", x), axis, 0)
     rows = rows.reshape(len(rows), math.prod(rows.shape[1:]))
@@ -428,7 +442,7 @@ def unique_consecutive(
     values = take(x, places, axis)
     extras: list[Any] = []
     if return_inverse:
-        extras.append(constant(starts.cumsum() - 1))
+        extras.append(constant((starts.cumsum() - 1).reshape(shape)))
     if return_counts:
         extras.append(constant(np.diff(places, append=len(rows))))
     return (values, *extras) if extras else values
@@ -437,7 +451,9 @@ def unique_consecutive(
 @composite
 def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
     """`x` without the zeros at its front ("f"), at its back ("b"), or at both ends, along `axis` or all axes."""
-    places = plain("trim_zeros", x).nonzero()
+    if trim.lower() not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}")
+    places = np.atleast_1d(plain("trim_zeros", x)).nonzero()
     index: list[Any] = [slice(None)] * x.ndim
     for k in normalize_axes(axis, x.ndim):
         length = x.shape[k]

@@ -183,6 +183,8 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
 def unfold(x: Any, dimension: int, size: int, step: int = 1) -> Any:
     """Windows of length `size`, `step` apart along an axis, their elements in a new last axis: a view."""
     axis = normalize_axis_index(dimension, x.ndim)
+    if step < 1:
+        raise ValueError(f"unfold: step is {step} but must be > 0")
     return sliding_window_view(x, size, axis)[(slice(None),) * axis + (slice(None, None, step),)]
 
 

@@ -23,7 +23,7 @@ from pullback.operators.arrays.movement import broadcast_to
 from pullback.operators.arrays.reshaping import ravel, reshape
 from pullback.operators.arrays.scatter import put, take
 from pullback.operators.elementwise.arithmetic import addcdiv, addcmul, lerp, nan_to_num
-from pullback.operators.elementwise.casting import astype
+from pullback.operators.elementwise.casting import astype, in_place
 from pullback.operators.products import addmm
 from pullback.operators.reductions.extremes import amax, amin
 from pullback.operators.reductions.reduction import prod
@@ -67,6 +67,8 @@ def _combined(x: Any, places: Array, values: Any, reduce: str, include_self: boo
 
 
 def _storable(neutral: float, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "b":
+        return neutral > 0
     if dtype.kind in "iu" and math.isinf(neutral):
         return np.iinfo(dtype).min if neutral < 0 else np.iinfo(dtype).max
     return neutral
@@ -205,22 +207,6 @@ class Updates:
         return Places(self._tensor, key)
 
 
-# In-place twins of functions that are made of several operators.
-
-
-def _in_place(function: Callable[..., Any], name: str) -> Callable[..., Tensor]:
-    def twin(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        return self.copy_(function(self, *(tensor_from(arg) if _is_array(arg) else arg for arg in args), **options))
-
-    twin.__name__ = twin.__qualname__ = f"{name}_"
-    twin.__doc__ = f"In-place version of `{name}`."
-    return twin
-
-
-def _is_array(x: Any) -> bool:
-    return isinstance(x, (np.ndarray, list))
-
-
 def put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """Write values to places counted in row-major order, or add them there with `accumulate`."""
     put(self, indices, values, accumulate=accumulate)
@@ -229,13 +215,13 @@ def put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> T
 
 members: dict[str, Any] = {
     "at": property(Updates, doc="Functional updates: `x.at[key].add(y)` is a new tensor."),
-    "addcdiv_": _in_place(addcdiv, "addcdiv"),
-    "addcmul_": _in_place(addcmul, "addcmul"),
-    "addmm_": _in_place(addmm, "addmm"),
-    "index_reduce_": _in_place(index_reduce, "index_reduce"),
-    "lerp_": _in_place(lerp, "lerp"),
-    "nan_to_num_": _in_place(nan_to_num, "nan_to_num"),
+    "addcdiv_": in_place(addcdiv, "addcdiv"),
+    "addcmul_": in_place(addcmul, "addcmul"),
+    "addmm_": in_place(addmm, "addmm"),
+    "index_reduce_": in_place(index_reduce, "index_reduce"),
+    "lerp_": in_place(lerp, "lerp"),
+    "nan_to_num_": in_place(nan_to_num, "nan_to_num"),
     "put_": put_,
-    "scatter_reduce_": _in_place(scatter_reduce, "scatter_reduce"),
+    "scatter_reduce_": in_place(scatter_reduce, "scatter_reduce"),
 }
 """Members of `Tensor` that are no functions."""

@@ -6,6 +6,7 @@ Their rules hand the gradient on as it is, because the engine casts it to the op
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ from pullback.eager.build import as_operand
 from pullback.eager.inplace import write
 from pullback.operators.arrays.movement import broadcast_to
 from pullback.payloads.devices import CPU, Defaults, device_of, moved, resolve
-from pullback.tensors.tensor import Tensor
+from pullback.tensors.tensor import Tensor, as_constant
 
 
 def _storable(value: Any, dtype: Any) -> Any:
@@ -329,6 +330,31 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 def zero_(self: Tensor) -> Tensor:
     """Overwrite every element of this tensor with 0."""
     return write(_assign, self, (0,), {}, overwrites=True)
+
+
+def in_place(function: Callable[..., Any], name: str) -> Callable[..., Tensor]:
+    """The in-place twin of a function that is no operator: its result is written into the first argument, if the shape
+    is the same and the dtype can hold it."""
+
+    @functools.wraps(function)
+    def twin(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        former = self.clone()  # the derivative may read it
+        arrays = [as_constant(as_operand(arg)) if isinstance(arg, (np.ndarray, list)) else arg for arg in args]
+        out = function(former, *arrays, **options)
+        return self if out is former else store(f"{name}_", self, out)
+
+    twin.__name__ = twin.__qualname__ = f"{name}_"
+    twin.__doc__ = f"In-place version of `{name}`."
+    return twin
+
+
+def store(name: str, target: Tensor, out: Any) -> Tensor:
+    """Write the result of an in-place function: neither broadcast nor cut off to whole numbers."""
+    if not np.can_cast(out.dtype, target.dtype, "same_kind"):
+        raise TypeError(f"{name}: a result of type {out.dtype} cannot be cast to the {target.dtype} of the tensor")
+    if out.shape != target.shape:
+        raise ValueError(f"{name}: a result of shape {out.shape} does not fit a tensor of shape {target.shape}")
+    return copy_(target, out)
 
 
 inplace_methods: dict[str, Callable[..., Any]] = {"copy_": copy_, "fill_": fill_, "zero_": zero_}

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from pullback.core.axes import merge_spellings
 from pullback.core.spec import LARGE
 from pullback.declare.composite import composite
 from pullback.declare.facts import Facts
@@ -58,7 +59,6 @@ isfinite = _test(
 )
 isposinf = _test("isposinf", np.isposinf, "True where an element is positive infinity.", False)
 isneginf = _test("isneginf", np.isneginf, "True where an element is negative infinity.", False)
-
 
 
 def _is_a_number(x: Any) -> bool:
@@ -298,7 +298,7 @@ def clip_parts(x, min, max):
 
 @clip.door
 def clip_door(x: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Any:
-    min, max = min if a_min is None else a_min, max if a_max is None else a_max
+    min, max = merge_spellings("clip: min/a_min", min, a_min), merge_spellings("clip: max/a_max", max, a_max)
     if (type(min) is int or type(max) is int) and getattr(x, "dtype", _REAL).kind in "iu":
         # As in NumPy, a number that no element can be beyond is no bound, whether or not the dtype has it.
         limits = np.iinfo(x.dtype)

@@ -1,11 +1,11 @@
 """Everything of `pullback.nn`: importing this module declares the family."""
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from pullback.declare.op import registry
 from pullback.eager.build import inplace_twin
+from pullback.operators.elementwise.casting import in_place
 from pullback.operators.nn import activations as nn_activations
 from pullback.operators.nn import (
     attention,
@@ -34,20 +34,10 @@ _WRITTEN = (
 )  # fmt: skip
 
 
-def _written(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def twin(x: Any, *args: Any, **options: Any) -> Any:
-        former = x.clone()  # the derivative may read it
-        out = function(former, *args, **options)
-        return x if out is former else x.copy_(out)
-
-    return twin
-
-
 def inplace_functions() -> dict[str, Callable[..., Any]]:
     """The twins of the activations that write into their argument, by name: `elu_` and so on."""
-    twins: dict[str, Callable[..., Any]] = {f"{each.__name__}_": _written(each) for each in _WRITTEN}
-    twins["swish_"] = _written(nn_activations.silu)
+    twins: dict[str, Callable[..., Any]] = {f"{each.__name__}_": in_place(each, each.__name__) for each in _WRITTEN}
+    twins["swish_"] = in_place(nn_activations.silu, "swish")
     for op in list(registry.values()):
         if op.has_inplace_twin and (op.name.startswith("nn.") or op.name == "relu"):
             for name in (op.name, *op.aliases):

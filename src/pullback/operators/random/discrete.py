@@ -369,6 +369,8 @@ def relaxed_bernoulli(
 def overwrite(target: Tensor, values: Tensor) -> Tensor:
     """Write drawn numbers into a tensor: every fill ends here."""
     check_fill(target._data)
+    if not np.can_cast(values.dtype, target.dtype, "same_kind"):
+        raise TypeError(f"real numbers are drawn, and a tensor of {target.dtype} would keep their whole parts only")
     return write(assign, target, (beside(values, target),), {})
 
 
@@ -408,7 +410,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Overwrite this tensor with 1 with probability `p` and 0 otherwise."""
-    return overwrite(self, bernoulli(p, self.shape, generator=generator))
+    return overwrite(self, bernoulli(p, self.shape, generator=generator) > 0)
 
 
 def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Any = None) -> Tensor:

@@ -19,7 +19,7 @@ from pullback.declare.op import Op
 from pullback.declare.samples import Maker, Sample
 from pullback.operators.arguments import along_axis, computed, constant, every_value, tensor_from
 from pullback.operators.arrays.joining import concat
-from pullback.operators.arrays.movement import diagonal, squeeze, swapaxes
+from pullback.operators.arrays.movement import broadcast_to, diagonal, permute_dims, squeeze, swapaxes
 from pullback.operators.arrays.reshaping import reshape
 from pullback.operators.arrays.scatter import take_along_axis
 from pullback.operators.contraction import matmul
@@ -142,19 +142,20 @@ def nanmin(x: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None,
 
 @composite
 def nanvar(
-    x: Any, axis: Any = None, keepdims: bool = False, *, correction: float = 0, ddof: float | None = None,
+    x: Any, axis: Any = None, keepdims: bool = False, *, correction: float | None = None, ddof: float | None = None,
     dim: Any = None, keepdim: bool | None = None,
 ) -> Any:  # fmt: skip
     """The variance over `axis` of the elements that are not NaN; NaN where fewer remain than `correction` asks for."""
     axes = _axes("nanvar", x, axis, dim)
     keepdims = keepdims if keepdim is None else keepdim
+    correction = merge_spellings("nanvar: correction/ddof", correction, ddof) or 0
     if not _has_nan(x):
-        return var(x, axis=axes, correction=correction if ddof is None else ddof, keepdims=keepdims)
+        return var(x, axis=axes, correction=correction, keepdims=keepdims)
     missing = isnan(x)
     count = sum(~missing, axes, True, dtype=x.real.dtype.type)
     center = sum(where(missing, 0, x), axes, True) / where(count == 0, 1, count)
     deviation = where(missing, 0, x - where(missing, 0, center))
-    freedom = count - (correction if ddof is None else ddof)
+    freedom = count - correction
     squares = (deviation * conjugated(deviation)).real
     out = quotient_or_nan(sum(squares, axes, True), where(freedom > 0, freedom, math.nan), count == 0)
     return out if keepdims else squeeze(out, axes)
@@ -197,13 +198,15 @@ def average(
         return (out, constant(np.full(out.shape, float(_count(x, axes)), out.dtype))) if returned else out
     weights = tensor_from(weights)
     if weights.shape != x.shape:
-        wanted = tuple(x.shape[k] for k in axes)
-        if axis is None or weights.shape != wanted:
+        # The axes of the weights are in the order in which `axis` names them.
+        named = () if axis is None else tuple(normalize_axis_index(k, x.ndim) for k in np.atleast_1d(axis).tolist())
+        if axis is None or weights.shape != tuple(x.shape[k] for k in named):
             raise ValueError(f"average: weights of shape {weights.shape} fit neither {x.shape} nor the axes averaged")
+        weights = permute_dims(weights, tuple(np.argsort(named).tolist()))
         weights = reshape(weights, tuple(length if k in axes else 1 for k, length in enumerate(x.shape)))
     kind = np.result_type(x.dtype, weights.dtype, *([np.float64] if x.dtype.kind in "biu" else []))
     weights = astype(weights, kind, copy=False)
-    total = sum(weights * (x * 0 + 1) if weights.shape != x.shape else weights, axes, keepdims)
+    total = sum(broadcast_to(weights, x.shape), axes, keepdims)
     out = sum(x * weights, axes, keepdims) / total
     return (out, total) if returned else out
 
