@@ -150,6 +150,9 @@ def test_the_method_flatten_copies_and_the_function_does_not():
     merged = pb.flatten(x, 1)
     assert merged._base is x and merged.shape == (2, 12)
     assert pb.flatten(pb.tensor(1.0)).shape == (1,)
+    for torchs, shape in ((x.flatten(1), (2, 12)), (x.flatten(0, 1), (6, 4)), (x.flatten(start_dim=1), (2, 12))):
+        assert torchs._base is x and torchs.shape == shape
+    assert x.flatten("F").tolist() == x.detach().numpy().flatten("F").tolist()
     assert x.unflatten(2, (2, -1)).shape == (2, 3, 2, 2)
 
 

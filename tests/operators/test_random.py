@@ -56,6 +56,7 @@ def test_seeding_the_default_generator_and_forking_it():
     number = family.seed()
     drawn = family.rand(1).item()
     assert family.manual_seed(number).random(1).item() == drawn
+    assert family.seed(5) == 5 and family.rand(2).tolist() == expected
 
 
 def test_unknown_draws_are_attribute_errors():

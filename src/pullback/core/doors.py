@@ -24,6 +24,7 @@ from pullback.core.frames import drop_own_frames
 F = TypeVar("F", bound=Callable[..., Any])
 
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")  # as of 3.13 Python has a hint of its own
+_WHOLE = re.compile(r"'\w+' object cannot be interpreted as an integer")
 _NUMPY = np.__path__[0]
 # What others call it.
 _ELSEWHERE = {
@@ -64,7 +65,7 @@ def leave(error: BaseException, function: Any = None) -> None:
     The function ends its `except` block with a bare `raise` after this.
     """
     if isinstance(error, Exception) and getattr(error, "site", None) is None and is_ours(error):
-        name_place(error, unknown_keyword(error, function))
+        name_place(error, what_to_write(error, function))
     drop_own_frames(error)
 
 
@@ -88,11 +89,18 @@ def name_place(error: Exception, fix: str = "", why: str = "") -> None:
             error.add_note(f"  {label:<6}{text}")
 
 
-def unknown_keyword(error: Exception, function: Any) -> str:
-    """What to write for a keyword that a function does not have; nothing if that is not what happened."""
-    match = _KEYWORD.search(str(error)) if isinstance(error, TypeError) else None
-    if match is None:
-        return ""
+def what_to_write(error: Exception, function: Any) -> str:
+    """What to write for an axis, a number or a keyword that a function does not take; nothing for other errors."""
+    if isinstance(error, np.exceptions.AxisError) and error.ndim:
+        return f"axes are counted from 0 to {error.ndim - 1}, or from the end, -{error.ndim} to -1"
+    text = str(error) if isinstance(error, TypeError) else ""
+    if _WHOLE.search(text):
+        return "axes, lengths and counts are whole numbers: int(n), or // in place of / where it is computed"
+    match = _KEYWORD.search(text)
+    return "" if match is None else _close_keyword(match[1], function)
+
+
+def _close_keyword(given: str, function: Any) -> str:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -101,6 +109,6 @@ def unknown_keyword(error: Exception, function: Any) -> str:
     known = [each.name for each in parameters if each.kind not in by_position and each.name != "self"]
     import difflib  # nobody needs it until there is an error
 
-    close = [name for name in _ELSEWHERE.get(match[1], ()) if name in known]
-    close = close or difflib.get_close_matches(match[1], known, 1, 0.5)
+    close = [name for name in _ELSEWHERE.get(given, ()) if name in known]
+    close = close or difflib.get_close_matches(given, known, 1, 0.5)
     return f"write {close[0]}=" if close else f"its keywords are {', '.join(known)}" if known else "it has no keywords"

@@ -39,6 +39,8 @@ class UnknownName(AttributeError):
         if answer is not None:
             return f"; write {answer}" if answer.startswith(("pb.", "x.", "loss.")) else f": {answer}"
         package = sys.modules.get(getattr(self.obj, "__name__", "").partition(".")[0])
+        if package is not self.obj and self.name in getattr(package, "__all__", ()):
+            return f"; write pb.{self.name}"
         for home in _HOMES:
             module = getattr(package, home, None)
             if module is not self.obj and self.name in getattr(module, "__all__", ()):

@@ -181,10 +181,14 @@ def _of_real_numbers(op: Op, function: Callable[..., Any]) -> Callable[..., Any]
 
     @functools.wraps(function)
     def checked(*operands: Any, **params: Any) -> Any:
-        if op.variadic_from < 0:
-            operands = tuple([as_operand(x) if isinstance(x, (list, tuple)) else x for x in operands])
-        check_real(op, operands)
-        return function(*operands, **params)
+        try:
+            if op.variadic_from < 0:
+                operands = tuple([as_operand(x) if isinstance(x, (list, tuple)) else x for x in operands])
+            check_real(op, operands)
+            return function(*operands, **params)
+        except Exception as error:
+            failed(error, op, operands)
+            raise
 
     return checked
 

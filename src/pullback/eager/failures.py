@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.doors import is_ours, name_place, unknown_keyword
+from pullback.core.doors import is_ours, name_place, what_to_write
 from pullback.core.frames import drop_own_frames
 from pullback.core.spec import describe
 from pullback.declare.op import Op
@@ -37,7 +37,7 @@ def tell(error: Exception, name: str, operands: Sequence[Any], function: Any = N
     text = str(error)
     parts = next((say(name, text, arrays) for phrase, say in _PHRASES if phrase in text), None)
     if parts is None:
-        name_place(error, unknown_keyword(error, function))
+        name_place(error, what_to_write(error, function))
         return
     what, why, fix = parts
     if what and error.args == (text,):

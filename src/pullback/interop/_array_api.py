@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.doors import door
 from pullback.operators import functions
 from pullback.operators.elementwise.casting import check_device
 from pullback.payloads.devices import resolve
@@ -133,6 +134,7 @@ def array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     return _EARLIER[api_version]
 
 
+@door
 def to_device(self: Tensor, device: Any, /, *, stream: None = None) -> Tensor:
     """This tensor on another device, or itself. Streams are chosen with the library's own functions."""
     if stream is not None:

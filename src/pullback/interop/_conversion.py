@@ -20,6 +20,7 @@ import numpy as np
 
 from pullback._sites import told
 from pullback.autograd import grad
+from pullback.core.doors import leave
 from pullback.core.frames import is_own, user_place, warn, who_asks
 from pullback.core.spec import describe
 from pullback.core.state import current, open_levels
@@ -258,7 +259,11 @@ def item(tensor: Tensor, *index: Any) -> Any:
     payload = payload_of(tensor, "a Python number")
     if current().transforms:
         _note_number()
-    return payload.item(*index) if index else _only_element(tensor, payload, "item()").item()
+    try:
+        return payload.item(*index) if index else _only_element(tensor, payload, "item()").item()
+    except Exception as error:
+        leave(error, item)
+        raise
 
 
 def _number_of_trace(tensor: Tensor, caller: FrameType) -> Any:

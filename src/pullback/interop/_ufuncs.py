@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from pullback._sites import told
+from pullback.core.doors import leave
 from pullback.core.state import current
 from pullback.declare.op import registry
 from pullback.eager.build import as_operand
@@ -83,13 +85,17 @@ def array_ufunc(tensor: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, out:
     for name in ("signature", "sig", "extobj"):
         if name in options:
             raise TypeError(f"np.{ufunc.__name__}({name}=...) is not supported on Tensors")
-    if method == "at":
-        return add_at(ufunc, *inputs)
-    if out is not None and any(target is not None for target in out):
-        return write_into(ufunc, method, inputs, out, options)
-    options.pop("order", None), options.pop("subok", None)
-    result = METHODS[method](ufunc, inputs, dict(options))
-    return compute_with_numpy(ufunc, method, inputs, options) if result is NotImplemented else result
+    try:
+        if method == "at":
+            return add_at(ufunc, *inputs)
+        if out is not None and any(target is not None for target in out):
+            return write_into(ufunc, method, inputs, out, options)
+        options.pop("order", None), options.pop("subok", None)
+        result = METHODS[method](ufunc, inputs, dict(options))
+        return compute_with_numpy(ufunc, method, inputs, options) if result is NotImplemented else result
+    except Exception as error:
+        leave(error, ufunc)
+        raise
 
 
 def is_foreign(kind: type) -> bool:
@@ -217,12 +223,6 @@ def assign(name: str, out: Any, result: Any, where: Any = True, casting: Any = "
     return out
 
 
-class StoredInArray(TypeError):
-    """A gradient would end in an array of NumPy's, where it is written to."""
-
-    code = "NUMPY_ON_GRAD"
-
-
 def refuse_arrays(name: str, arguments: Any, targets: Sequence[Any]) -> None:
     """Raise if a result that somebody could differentiate, or that is not known yet, is about to be written into an
     array."""
@@ -231,10 +231,13 @@ def refuse_arrays(name: str, arguments: Any, targets: Sequence[Any]) -> None:
         if hasattr(tensor._data, "recorder"):
             tensor._data.assign_payload(arrays[0], tensor._data)
         if is_attached(tensor):
-            raise StoredInArray(
-                f"{name}: the result would be stored in a NumPy array and lose its gradient; make the target a Tensor, "
-                "assign the result instead, or detach() the operands"
+            error = told(
+                TypeError(f"{name}: the result would be stored in a NumPy array and lose its gradient"),
+                why="a NumPy array carries no gradient",
+                fix="make the target a tensor (pb.zeros), write a = a + x for a new one, or detach() the operands",
             )
+            error.code = "NUMPY_ON_GRAD"
+            raise error
 
 
 def prepare_write(target: Tensor) -> None:

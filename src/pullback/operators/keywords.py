@@ -46,7 +46,11 @@ def _with_alpha(op: Op, name: str, sign: str, aliases: tuple[str, ...]) -> None:
             raise
 
     def inplace(self: Tensor, y: Any, /, *, alpha: Any = 1) -> Tensor:
-        return twin(self, y if _is_one(alpha) else as_operand(y) * alpha)
+        try:
+            return twin(self, y if _is_one(alpha) else as_operand(y) * alpha)
+        except Exception as error:
+            leave(error, inplace)
+            raise
 
     function.__doc__ = f"`x {sign} alpha * y`."
     inplace.__doc__ = f"In-place version of `{name}`."
@@ -88,11 +92,15 @@ def _truncated_quotient(x: Any, y: Any) -> Any:
 
 def _divide(x: Any, y: Any, /, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Any:
     """`x / y`, rounded down with `rounding_mode="floor"` and towards zero with "trunc"; then its derivative is 0."""
-    if rounding_mode is None:
-        return elementwise.divide.function(x, y, out=out)
-    if out is not None:
-        raise TypeError("divide: out= and rounding_mode= cannot be given together")
-    return _rounded_quotient(rounding_mode)(x, y)
+    try:
+        if rounding_mode is None:
+            return elementwise.divide.function(x, y, out=out)
+        if out is not None:
+            raise TypeError("divide: out= and rounding_mode= cannot be given together")
+        return _rounded_quotient(rounding_mode)(x, y)
+    except Exception as error:
+        leave(error, _divide)
+        raise
 
 
 _divide_inplace = inplace_twin(elementwise.divide)
@@ -100,9 +108,13 @@ _divide_inplace = inplace_twin(elementwise.divide)
 
 def _divide_(self: Tensor, y: Any, /, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of `divide`."""
-    if rounding_mode is None:
-        return _divide_inplace(self, y)
-    return store("divide_", self, _rounded_quotient(rounding_mode)(self.clone(), y))
+    try:
+        if rounding_mode is None:
+            return _divide_inplace(self, y)
+        return store("divide_", self, _rounded_quotient(rounding_mode)(self.clone(), y))
+    except Exception as error:
+        leave(error, _divide_)
+        raise
 
 
 _publish(_divide, _divide_, "divide", ("div", "true_divide"))
@@ -210,14 +222,18 @@ _with_where(
 
 
 def _mean(x: Any, /, axis: Any = None, keepdims: bool = False, *, where: Any = None, **others: Any) -> Any:
-    if where is None:
-        reduce = reduction.mean.function
-        return reduce(x, axis, keepdims, **others) if others else reduce(x, axis, keepdims)
-    x = tensor_from(x)
-    mask = _mask("mean", where, x.shape)
-    dtype = others.pop("dtype", None) or (np.float64 if x.dtype.kind in "biu" else x.dtype.type)
-    total = reduction.sum(choose(mask, x, 0), axis, keepdims, dtype=dtype, **others)
-    return total / reduction.sum(mask, axis, keepdims, dtype=total.real.dtype.type, **others)
+    try:
+        if where is None:
+            reduce = reduction.mean.function
+            return reduce(x, axis, keepdims, **others) if others else reduce(x, axis, keepdims)
+        x = tensor_from(x)
+        mask = _mask("mean", where, x.shape)
+        dtype = others.pop("dtype", None) or (np.float64 if x.dtype.kind in "biu" else x.dtype.type)
+        total = reduction.sum(choose(mask, x, 0), axis, keepdims, dtype=dtype, **others)
+        return total / reduction.sum(mask, axis, keepdims, dtype=total.real.dtype.type, **others)
+    except Exception as error:
+        leave(error, _mean)
+        raise
 
 
 _publish_reduction(_mean, "mean", "The arithmetic mean of the elements over `axis`. `where` chooses elements.")

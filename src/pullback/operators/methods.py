@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from pullback.core.doors import leave
+from pullback.core.doors import door, leave
 from pullback.declare.composite import Composite, composite, composites
 from pullback.declare.op import Op, registry
 from pullback.eager.build import inplace_twin
 from pullback.eager.fast import fast_function
 from pullback.eager.forward import Duals
+from pullback.operators import keywords
 from pullback.operators.arguments import plain, tensor_from
 from pullback.operators.arrays.creation import asarray
 from pullback.operators.arrays.indexing import setitem
@@ -73,7 +75,8 @@ def bind_methods(modules: Iterable[Any]) -> None:
     members: dict[str, Any] = {}
     for module in modules:
         for table in _TABLES:
-            members.update(getattr(module, table, {}))
+            for name, member in getattr(module, table, {}).items():
+                members[name] = Later(name, door, member) if _wants_door(name, member) else member
     for family, names in METHODS.items():
         members.update({name: Later(name, _loaded, family, name) for name in names})
     own = set(dir(Tensor))
@@ -118,9 +121,15 @@ def _loaded(family: str, name: str) -> Callable[..., Any]:
     for table in _TABLES:
         if name in getattr(module, table, {}):
             member: Callable[..., Any] = getattr(module, table)[name]
-            return member
+            return door(member) if _wants_door(name, member) else member
     declared = functions.declaration(name)
     return declared.function if isinstance(declared, Op) else _method_of(declared)
+
+
+def _wants_door(name: str, member: Any) -> bool:
+    """Is this a method that nobody behind it names the user's line for? Members of the language are called too often
+    for a door, and operators that take keywords have it at their operator."""
+    return isinstance(member, FunctionType) and name[:2] != "__" and member.__module__ != keywords.__name__
 
 
 def _function_of(op: Op) -> Callable[..., Any]:
@@ -134,11 +143,12 @@ def _twin_of(op: Op, is_operator: bool = False) -> Callable[..., Any]:
 
 def _method_of(item: Composite) -> Callable[..., Any]:
     # A method's first argument is a Tensor already, so it can do without the wrapper.
-    return item.function if item.arrays <= 1 else public_composite(item)
+    return door(item.function) if item.arrays <= 1 else public_composite(item)
 
 
 def _behind(name: str) -> Callable[..., Any]:
-    return _method_of(composites[name]) if name in composites else functions[name]
+    """What an operator of one operand computes, without a door: `x[i]` is too frequent, and looks who asks."""
+    return composites[name].function if name in composites else functions[name]
 
 
 def _behind_operator(name: str) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import pullback as pb
+from pullback._sites import told
 from pullback.core.doors import door
 from pullback.core.pytree import flatten, map_leaves, unflatten
 from pullback.core.reports import WARNING, report
@@ -202,7 +203,11 @@ class Optimizer:
             leaves.append(leaf)
             paths.append(path)
         if not leaves:
-            raise ValueError(f"pb.optim.{type(self).__name__} was given no tensors to train")
+            raise told(
+                ValueError(f"pb.optim.{type(self).__name__} was given no tensors to train"),
+                why="a step writes to the leaves that it was given, and only a tensor can be one",
+                fix="make them first: pb.tensor([1.0, 2.0], requires_grad=True); or use opt.init and opt.update",
+            )
         settings = {"lr": self.lr, **self.hyper, **group, "params": leaves, "paths": paths}
         self.param_groups.append(settings)
         names = self._slot_names(settings)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pullback.core.doors import door, leave
 from pullback.core.frames import is_own, warn
-from pullback.core.spec import Spec, describe
+from pullback.core.spec import Spec, describe, is_differentiable_dtype
 from pullback.core.state import change_grad, current, open_levels, put_back, switch
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
@@ -424,24 +424,31 @@ def _is_result(root: Tensor) -> bool:
 
 
 def _root_error(index: int, root: Any) -> AutogradError:
+    why = "nothing that it was computed from requires grad, or it was computed under no_grad"
+    fix = f"call requires_grad_() on the inputs before computing it{_candidates(root)}"
+    if not is_differentiable_dtype(root.dtype):
+        why = f"its elements are {root.dtype}, and a function whose values are not real or complex has no derivative"
+        fix = "compute with floats up to here: astype(int), comparisons, // and positions such as argmax end a gradient"
     return AutogradError(
         "ROOT_NO_GRAD",
         f"output {index}, {describe(root.shape, root.dtype)}, does not require grad and has no grad_fn",
-        why="nothing that it was computed from requires grad, or it was computed under no_grad",
-        fix=f"call requires_grad_() on the inputs before computing it{_candidates(root)}",
+        why=why,
+        fix=fix,
     )
 
 
 def _candidates(root: Any) -> str:
-    """Names in the user's function of tensors that could require grad and do not."""
+    """Names in the user's function of tensors that do not require grad and could, if need be as floats."""
     frame: Any = sys._getframe(1)
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    found = [] if frame is None else [
-        name for name, value in list(frame.f_locals.items())
-        if type(value) is Tensor and value._node is None and value._spec.is_differentiable and value is not root
+    tensors = [] if frame is None else [
+        (name, value) for name, value in list(frame.f_locals.items())
+        if type(value) is Tensor and value._node is None and value is not root
     ]  # fmt: skip
-    return f"; these here do not require grad: {', '.join(found[:5])}" if found else ""
+    if found := [name for name, value in tensors if value._spec.is_differentiable]:
+        return f"; these here do not require grad: {', '.join(found[:5])}"
+    return f"; {tensors[0][0]} is {tensors[0][1].dtype}, make it of floats" if tensors else ""
 
 
 def _root_edge(index: int, root: Any, gradient: Any) -> tuple[tuple[Node | None, int], Spec]:

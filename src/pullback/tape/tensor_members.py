@@ -44,10 +44,17 @@ from pullback.tensors.tensor import (
 from pullback.tensors.views import view_of
 
 
+def _no_flag(value: Any) -> TypeError:
+    error: TypeError = told(
+        TypeError(f"requires_grad must be a bool, got {type(value).__name__}"), fix="write True or False"
+    )
+    return error
+
+
 def set_requires_grad(tensor: Tensor, value: bool) -> None:
     """Set the flag of a leaf."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"requires_grad must be a bool, got {type(value).__name__}")
+        raise _no_flag(value)
     tensor = here(tensor)
     if grad_fn(tensor) is not None:
         raise AutogradError(
@@ -99,7 +106,7 @@ def _check_inference(tensor: Tensor) -> None:
 def requires_grad_(tensor: Tensor, requires_grad: bool = True) -> Tensor:
     """Set whether operations on this leaf are recorded, and return it."""
     if not isinstance(requires_grad, (bool, np.bool_)):
-        raise TypeError(f"requires_grad must be a bool, got {type(requires_grad).__name__}")
+        raise _no_flag(requires_grad)
     if requires_grad and grad_fn(tensor) is not None:
         _check_inference(tensor)
         return tensor

@@ -129,6 +129,10 @@ class Tensor(_Members):
     _extra: Extra | None
     _meta: Meta | None
 
+    def __dir__(self) -> list[str]:
+        """Public names only: Python says what was meant by a misspelt one if there are at most 750 to compare with."""
+        return [name for name in object.__dir__(self) if name[0] != "_"]
+
     @property
     def _nr(self) -> int:
         """Which output of its node the tensor is. A tensor without `Extra` is output 0, so fast paths never ask."""

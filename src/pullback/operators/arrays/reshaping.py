@@ -139,9 +139,12 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshape(x, x.shape[:start] + (math.prod(x.shape[start : end + 1]),) + x.shape[end + 1 :])
 
 
-def flatten_to_copy(x: Any, order: str = "C") -> Any:
-    """A copy of the elements in one axis, as NumPy's method of this name; `pb.flatten` gives a view."""
-    return reshape(x, -1, order=order, copy=True)
+def flatten_method(x: Any, order: str | int = "C", end_dim: int = -1, *, start_dim: int = 0) -> Any:
+    """A copy of the elements in one axis, as NumPy's method of this name. With axes, as torch's method has them, it is
+    `pb.flatten`: `x.flatten(1)`, `x.flatten(0, 1)`, `x.flatten(start_dim=1)`."""
+    if isinstance(order, str) and start_dim == 0 and end_dim == -1:
+        return reshape(x, -1, order=order, copy=True)
+    return flatten(x, start_dim if isinstance(order, str) else order, end_dim)
 
 
 @composite
@@ -202,5 +205,5 @@ def _flags(x: Any) -> Any:
     return (x._data if isinstance(x, Tensor) else x).flags
 
 
-members: dict[str, Any] = {"flatten": flatten_to_copy}
+members: dict[str, Any] = {"flatten": flatten_method}
 """Attributes of `Tensor` that are no functions of the same name."""

@@ -200,9 +200,10 @@ def manual_seed(seed: Any) -> Generator:
     return default_generator.manual_seed(seed)
 
 
-def seed() -> int:
-    """Start a stream of the default generator that nobody knows, and return its seed."""
-    number = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+def seed(seed: int | None = None) -> int:
+    """Start the stream of the default generator that belongs to `seed`, as `manual_seed` does, and return the seed.
+    Without one it starts a stream that nobody knows."""
+    number = int(np.random.SeedSequence().entropy) if seed is None else seed  # type: ignore[arg-type]
     default_generator.manual_seed(number)
     return number
 
