@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.doors import leave
 from pullback.core.frames import adapted_call, adapting, passes_on
 from pullback.core.spec import describe
 from pullback.core.state import current
@@ -189,7 +190,11 @@ def _of_two_meanings(numpys: Any, own: Callable[..., Any]) -> Callable[..., Any]
     @passes_on
     def method(*args: Any, **kwargs: Any) -> Any:
         is_adapted = adapting and adapted_call(sys._getframe(1)) is not None
-        return (numpys if is_adapted else own)(*args, **kwargs)
+        try:
+            return (numpys if is_adapted else own)(*args, **kwargs)
+        except Exception as error:
+            leave(error, own)
+            raise
 
     return method
 
