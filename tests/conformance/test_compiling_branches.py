@@ -521,3 +521,18 @@ def test_101_the_smaller_of_numbers_within_a_body_is_never_stale():
     for size in (1.0, 3.0, 0.5, 2.0):
         x = pb.tensor([size, 0.0])
         np.testing.assert_allclose(compiled(x).numpy(), f(x).numpy())
+
+
+@pytest.mark.filterwarnings("ignore:.*without being compiled")
+@pytest.mark.parametrize("name", ["divide", "pow", "maximum", "atan2", "logaddexp", "xlogy", "remainder"])
+@pytest.mark.parametrize("kind", [float, int], ids=["float", "int"])
+def test_107_what_a_rule_of_a_gradient_computes_of_a_number_is_never_stale(name, kind):
+    """The rules of operators look at numbers that the function has taken out of tensors, in the backward half, too."""
+    function = getattr(pb, name)
+
+    def f(x, t):
+        number = kind(t)
+        return function(x, number).sum() + (function(number, x) * x).sum() + (x * x).mean() / number
+
+    makers = [lambda t=t: (leaf([0.5, 1.5, 3.25]), pb.tensor(t)) for t in (2.0, 3.0, 1.25, 7.5, 2.0)]
+    check_calls(f, makers, 2, fallback="eager", backend="numpy")

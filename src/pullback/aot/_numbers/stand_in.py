@@ -67,6 +67,8 @@ class Number:
             return lambda: applied(operator.methodcaller(name), self) if np.iscomplexobj(value) else self
         if name in _DESCRIPTION and isinstance(value, np.generic):
             return getattr(value, name)
+        if name == "item" and isinstance(value, (np.floating, np.integer)):  # which is Python's number
+            return lambda *args: applied(float if isinstance(value, np.floating) else int, self)
         if name in _METHODS and isinstance(value, np.generic):
             return lambda *args: applied(operator.methodcaller(name, *args), self)
         if not hasattr(type(value), name):

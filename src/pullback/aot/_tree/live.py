@@ -132,6 +132,8 @@ class Live:
     def decided(self, condition: TracedArray, what: str, rolls: bool = True) -> bool:
         """Is a truth value of the graph true? The path is for calls in which it is what it is now. If a loop begins
         here, what is it behind the loop?"""
+        if self._trace.tag is BACKWARD:  # outcomes are known before the backward half runs
+            raise condition.refused(what)
         if rolls and self.arms is not None and self.arms.changing:
             self._take_changing(self.arms.changing)
         found = sight(self._trace, self, condition.value) if rolls and self.arms is not None else None
@@ -203,6 +205,8 @@ class Live:
         place = user_place()
         most = _MOST_ELEMENTS if values.dtype.kind in "biu" else 1  # numbers with a fraction do not come twice
         if values.size > most or values.dtype.kind not in "biuf" or self._is_open_at(place):
+            return False
+        if self._trace.tag is BACKWARD:  # outcomes are known before the backward half runs
             return False
         self._note(same_bits(array, values), True, values.tobytes(), place, what)
         return True

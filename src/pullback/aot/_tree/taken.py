@@ -24,6 +24,7 @@ from pullback.core.frames import warn
 from pullback.core.state import current
 from pullback.declare.op import registry
 from pullback.errors import DetachedScalarWarning
+from pullback.graph.ir import BACKWARD
 from pullback.payloads.evaluate import evaluate
 from pullback.payloads.traced import TracedArray
 from pullback.tape.history import requires_grad
@@ -182,7 +183,7 @@ class Taker:
         return _made("_astype", _made("trunc", real), dtype=_INT)
 
     def _exact(self, function: Any, args: tuple[Any, ...]) -> TracedArray | None:
-        if any(abs(_value(x)) >= _EXACT for x in args):
+        if self.trace.tag is BACKWARD or any(abs(_value(x)) >= _EXACT for x in args):
             return None
         whole = args_of(args)
         name = _name_of(_SAME[function])
@@ -190,7 +191,8 @@ class Taker:
         return _made(name, *whole)
 
     def _within(self, real: TracedArray, bound: float) -> None:
-        self._live.decided(_made("less", _made("abs", real), bound), "a whole number that is not too large")
+        if self.trace.tag is not BACKWARD:  # where larger ones are rounded
+            self._live.decided(_made("less", _made("abs", real), bound), "a whole number that is not too large")
 
 
 def args_of(args: tuple[Any, ...]) -> list[Any]:
