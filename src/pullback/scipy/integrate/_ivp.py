@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,142 +10,19 @@ import numpy as np
 import pullback as pb
 from pullback.autograd.function import Function
 from pullback.core.state import forgive
-from pullback.errors import AOTError, AutogradError
-from pullback.func._grad import vjp
+from pullback.errors import AutogradError
 from pullback.func._implicit import Equation
-from pullback.func._implicit.lift import (
-    Lifted,
-    alone,
-    array_of,
-    changed_callback,
-    example_of,
-    is_plain,
-    is_settled,
-    lift,
-)
+from pullback.func._implicit.lift import Lifted, alone, example_of, is_plain, lift
 from pullback.func._implicit.linear import Array, Diff
-from pullback.func._jvp import jvp
 from pullback.func._vmap import vmap
 from pullback.scipy._compiled import Fast, value_of
 from pullback.scipy._opaque import is_traced, opaque
 from pullback.scipy._surface import Call, declare, joined, numbers, scipy_module
-from pullback.scipy.integrate._steps import EXPLICIT, exactly, loop_of, stages_of, step_of
+from pullback.scipy.integrate._mesh import UNFIT, Mesh, SolveIvp, plainly
+from pullback.scipy.integrate._steps import EXPLICIT, exactly
 from pullback.scipy.optimize._problem import mapped, one_tensor, refuse_traced, start, traced_outcome
 from pullback.tape.modes import no_grad
 from pullback.tensors.tensor import Tensor, made_here
-
-
-class Mesh:
-    """The steps that SciPy accepted: their times, and a formula for each of them."""
-
-    def __init__(
-        self, lifted: Lifted, mesh: Array, states: Array | None, is_end: bool, method: Any,
-        dense: Callable[[Any], Array], diff: Diff, fast: Fast | None,
-    ) -> None:  # fmt: skip
-        self.mesh = mesh
-        self.dense = dense
-        self.states = np.array(dense(mesh).T if states is None else states)
-        self.is_end = is_end  # is the last time that which was asked for, and moves with it?
-        self.step = step_of(method, lambda t, y, values: lifted(values, t, y), dense, diff)
-        self._method = method
-        self._fast = fast
-        self.name = lifted.name
-        self._right = lifted
-        self._probe: Array | None = None
-
-    def check(self, begin: Tensor, y0: Tensor, values: Sequence[Tensor]) -> None:
-        """Raise if the right-hand side is not what it was when SciPy integrated."""
-        if not is_plain(begin, y0, *values):
-            return
-        at = array_of(begin), array_of(y0)
-        # Compiled code has numbers of its own. It says what SciPy integrated, but not what the function is now.
-        found = None if self._fast is None or self._probe is not None else self._fast("value", value_of, *at)
-        if found is None:
-            with alone():
-                found = plainly(self._right, values, *at)
-        if self._probe is None:
-            self._probe = np.array(found)
-        elif not np.allclose(found, self._probe, rtol=1e-7, atol=1e-12, equal_nan=True):
-            raise changed_callback(self.name)
-
-    def times(self, begin: Any, end: Any) -> list[Any]:
-        """The times of the steps. The first and the last may be tensors."""
-        inner = [float(t) for t in self.mesh[1:-1]]
-        last = [end if self.is_end else float(self.mesh[-1])] if len(self.mesh) > 1 else []
-        return [begin, *inner, *last]
-
-    def replayed(self, begin: Any, end: Any, y0: Any, *values: Any) -> Tensor:
-        """The states at all times, as rows: one step after the other."""
-        times, states = self.times(begin, end), [y0]
-        for n in range(len(times) - 1):
-            moved = self.step(times[n], states[n], times[n + 1] - times[n], values)
-            states.append(exactly(moved, self.states[n + 1]))
-        return pb.stack(states)
-
-    def pulled(self, gradient: Array) -> list[Any] | None:
-        """The gradients of `replayed`'s arguments by one compiled loop over the steps, if there is one."""
-        count = len(self.mesh) - 1
-        if self._fast is None or count < 1 or self.states.dtype != np.float64 or self.states.shape[1] > _WIDE:
-            return None
-        stages = np.zeros((count, 0))
-        if self._method not in EXPLICIT:
-            stages = stages_of(self.mesh, self.states, self.dense)
-        length = 1 << max(5, (count - 1).bit_length())  # one program for many numbers of steps
-        behind = length - count
-        times = np.concatenate([self.mesh[:-1], np.full(behind, self.mesh[-1])])
-        steps = np.concatenate([np.diff(self.mesh), np.zeros(behind)])  # a step of length 0 changes nothing
-        states = np.concatenate([self.states[1:], np.repeat(self.states[-1:], behind, axis=0)])
-        arriving = np.concatenate([gradient[1:], np.zeros((behind, *gradient.shape[1:]))])
-        kind = f"sweep {self._method} {length}"
-        found = self._fast.pulled(
-            kind, functools.partial(loop_of, self._method),
-            [self.states[0], times, steps, states, np.concatenate([stages, np.zeros((behind, *stages.shape[1:]))])],
-            arriving, SWEPT if self._method in EXPLICIT else SWEPT // 4,
-        )  # fmt: skip
-        if found is None:
-            return None
-        *by_values, by_y0, by_times, by_steps, _, _ = found
-        zero = np.zeros(())
-        begin = zero if by_times is None else by_times[0]
-        end = zero
-        if by_steps is not None:
-            begin, end = begin - by_steps[0], by_steps[count - 1] if self.is_end else zero
-        return [np.asarray(begin), np.asarray(end), gradient[0] + (0.0 if by_y0 is None else by_y0), *by_values]
-
-
-SWEPT = 1500  # evaluations of a right-hand side before the loop over the steps is compiled
-_WIDE = 40  # states of a problem whose steps are compiled to one loop
-
-
-class SolveIvp(Function):
-    """The states at the steps that SciPy accepted, as rows."""
-
-    @staticmethod
-    def forward(mesh: Mesh, begin: Tensor, end: Tensor, y0: Tensor, *values: Tensor) -> Tensor:
-        mesh.check(begin, y0, values)
-        return made_here(mesh.states.astype(y0.dtype))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.mesh, *rest = inputs
-        ctx.save_for_backward(*rest)
-        ctx.save_for_forward(*rest)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
-        rest = ctx.saved_tensors
-        ctx.mesh.check(rest[0], rest[2], rest[3:])
-        if is_settled(gradient, *rest):
-            found = ctx.mesh.pulled(array_of(gradient))
-            if found is not None:
-                return (None, *(None if part is None else made_here(part) for part in found))
-        return (None, *vjp(ctx.mesh.replayed, *rest)[1](gradient))
-
-    @staticmethod
-    def jvp(ctx: Any, _: Any, *tangents: Any) -> Tensor:
-        rest = ctx.saved_tensors
-        moves = [value * 0 if move is None else move for move, value in zip(tangents, rest, strict=True)]
-        return jvp(ctx.mesh.replayed, tuple(rest), tuple(moves))[1]
 
 
 class Trajectory:
@@ -177,7 +53,7 @@ class Trajectory:
         if self._is_explicit and count > 1:
             try:
                 return self._together(times, values)
-            except (AutogradError, AOTError, TypeError, ValueError, IndexError) as error:
+            except UNFIT as error:
                 forgive(error)  # the right-hand side decides by values: one after the other
         return pb.stack([self.at(times[k]) for k in range(count)], axis=1)
 
@@ -403,12 +279,6 @@ def _not_reached(message: str) -> AutogradError:
         why="the states that were reached do not depend on it, and those that were meant do not exist",
         fix="end earlier, or differentiate the rows that there are by other things",
     )
-
-
-def plainly(lifted: Lifted, values: Sequence[Tensor], t: Any, y: Any) -> Array:
-    """A callback of time and state, for arrays."""
-    out: Array = numbers(joined(lifted(values, made_here(np.array(t)), made_here(np.array(y)))).detach())
-    return out
 
 
 def _plain_options(call: Call, args: tuple[Any, ...]) -> dict[str, Any]:

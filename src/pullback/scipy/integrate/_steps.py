@@ -108,17 +108,17 @@ def step_of(method: Any, right: Right, dense: Callable[[Any], Array], diff: Diff
     return collocation_step(right, dense, diff)
 
 
-def loop_of(method: Any, right: Callable[..., Any]) -> Callable[..., Any]:
-    """All steps as one loop: the states at their ends, for the first state, the times, lengths, states and stages.
+def linear_step(right: Right, method: Any) -> Callable[..., Any]:
+    """A step of this method, `(t, y, h, stages, values) -> y` at the end of it, of which only the value and the first
+    derivative are right: `stages` are what collocation adds to the state, read off SciPy's solution."""
+    if method in EXPLICIT:
+        step = explicit_step(right, method)
+        return lambda t, y, h, stages, values: step(t, y, h, values)
 
-    Its first derivatives are those of the steps one by one. Each step starts at the state that SciPy has there.
-    """
-    explicit = explicit_step(lambda t, y, _: right(t, y), method) if method in EXPLICIT else None
-
-    def collocated(t: Any, y: Any, h: Any, stages: Any) -> Any:
+    def collocated(t: Any, y: Any, h: Any, stages: Any, values: Sequence[Any]) -> Any:
         def residual(z: Any, y: Any) -> Any:
             z = z.reshape(stages.shape)
-            slopes = pb.stack([joined(right(t + float(_C[k]) * h, y + z[k])) for k in range(3)])
+            slopes = pb.stack([joined(right(t + float(_C[k]) * h, y + z[k], values)) for k in range(3)])
             return (z - h * (pb.asarray(_A) @ slopes)).reshape(-1)
 
         flat = stages.reshape(-1)
@@ -126,10 +126,20 @@ def loop_of(method: Any, right: Callable[..., Any]) -> Callable[..., Any]:
         moved = flat - pb.linalg.solve(slope, residual(flat, y))  # a Newton step has the derivative of the solution
         return y + moved.reshape(stages.shape)[2]
 
+    return collocated
+
+
+def loop_of(method: Any, right: Callable[..., Any]) -> Callable[..., Any]:
+    """All steps as one loop: the states at their ends, for the first state, the times, lengths, states and stages.
+
+    Its first derivatives are those of the steps one by one. Each step starts at the state that SciPy has there.
+    """
+    step = linear_step(lambda t, y, _: right(t, y), method)
+
     def loop(y0: Tensor, times: Tensor, steps: Tensor, recorded: Tensor, stages: Tensor) -> Any:
         def body(y: Tensor, x: Any) -> tuple[Tensor, Tensor]:
             t, h, value, z = x
-            moved = explicit(t, y, h, ()) if explicit is not None else collocated(t, y, h, z)
+            moved = step(t, y, h, z, ())
             moved = moved + (value - moved).detach()
             return moved, moved
 
