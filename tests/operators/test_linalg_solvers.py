@@ -6,6 +6,7 @@ import scipy.linalg
 
 import pullback as pb
 from pullback.autograd import gradcheck, gradgradcheck
+from pullback.operators.linalg import inner
 from pullback.testing import assert_close
 
 LinAlgError = np.linalg.LinAlgError
@@ -309,3 +310,41 @@ def test_least_squares_of_two_precisions_have_the_higher_one():
     a, b = rng.normal(size=(9, 3)).astype(np.float32), rng.normal(size=9)
     for found, wanted in zip(np.linalg.lstsq(pb.tensor(a), pb.tensor(b)), np.linalg.lstsq(a, b), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 7, 32, 96, 97])
+def test_small_triangles_are_solved_as_by_substitution(rows, upper, unit, monkeypatch):
+    rng = np.random.default_rng(rows)
+    a, b = rng.standard_normal((rows, rows)) / rows + np.eye(rows), rng.standard_normal((rows, 3))
+
+    def solved():
+        x, y = pb.tensor(a, requires_grad=True), pb.tensor(b, requires_grad=True)
+        out = pb.linalg.solve_triangular(x, y, upper=upper, unitriangular=unit)
+        (out * pb.tensor(b) ** 2).sum().backward()
+        return [out.detach().numpy(), x.grad.numpy(), y.grad.numpy()]
+
+    found = solved()
+    monkeypatch.setattr(inner, "solve_triangular", lambda *_: None)
+    for mine, plain in zip(found, solved(), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-10, atol=1e-12)
+        assert mine.flags.c_contiguous == plain.flags.c_contiguous
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("place", [(0, 0), (1, 1), (2, 0), (0, 2)])
+@pytest.mark.parametrize("value", [0.0, np.inf, np.nan])
+def test_triangles_that_are_not_finite_are_left_to_substitution(value, place, upper, monkeypatch):
+    a, b = np.tri(3) + np.tri(3).T, np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]])
+    a[place] = value
+
+    def solved():
+        try:
+            return pb.linalg.solve_triangular(pb.tensor(a), pb.tensor(b), upper=upper).numpy()
+        except np.linalg.LinAlgError as error:
+            return str(error)
+
+    found = solved()
+    monkeypatch.setattr(inner, "solve_triangular", lambda *_: None)
+    np.testing.assert_array_equal(found, solved())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterator
 from typing import Any
@@ -92,7 +93,16 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 @primitive(name="_roll", torch="roll", flow="moves", batch="shifted", spec="same")
 def roll_axes(x, *, shift, axis):
     """`x` with its elements moved by `shift` places along `axis`, those beyond the end coming in at the start."""
-    return np.roll(x, shift, axis)
+    if len(axis) != 1 or not x.size:
+        return np.roll(x, shift, axis)
+    (along,) = axis
+    before = (slice(None),) * along
+    cut = shift[0] % x.shape[along]  # so many come in at the start
+    out = np.empty_like(x)
+    out[(*before, slice(cut, None))] = x[(*before, slice(None, x.shape[along] - cut))]
+    if cut:
+        out[(*before, slice(None, cut))] = x[(*before, slice(-cut, None))]
+    return out
 
 
 @roll_axes.expand(in_rows=True)
@@ -124,6 +134,8 @@ def roll(x: Any, shift: Any, axis: Any = None, *, dims: Any = None) -> Any:
     """`x` with its elements moved by `shift` places along `axis`; without an axis, in row-major order."""
     axis = merge_spellings("roll: axis/dims", axis, dims)
     shift = normalize_shape(shift if np.ndim(shift) else operator.index(shift))
+    if axis is None and x.ndim == 1:
+        axis = 0
     if axis is None:
         return reshape(roll_axes(ravel(x), shift=shift, axis=(0,)), x.shape)
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
@@ -237,13 +249,22 @@ def repeat_interleave(x: Any, repeats: Any = None, axis: Any = None, *, output_s
 @primitive(flow="moves", fresh=True)
 def tril(x, *, k):
     """`x` with zeros above the `k`-th diagonal of the last two axes."""
-    return np.tril(x, k)
+    return np.where(_below(*x.shape[-2:], k), x, x.dtype.type(0)) if x.size < _MANY else np.tril(x, k)
 
 
 @primitive(flow="moves", fresh=True)
 def triu(x, *, k):
     """`x` with zeros below the `k`-th diagonal of the last two axes."""
-    return np.triu(x, k)
+    return np.where(_below(*x.shape[-2:], k - 1), x.dtype.type(0), x) if x.size < _MANY else np.triu(x, k)
+
+
+_MANY = 1 << 14  # elements; up to here the masks of triangles are kept
+
+
+@functools.lru_cache(64)
+def _below(rows: int, columns: int, k: int) -> Any:
+    """Which elements of a matrix are not above its `k`-th diagonal."""
+    return np.tri(rows, columns, k, dtype=bool)
 
 
 def _declare_triangle(op: Op) -> None:

@@ -84,11 +84,12 @@ def _sinc(x: Any, *, order: int) -> Any:
     x = np.asarray(x, np.result_type(x, np.float16))
     near = np.abs(x) < 1
     inner, outer = np.where(near, x, 0), np.where(near, 1, x)
-    series = np.zeros_like(inner)
-    for k in range((order + 1) // 2, order + 24):
-        exponent = 2 * k - order
-        factor = (-1) ** k * math.pi ** (2 * k) / (math.factorial(exponent) * (2 * k + 1))
-        series = series + np.asarray(factor, inner.dtype) * inner**exponent
+    series, square, lowest = np.zeros_like(inner), inner * inner, (order + 1) // 2
+    for k in reversed(range(lowest, lowest + 17)):
+        factor = (-1) ** k * math.pi ** (2 * k) / (math.factorial(2 * k - order) * (2 * k + 1))
+        series = series * square + np.asarray(factor, inner.dtype)
+    if 2 * lowest > order:
+        series = series * inner
     away = np.sinc(outer)
     for n in range(1, order + 1):
         # The n-th derivative of x * sinc(x) = sin(pi x) / pi.

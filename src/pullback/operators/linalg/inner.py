@@ -2,10 +2,14 @@
 
 A loop reports a singular matrix by NaN. So where a result is not finite, the function of `numpy.linalg` is asked again,
 which raises what there is to raise.
+
+There is no loop for triangular systems. The general one finds nothing to eliminate in an upper triangle, and so does
+what substitution does; a lower triangle is an upper one when rows and columns are counted from their ends.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any
@@ -50,3 +54,36 @@ def quick(name: str, public: Callable[..., Any]) -> Callable[..., Any]:
 solve = quick("solve", np.linalg.solve)
 inv = quick("inv", np.linalg.inv)
 cholesky = quick("cholesky_lo", np.linalg.cholesky)
+
+
+MOST_ROWS = 96  # of a triangular system; above, the arithmetic with zeros costs more than halving in Python
+
+
+def solve_triangular(a: Any, b: Any, upper: bool, unit: bool) -> Any:
+    """The solution for one real matrix of few rows; None where it is not finite, or for others to find."""
+    loop = getattr(_loops, "solve", None)
+    if loop is None or a.ndim != 2 or b.ndim != 2 or a.dtype.char != "d" or b.dtype.char != "d":
+        return None
+    rows = len(a)
+    if rows > MOST_ROWS or rows != len(b):
+        return None
+    # path: inner loop of a triangle
+    triangle = triangle_of(a, upper, unit)
+    if unit:
+        triangle.reshape(-1)[:: rows + 1] = 1.0
+    if upper:
+        out = _QUIET.copy().run(loop, triangle, b)
+    else:
+        out = _QUIET.copy().run(loop, triangle[::-1, ::-1], b[::-1])[::-1].copy()
+    return out if np.logical_and.reduce(np.isfinite(out), None) else None
+
+
+def triangle_of(a: Any, upper: bool, unit: bool) -> Any:
+    """What a triangular system reads of a matrix, zeros elsewhere."""
+    return np.where(_triangle(len(a), upper, unit), a, 0.0)
+
+
+@functools.lru_cache(64)
+def _triangle(rows: int, upper: bool, unit: bool) -> Any:
+    lower = np.tri(rows, k=-int(unit), dtype=bool)
+    return lower.T if upper else lower

@@ -323,6 +323,9 @@ def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
 )  # fmt: skip
 def solve_triangles(a, b, *, upper, unit, singular):
     """The matrices `x` with `triangle(a) @ x == b`; the other triangle of `a` is not read."""
+    quick = inner.solve_triangular(a, b, upper, unit)
+    if quick is not None:
+        return quick
     diagonals = np.diagonal(a, axis1=-2, axis2=-1)
     if singular in SINGULAR_TRIANGLE and not unit and not np.all(diagonals):
         raise np.linalg.LinAlgError(SINGULAR_TRIANGLE[singular])
@@ -348,6 +351,14 @@ def triangle_of(x: Any, upper: bool, unit: bool) -> Any:
 def solve_triangles_vjp(g, a, out, upper, unit, needs):
     to_b = solve_triangles(adjoint(a), g, upper=not upper, unit=unit, singular="ieee")
     return (-triangle_of(to_b @ adjoint(out), upper, unit) if needs[0] else None), to_b
+
+
+@solve_triangles.vjp_on_arrays
+def solve_triangles_pulled(g, a, out, upper, unit, needs):
+    to_b = inner.solve_triangular(a.T, g, not upper, unit) if out.ndim == 2 else None
+    if to_b is None:
+        return solve_triangles_vjp(g, a, out, upper, unit, needs)
+    return (-inner.triangle_of(to_b @ out.T, upper, unit) if needs[0] else None), to_b
 
 
 @solve_triangles.jvp
