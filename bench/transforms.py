@@ -7,6 +7,9 @@ the dense matrix with `jacfwd`; that is what stands in their columns.
 The second table is about forward mode on a tiny chain, where overhead is everything: the time of the value and its
 derivative over the time of the value alone, each within one framework. What the transforms cost those who do not use
 them is the subject of `bench eager`, before and after.
+
+The third is about transforms of small programs, as users of JAX and of HIPS autograd write them: each over a plain
+`backward()` of the same program, and `grad` beside `torch.func.grad` and `autograd.grad`.
 """
 
 import importlib
@@ -355,6 +358,148 @@ def check_forward(runs: Mapping[str, Mapping[str, Callable[[], Any]]]) -> None:
                 np.testing.assert_allclose(dense(actual), wanted, rtol=1e-10, err_msg=f"{name} {kind}")
 
 
+# Small programs -------------------------------------------------------------------------------------------------------
+#
+# Each is a function of a namespace and one array, with a number as result.
+
+
+def chain(m: Any, x: Any) -> Any:
+    """Forty operators one after the other."""
+    y = x
+    for _ in range(10):
+        y = m.sin(y) * 0.9 + x
+        y = m.exp(-y * y)
+    return y.sum()
+
+
+def network(m: Any, x: Any) -> Any:
+    """Two layers with weights that are made of the point."""
+    weights = m.outer(x, x)
+    hidden = m.tanh(weights @ x + 0.1)
+    return ((weights @ hidden - 1.0) ** 2).mean()
+
+
+def runge_kutta(m: Any, x: Any) -> Any:
+    """Five steps of a pendulum."""
+    y, step = x, 0.1
+    for _ in range(5):
+        k1 = -m.sin(y)
+        k2 = -m.sin(y + k1 * (step / 2))
+        k3 = -m.sin(y + k2 * (step / 2))
+        k4 = -m.sin(y + k3 * step)
+        y = y + (k1 + k2 * 2.0 + k3 * 2.0 + k4) * (step / 6)
+    return (y * y).sum()
+
+
+def filled(m: Any, x: Any) -> Any:
+    """An array that is made and filled element by element."""
+    h = m.zeros(20)
+    h[0] = x[0]
+    for i in range(19):
+        h[i + 1] = h[i] * 0.9 + x[1]
+    return (h * h).sum()
+
+
+def scalars(m: Any, x: Any) -> Any:
+    """Thirty steps of Newton's method for a square root, on numbers."""
+    a = (x * x).sum()
+    y = a
+    for _ in range(30):
+        y = (y + a / y) * 0.5
+    return y
+
+
+def log_sum(m: Any, x: Any) -> Any:
+    """The logarithm of a sum of exponentials, and the weights of its terms."""
+    e = m.exp(x - 1.0)
+    weights = e / e.sum()
+    return m.log(e.sum()) + (weights * x).sum()
+
+
+def elements(m: Any, x: Any) -> Any:
+    """A sum over neighbours, element by element."""
+    total = x[0] * x[0]
+    for i in range(1, 5):
+        total = total + x[i] * x[i - 1]
+    return total
+
+
+def stencil(m: Any, x: Any) -> Any:
+    """Ten steps of the heat equation in place."""
+    u = x * 1.0
+    for _ in range(10):
+        u[1:-1] += (u[2:] - 2.0 * u[1:-1] + u[:-2]) * 0.1
+    return (u * u).sum()
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], int]] = {
+    "chain of 40, 10": (chain, 10), "chain of 40, 1000": (chain, 1000), "network": (network, 10),
+    "runge-kutta": (runge_kutta, 10), "scalar loop": (scalars, 5), "softmax": (log_sum, 10),
+    "elements": (elements, 10), "fill loop": (filled, 5), "stencil in place": (stencil, 50),
+}  # fmt: skip
+IN_PLACE = ("fill loop", "stencil in place")
+
+
+def small_runs(program: Callable[..., Any], size: int, is_in_place: bool) -> dict[str, Callable[[], Any]]:
+    """Every transform of a program in Pullback, and the gradient in whichever of the others is there."""
+    pullback = importlib.import_module("pullback")
+    func = pullback.func
+    value = np.linspace(0.3, 0.8, size)
+    f = partial(program, pullback)
+    x, leaf, ones = pullback.tensor(value), pullback.tensor(value, requires_grad=True), pullback.ones(size)
+    rows = pullback.tensor(np.stack([value] * 5))
+    five = pullback.tensor(np.linspace(0.3, 0.8, 5))
+
+    def backward() -> Any:
+        leaf.grad = None
+        f(leaf).backward()
+        return leaf.grad
+
+    runs: dict[str, Callable[[], Any]] = {"backward": backward}
+    gradient = func.grad(f)
+    second = func.grad(lambda v: gradient(v).sum())
+    each, with_value, jacobian = func.vmap(gradient), func.value_and_grad(f), func.jacrev(lambda v: v * f(v))
+    runs |= {
+        "grad": lambda: gradient(x), "value_and_grad": lambda: with_value(x),
+        "vjp": lambda: func.vjp(f, x)[1](pullback.tensor(1.0)), "jvp": lambda: func.jvp(f, (x,), (ones,)),
+        "grad(grad)": lambda: second(x), "vmap(grad)": lambda: each(rows), "jacrev of 5": lambda: jacobian(five),
+    }  # fmt: skip
+    for name, made in (("torch", "torch"), ("hips", "autograd")):
+        if name == "hips" and is_in_place:
+            continue
+        try:
+            library = importlib.import_module(made)
+        except ImportError:
+            continue
+        if name == "torch":
+            given = library.from_numpy(value)
+            library.set_default_dtype(library.float64)
+            theirs = importlib.import_module("torch.func").grad(partial(program, library))
+        else:
+            given, theirs = value, library.grad(partial(program, importlib.import_module("autograd.numpy")))
+        runs[f"{name} grad"] = lambda theirs=theirs, given=given: theirs(given)
+        np.testing.assert_allclose(np.asarray(runs[f"{name} grad"]()), gradient(x).numpy(), rtol=1e-9)
+    return runs
+
+
+def small_transforms(options: Options) -> list[dict[str, Any]]:
+    """Print and return the times of transforms of small programs."""
+    found, body, names = [], [], []
+    for name, (program, size) in PROGRAMS.items():
+        runs = small_runs(program, size, name in IN_PLACE)
+        for run in runs.values():
+            for _ in range(200):  # native code is there after so many nodes
+                run()
+        best = {kind: min(times) for kind, times in time_in_turns(runs, options).items()}
+        plain = best["backward"]
+        found.append({"program": name, "best": best})
+        names = names or list(runs)
+        ratios = [f"{best[kind] / plain:.2f}" if kind in best else "-" for kind in names[1:]]
+        body.append([name, format_seconds(plain), *ratios])
+    print_table("transforms of small programs, over backward()", ["", *names], body)
+    return found
+
+
 def main(options: Options) -> None:
     """Measure, print and store everything in this file."""
     report = Report("transforms")
@@ -367,6 +512,8 @@ def main(options: Options) -> None:
         report.add_rows("transforms", rows)
     if options.only in "forward":
         report.findings["forward"] = forward_overhead(frameworks, Brief(options.quick))
+    if options.only in "small":
+        report.findings["small"] = small_transforms(Brief(options.quick))
     report.write()
 
 
