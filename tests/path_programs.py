@@ -256,9 +256,14 @@ def products_with_zeros(x: Any) -> Any:
     return pb.cumprod(x * (x > 0.3), 0)
 
 
-@program((7,), paths="elementwise in a transform", run=once)
+@program((7,), paths="plain body, gradient of an argument", run=once)
 def a_gradient_in_a_transform(x: Any) -> Any:
     return (pb.func.grad(lambda x: (pb.exp(x) * x).sum())(pb.tensor(x)),)
+
+
+@program((7,), paths="elementwise in a transform", run=once)
+def a_gradient_in_a_gradient(x: Any) -> Any:
+    return (pb.func.grad(lambda x: pb.func.grad(lambda y: (pb.exp(y) * y * x).sum())(x).sum())(pb.tensor(x)),)
 
 
 @program((7,), (7,), paths="eager duals", run=once)

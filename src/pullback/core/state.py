@@ -1,8 +1,9 @@
 """The modes of the running thread or task, and the process-wide clock.
 
 All modes live in one immutable record held by a context variable, so they are separate per thread and per async
-task, and code that runs in the normal modes finds that out with one identity test: `current() is switch.normal`.
-Fast paths make that test and nothing else; whatever it does not cover goes through the general path.
+task, and code that runs in the normal modes finds that out with one identity test: `current().usual is switch.normal`.
+Fast paths make that test and nothing else; whatever it does not cover goes through the general path. The same modes
+inside of a reverse transform are usual, too: there is `within`, which tensors have that the body has made.
 """
 
 from __future__ import annotations
@@ -75,8 +76,10 @@ class Modes:
         "saved_hooks",
         "trace",
         "transforms",
+        "usual",
         "vmaps",
         "watch",
+        "within",
     )
 
     grad: bool  # operations are recorded
@@ -96,6 +99,8 @@ class Modes:
     born: int  # derived: what dates the memory that operations make here, the stamp of the innermost transform or 0
     forwards: bool  # derived: tangents may take the fast path (eager/forward.py)
     records: bool  # derived: nothing but transforms is unusual, which recording has a fast path for (eager/fast.py)
+    within: Any  # derived: what tensors share that the innermost transform makes, if that is one of reverse mode
+    usual: Any  # derived: `NORMAL` if fast paths may run, here or in the body of such a transform
 
     def __init__(self) -> None:
         self.grad = True
@@ -115,6 +120,8 @@ class Modes:
         self.born = 0
         self.forwards = True
         self.records = False
+        self.within = None
+        self.usual = self
         self._variants: dict[Any, Modes] = {}  # this record with another grad mode, the change made most often
 
     def replace(self, **changes: Any) -> Modes:
@@ -127,9 +134,11 @@ class Modes:
         return self._copy(changes)
 
     def inside(self, transform: Any) -> Modes:
-        """These modes in the body of a forward transform: it is the innermost one, and inference mode is off."""
+        """These modes in the body of a transform that differentiates: it is the innermost one, inference mode is off,
+        and a reverse transform records."""
         copy = self._twin()
         copy.inference = False
+        copy.grad = self.grad or transform.level is None
         copy.transforms = (*self.transforms, transform)
         copy._derive()
         return copy
@@ -179,6 +188,8 @@ class Modes:
             and not (self.saved_hooks or self.anomaly)
             and self.watch is None
         )
+        self.within = transforms[-1].within if transforms and not self.vmaps and self.trace is None else None
+        self.usual = NORMAL if self.records and self.within is not None else False
 
     def unwatched(self) -> Modes:
         """These modes for the inside of an operation that is watched: it goes its usual way, the fast one if it can."""
@@ -188,7 +199,8 @@ class Modes:
         return found
 
 
-_FIELDS = tuple(name for name in Modes.__slots__ if name not in ("_variants", "born", "forwards", "records"))
+_DERIVED = ("_variants", "born", "forwards", "records", "usual", "within")
+_FIELDS = tuple(name for name in Modes.__slots__ if name not in _DERIVED)
 _values = operator.attrgetter(*_FIELDS)
 
 

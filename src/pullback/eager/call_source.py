@@ -12,7 +12,7 @@ SLOTS = ("x", "y", "z", "u", "v", "w")
 
 _READ_ANY = """
 if type({v}) is Tensor:
-    if {v}._extra is not None:
+    if {v}._extra is not within:
         if {is_no_view}:
             return apply(op, operands, params)
 {refresh}
@@ -34,7 +34,7 @@ has_history = has_tensors = has_large = False
 for each in rest:
     if type(each) is Tensor:
         has_tensors = True
-        if each._extra is not None:
+        if each._extra is not within:
             if {is_no_view}:
                 return apply(op, operands, params)
 {refresh}
@@ -90,18 +90,20 @@ if type(out{k}) is not ndarray:
 result{k} = Tensor()
 result{k}._data = out{k}
 result{k}._spec = spec{k} = spec_for(out{k}.shape, out{k}.dtype)
-result{k}._node = result{k}._counter = result{k}._extra = result{k}._meta = None
+result{k}._node = result{k}._counter = result{k}._meta = None
+result{k}._extra = within
 """
 _VIEW = """
+source = x._extra
 result._counter = counter
-result._extra = view = View.__new__(View)
+result._extra = view = View.__new__(View) if source is None or type(source) is View else record_of_view(source)
 view.attr_version = counter.value
 view.records = None
 view.creation_meta = DEFAULT
-if x._extra is None:
+if source is None or source is within:
     view.base, view.steps = x, (tuple.__new__(ViewStep, (op, params)),)
 else:
-    view.base, view.steps = x._extra.base, (*x._extra.steps, tuple.__new__(ViewStep, (op, params)))
+    view.base, view.steps = source.base, (*source.steps, tuple.__new__(ViewStep, (op, params)))
 """
 _SAVE_ANY = """
 node.{v}_data = {v}_data
@@ -159,6 +161,7 @@ _CALL = """
 def run(operands, params):
 {natively}
     modes = current()
+    within = modes.within
     if {are_other}:
         return apply(op, operands, params)
     {names} = operands
@@ -219,12 +222,13 @@ def call_source(
     numbers = ["" if k == 0 else str(k) for k in range(count)]
     histories = [f"behind_{v} is None" for v in fixed] + (["not has_history"] if has_rest else [])
     diff = " or ".join(f"spec{k}.is_differentiable" for k in numbers)
-    is_constant = "modes is not switch.normal or not ({}) or ({})".format(diff, " and ".join(histories))
+    is_constant = "modes.usual is not switch.normal or not ({}) or ({})".format(diff, " and ".join(histories))
     view = ""
     if is_view:
         view = _VIEW if not op.may_copy else f"if aliases(out, x_data):\n{indented(_VIEW, 1)}"
     is_recorded = rules is not None
-    are_other = "modes is not switch.normal" + ("" if is_view else " and modes is not switch.no_grad")
+    are_other = "modes is not switch.normal" if is_there else "modes.usual is not switch.normal"
+    are_other += "" if is_view else " and modes is not switch.no_grad"
     if not op.params:  # a keyword is a mistake, which the kernel will name
         are_other += " or params"
     has_one_size = is_there or (op.native is None and not is_small)
@@ -332,7 +336,7 @@ def _attached(numbers: list[str]) -> str:
     for position, k in enumerate(numbers):
         lines += f"if spec{k}.is_differentiable:\n    result{k}._node = node\n"
         if position:
-            lines += f"    result{k}._extra = Extra()\n    result{k}._extra.output_nr = {position}\n"
+            lines += f"    extra_of(result{k}).output_nr = {position}\n"
     return lines
 
 

@@ -27,10 +27,10 @@ from pullback.eager.record import apply
 from pullback.eager.small import NEVER, Settings, Tally, are_calls_counted, call_due, kind_of
 from pullback.eager.source import compiled
 from pullback.tape.accumulate import accumulator_of
-from pullback.tape.history import refresh_view
+from pullback.tape.history import is_foreign, refresh_view
 from pullback.tensors.overwrites import UNWRITTEN, epoch_of
-from pullback.tensors.tensor import Extra, Leaf, Tensor, shared_counter
-from pullback.tensors.views import CreationMeta, ViewInfo
+from pullback.tensors.tensor import Leaf, Tensor, extra_of, shared_counter
+from pullback.tensors.views import CreationMeta, ViewInfo, record_of_view
 
 ndarray = np.ndarray
 Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -54,12 +54,13 @@ def epochs_of(operands: list[Any]) -> tuple[Any, ...]:
 
 SHARED: dict[str, Any] = {
     "__builtins__": builtins,  # warnings look for it, as of Python 3.14
-    "DEFAULT": CreationMeta.DEFAULT, "Extra": Extra, "Leaf": Leaf, "NEVER": NEVER, "NOT_SAVED": NOT_SAVED,
+    "DEFAULT": CreationMeta.DEFAULT, "Leaf": Leaf, "NEVER": NEVER, "NOT_SAVED": NOT_SAVED,
     "STATICS": _STATICS, "Tensor": Tensor, "UNWRITTEN": UNWRITTEN, "View": ViewInfo, "ViewStep": ViewStep,
     "accumulator_of": accumulator_of,
     "LARGE": LARGE, "aliases": aliases, "apply": apply,
     "asarray": np.asarray, "current": current, "epochs_of": epochs_of, "failed": failed,
     "ndarray": ndarray, "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view,
+    "extra_of": extra_of, "is_foreign": is_foreign, "record_of_view": record_of_view,
     "Settings": Settings, "call_due": call_due, "kind_of": kind_of,
     "shared_counter": shared_counter, "spec_for": spec_for, "spec_or_none": spec_or_none, "switch": switch,
 }  # fmt: skip
@@ -112,7 +113,7 @@ def _made_later(
 
 
 def _stub(operands, params):
-    if current() is not switch.normal:
+    if current().usual is not switch.normal:
         return apply(op, operands, params)  # type: ignore[name-defined]  # noqa: F821
     compile_now()  # type: ignore[name-defined]  # noqa: F821
     try:

@@ -31,7 +31,7 @@ from pullback.eager.record import watched
 from pullback.eager.source import Variant, compiled, elementwise_source
 from pullback.payloads.evaluate import innermost
 from pullback.tape.accumulate import accumulator_of
-from pullback.tape.history import refresh_view
+from pullback.tape.history import is_foreign, refresh_view
 from pullback.tape.transform.tokens import Deps, is_live, union
 from pullback.tensors.overwrites import UNWRITTEN
 from pullback.tensors.tensor import AWAY, Extra, Leaf, Tensor
@@ -45,8 +45,8 @@ _SHARED: dict[str, Any] = {
     "AWAY": AWAY, "INNERMOST": innermost, "Leaf": Leaf, "NOTHING": _NOTHING, "NOT_SAVED": NOT_SAVED, "Tensor": Tensor,
     "UNWRITTEN": UNWRITTEN, "accumulator_of": accumulator_of,
     "View": ViewInfo, "asarray": np.asarray, "current": current, "failed": failed, "ndarray": np.ndarray,
-    "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view, "spec_for": spec_for,
-    "switch": switch, "watched": watched, "PLAIN": frozenset({Tensor, float, int}),
+    "is_foreign": is_foreign, "next_stamp": next_stamp, "open_levels": open_levels, "refresh": refresh_view,
+    "spec_for": spec_for, "switch": switch, "watched": watched, "PLAIN": frozenset({Tensor, float, int}),
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from pullback.tape.forward.levels import live_levels, snapshot, store_tangent, t
 from pullback.tape.history import (
     bump_version,
     check_tracked_write,
+    is_leaf_marker,
     rebase_history,
     refresh_view,
     requires_grad,
@@ -112,9 +113,10 @@ def write_recorded(op: Op, target: Any, other: Any) -> bool:
 
     bench/eager.py::writes
     """
-    if type(target) is not Tensor or current() is not switch.normal:
+    modes = current()
+    if type(target) is not Tensor or modes.usual is not switch.normal:
         return False
-    if target._extra is not None:
+    if target._extra is not modes.within:
         return write_view(op, target, other)
     node = target._node
     if type(other) is Tensor:
@@ -129,17 +131,20 @@ def adopt(op: Op, target: Any, others: tuple[Any, ...], params: dict[str, Any]) 
     """A recorded write as the operator without a write, whose result the tensor adopts; says whether it did. For small
     arrays, and for memory that a graph keeps, which would be left."""
     counter, spec = target._counter, target._spec
+    modes = current()
     if (
-        current() is not switch.normal
-        or target._extra is not None
-        or type(target._node) is Leaf
+        modes.usual is not switch.normal
+        or target._extra is not modes.within
+        or is_leaf_marker(target._node)
         or target._meta is not None
         or not spec.is_real
         or (counter is not None and counter.shared)
     ):
         return False
     for other in others:
-        if type(other) is Tensor and other._extra is not None:
+        if type(other) is Tensor and other._extra is not modes.within and (
+            other._extra is not None or other._node is not None
+        ):
             return False
     data = target._data
     is_held = getrefcount(data) > _ALONE

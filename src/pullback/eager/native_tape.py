@@ -36,7 +36,7 @@ from pullback.tape.node import Node
 from pullback.tensors.overwrites import UNWRITTEN, disturbed
 from pullback.tensors.tensor import UNSET, Leaf, Tensor
 from pullback.tensors.versions import Epoch, VersionCounter
-from pullback.tensors.views import ViewInfo
+from pullback.tensors.views import ViewInfo, ViewWithin
 
 NODES = 3000
 """Visits of nodes after which native code is loaded: it takes 13 ms, and saves some microseconds at each."""
@@ -86,13 +86,13 @@ def _made() -> Any:
         },
     )  # fmt: skip
     objects = {
-        "tensor": Tensor, "leaf": Leaf, "view": ViewInfo, "unwritten": UNWRITTEN, "not_saved": NOT_SAVED,
-        "modes": state._modes, "switch_": state.switch, "open_levels": state.open_levels, "clock": state.next_stamp,
-        "accumulator_of": accumulator_of, "spec_for": spec_for,
+        "tensor": Tensor, "leaf": Leaf, "view": ViewInfo, "view_within": ViewWithin, "unwritten": UNWRITTEN,
+        "not_saved": NOT_SAVED, "modes": state._modes, "switch_": state.switch, "open_levels": state.open_levels,
+        "clock": state.next_stamp, "accumulator_of": accumulator_of, "spec_for": spec_for,
     }  # fmt: skip
     kinds = {
-        "switch": type(state.switch), "leaf": Leaf, "counter": VersionCounter, "view": ViewInfo, "spec": Spec,
-        "tensor": Tensor, "node": Node, "settings": Settings, "kind": Kind,
+        "switch": type(state.switch), "modes": state.Modes, "leaf": Leaf, "counter": VersionCounter,
+        "view": ViewWithin, "spec": Spec, "tensor": Tensor, "node": Node, "settings": Settings, "kind": Kind,
     }  # fmt: skip
     return functions, compiler.Calls(objects, kinds)
 

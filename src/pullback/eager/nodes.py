@@ -190,7 +190,6 @@ class FastNode(Node):
     y_data: Any = None
     y_epoch: Any = UNWRITTEN
     out_data: Any = NOT_SAVED
-    deps: Any = None  # the tokens behind the result, in a `TokenNode`
     operand_deps: Any = None  # those behind each operand, if they are not the same
 
     is_fast = True

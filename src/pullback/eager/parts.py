@@ -19,11 +19,11 @@ from pullback.declare.views import ViewStep
 from pullback.eager.nodes import DirectNode, direct_node_class, fast_node_classes
 from pullback.eager.pull import NOT_SAVED, call_rules
 from pullback.tape.accumulate import accumulator_of
-from pullback.tape.history import ASSIGNED, CopySlices, memory_order, refresh_view
-from pullback.tape.node import BY_INDEX, TO_INDEX, Node
+from pullback.tape.history import ASSIGNED, CopySlices, is_foreign, memory_order, refresh_view
+from pullback.tape.node import BY_INDEX, TO_INDEX, FreshLeaf, Node
 from pullback.tensors.overwrites import UNWRITTEN, epoch_of, make_way
 from pullback.tensors.tensor import UNSET, Leaf, Tensor, own_counter, shared_counter
-from pullback.tensors.views import CreationMeta, ViewInfo
+from pullback.tensors.views import CreationMeta, ViewInfo, ViewWithin, record_of_view
 
 ndarray = np.ndarray
 add = np.add
@@ -75,18 +75,22 @@ class Reader:
     def read(self, x: Tensor, key: Key) -> Tensor:
         """The view, recorded if somebody can ask for its gradient."""
         extra: Any = x._extra
+        modes = current()
+        within = modes.within
         if (
-            current() is not switch.normal
+            modes.usual is not switch.normal
             or type(x._data) is not ndarray
-            or (extra is not None and (type(extra) is not ViewInfo or open_levels))
+            or (extra is not within and (
+                type(extra) is not ViewInfo or open_levels if within is None else is_foreign(x, within)
+            ))
         ):
-            modes = current()
             found = None if modes.trace is None else modes.trace.part_again(self.op, x, key, modes)
             return self.op.call(x, index=key) if found is None else found
         node = x._node
         counter: Any = x._counter
-        if extra is not None and (node is None or extra.attr_version != counter.value):
-            refresh_view(x)
+        if extra is not within:
+            if within is None and (node is None or extra.attr_version != counter.value):
+                refresh_view(x)
             node = x._node
         if counter is None or not counter.shared:
             counter = shared_counter(x)  # before anything else refers to the memory
@@ -97,12 +101,13 @@ class Reader:
         out._spec = spec = spec_for(payload.shape, payload.dtype)
         out._counter = counter
         out._meta = out._node = None
-        out._extra = view = ViewInfo.__new__(ViewInfo)  # type: ignore[assignment]
+        is_normal = extra is None or type(extra) is ViewInfo
+        out._extra = view = ViewInfo.__new__(ViewInfo) if is_normal else record_of_view(extra)  # type: ignore[assignment]
         view.attr_version = counter.value
         view.records = None
         view.creation_meta = DEFAULT
         step = tuple.__new__(ViewStep, (self.op, {"index": key}))
-        if extra is None:
+        if extra is None or extra is within:
             view.base, view.steps = x, (step,)
         else:
             view.base, view.steps = extra.base, (*extra.steps, step)
@@ -128,12 +133,16 @@ class Reader:
         """Is this `x[key] = x[key]`, with a view that was just written? Python ends `x[key] += 1` with that."""
         view: Any = value._extra
         info: Any = x._extra
+        modes = current()
+        if info is modes.within:
+            info = None
+        kind = ViewInfo if modes.within is None else ViewWithin
         if (
-            type(view) is not ViewInfo
+            type(view) is not kind
             or value._meta is not None
             or value._counter is not x._counter
-            or (info is not None and type(info) is not ViewInfo)
-            or ((modes := current()) is not switch.normal and modes is not switch.no_grad)
+            or (info is not None and type(info) is not kind)
+            or (modes.usual is not switch.normal and modes is not switch.no_grad)
             or open_levels
         ):
             return False
@@ -186,7 +195,7 @@ class Reader:
         counter = base._counter or own_counter(base)
         counter.bump()  # type: ignore[union-attr]
         info: Any = x._extra
-        if info is None:
+        if x is base:
             _history(base, ASSIGNED, None, key, (old, behind))
         else:
             steps = (*info.steps, ViewStep(self.op, {"index": key}))
@@ -225,11 +234,12 @@ class Placer:
         epochs: tuple[Any, ...] = ()
         for each in arrays:
             if type(each) is not ndarray:
-                if type(each) is not Tensor or type(each._data) is not ndarray or each._extra is not None:
+                is_array = type(each) is Tensor and type(each._data) is ndarray
+                if not is_array or (each._extra is not None and each._extra is not base._extra):
                     return False
                 places = tuple([each._data if type(each) is Tensor else each for each in arrays])
                 epochs = tuple([epoch_of(each) if type(each) is Tensor else UNWRITTEN for each in arrays])
-        view: Any = x._extra
+        view: Any = None if x is base else x._extra
         if view is not None and old is not None and (x._node is None or view.attr_version != x._counter.value):  # type: ignore[union-attr]
             refresh_view(x)
         make_way(x, name="setitem")
@@ -261,7 +271,8 @@ def write_view(op: Op, target: Any, other: Any) -> bool:
 
     What the rules read of the old part is copied, and nothing else is.
     """
-    found = _base_to_write(target) if type(target._extra) is ViewInfo and op.fast_rules is not None else None
+    is_view = type(target._extra) is ViewInfo or type(target._extra) is ViewWithin
+    found = _base_to_write(target) if is_view and op.fast_rules is not None else None
     if found is None:
         return False
     base = found[0]
@@ -320,9 +331,11 @@ def _base_to_write(x: Tensor) -> tuple[Tensor, Any] | None:
     """The base of a tensor and its array, if a write to part of it is nothing but that: in normal modes, to memory
     without gaps, of a tensor that is no leaf and that nobody watches."""
     extra: Any = x._extra
+    modes = current()
+    within = modes.within
     base = x
-    if extra is not None:
-        if type(extra) is not ViewInfo:
+    if extra is not within:
+        if type(extra) is not (ViewInfo if within is None else ViewWithin):
             return None
         base = extra.base
         for step in extra.steps:
@@ -330,9 +343,9 @@ def _base_to_write(x: Tensor) -> tuple[Tensor, Any] | None:
                 return None
     data = base._data
     if (
-        current() is not switch.normal
+        modes.usual is not switch.normal
         or open_levels
-        or base._extra is not None
+        or base._extra is not within
         or base._meta is not None
         or x._meta is not None
         or not x._spec.is_real
@@ -341,6 +354,7 @@ def _base_to_write(x: Tensor) -> tuple[Tensor, Any] | None:
         or type(x._data) is not ndarray
         or type(x._node) is Leaf
         or not isinstance(base._node, (Node, type(None)))
+        or type(base._node) is FreshLeaf
         or not data.flags.forc
     ):
         return None
@@ -352,10 +366,14 @@ def _is_operand(value: Tensor, part: Any, base: Tensor) -> bool:
     extra: Any = value._extra
     if type(value._data) is not ndarray or value._spec.dtype is not part.dtype:
         return False
-    if extra is not None:
-        if type(extra) is not ViewInfo:
+    within = base._extra
+    if extra is not within:
+        if within is not None:
+            if is_foreign(value, within):
+                return False
+        elif type(extra) is not ViewInfo:
             return False
-        if value._node is None or extra.attr_version != value._counter.value:  # type: ignore[union-attr]
+        elif value._node is None or extra.attr_version != value._counter.value:  # type: ignore[union-attr]
             refresh_view(value)
     return value._counter is None or not np.may_share_memory(part, value._data)
 

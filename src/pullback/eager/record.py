@@ -33,9 +33,9 @@ from pullback.tensors.tensor import AWAY, Extra, Leaf, Tensor, extra_for, extra_
 from pullback.tensors.versions import dated_counter
 from pullback.tensors.views import (
     CreationMeta,
-    ViewInfo,
     forward_step,
     propagated_meta,
+    record_of_view,
     root_and_steps,
     view_of,
 )
@@ -188,6 +188,8 @@ def new_tensor(payload: Any, modes: Modes) -> Tensor:
     if modes.inference:
         tensor._extra = Extra()
         tensor._extra.inference = True
+    elif modes.within is not None and type(payload) is ndarray:
+        tensor._extra = modes.within
     elif modes.transforms:
         tensor._counter = dated_counter()
     if modes.trace is not None and type(payload) is ndarray:
@@ -226,7 +228,7 @@ def record(
         specs.append(spec)
         out._node = node
         extra = out._extra
-        if deps is not None:
+        if deps is not (None if extra is None else extra.deps):
             extra = extra_of(out)
             extra.deps = deps
         if number or extra is not None:
@@ -342,7 +344,8 @@ def _make_views(
         step = ViewStep(part, {"whole": op, "params": params, "index": number}) if several else ViewStep(op, params)
         base, steps = root_and_steps(source, step)
         out._counter = counter
-        view = ViewInfo(base, steps, meta, version)
+        view = record_of_view(source._extra)
+        view.__init__(base, steps, meta, version)  # type: ignore[misc]
         view.records = forward_step(source, parent, step)
         is_light = meta is CreationMeta.DEFAULT and view.records is None and type(out._data) is ndarray
         out._extra = view if is_light else view.general()  # type: ignore[assignment]

@@ -34,26 +34,36 @@ class Variant:
         self.is_native = is_native
 
 
-NO_VIEW = "type({v}._extra) is not View or open_levels or type({v}._data) is not ndarray"
-"""Is this tensor, which has an `Extra`, something else than a light view?"""
+NO_VIEW = (
+    "((type({v}._extra) is not View or open_levels or type({v}._data) is not ndarray) if within is None else "
+    "is_foreign({v}, within))"
+)
+"""Is this tensor, whose `Extra` is not that of what is made here, something else than a light view? In the body of a
+transform it may be a constant of the caller's as well."""
 
-# What is different inside the body of a reverse transform: every tensor with a history says which transforms it depends
-# on (`Extra.deps`), and new memory is dated.
+# What is different inside the body of a reverse transform where operands depend on several ones: every tensor with a
+# history says on which (`Extra.deps`), and new memory is dated.
 _MODES = {
     "normal": {
-        "are_other": "current() is not switch.normal",
-        "is_heavy": "{v}._extra is not None",
+        "begin": "modes = current()\nwithin = modes.within",
+        "are_other": "modes.usual is not switch.normal",
+        "is_heavy": "{v}._extra is not within",
         "is_no_view": NO_VIEW,
-        "heavy": "(away if {v}._extra is AWAY else unusual)",
+        "heavy": "away({operands}) if {v}._extra is AWAY and within is None else {unusual}",
+        "unusual": "(unusual({operands}) if within is None else inside({operands}, modes))",
+        "extra": "within",
         "behind": "{v}._node",
         "constant": "result._node = None",
         "finish": "node.seq = next_stamp()",
     },
     "transform": {
+        "begin": "",
         "are_other": "not current().records or observers",
         "is_heavy": "is_heavy({v})",
         "is_no_view": "True",
-        "heavy": "unusual",
+        "heavy": "{unusual}",
+        "unusual": "unusual({operands})",
+        "extra": "None",
         "behind": "living({v})",
         "constant": "result._node, result._counter = None, dated_counter()",
         "finish": "node.seq = next_stamp()\nfinish(result, node, {operands})",
@@ -68,7 +78,6 @@ _ELSEWHERE = {
     ("normal", 1): """
 if out is not None:
     return general(x, out=out)
-modes = current()
 if modes.watch is not None and type(x) is Tensor and not modes.transforms:
     return watched(op, (x,), {}, modes)
 if modes.transforms:
@@ -80,7 +89,6 @@ if type(x) is Tensor and x._extra is AWAY:
 return (unusual if modes is switch.normal else untracked if modes is switch.no_grad else general)(x)
 """,
     ("normal", 2): """
-modes = current()
 if modes.watch is not None and type(x) is Tensor and type(y) in PLAIN and out is None and not modes.transforms:
     return watched(op, (x, y), {}, modes)
 if modes.transforms and out is None:
@@ -123,7 +131,7 @@ if type(x) in INNERMOST and type(y) is not Tensor:
 # A light view is an operand like any other, once its history is up to date.
 REFRESH = """
 # path: light view
-if {v}._node is None or {v}._extra.attr_version != {v}._counter.value:
+if within is None and ({v}._node is None or {v}._extra.attr_version != {v}._counter.value):
     refresh({v})
 """
 _RESULT = """
@@ -133,7 +141,8 @@ if type(out) is not ndarray:
 result = Tensor()
 result._data = out
 result._spec = spec
-result._counter = result._extra = result._meta = None
+result._counter = result._meta = None
+result._extra = {extra}
 """
 LEAF = """
 if type(behind_{v}) is Leaf:
@@ -183,6 +192,7 @@ if out is None:
 _UNARY = """
 def call(x, /, out=None):
 {natively_1}
+{begin_1}
     if type(x) is not Tensor or {is_heavy_x} or out is not None or {are_other}:
         if type(x) is not Tensor or out is not None or {are_other} or {is_no_view_x}:
 {arrays_3}
@@ -205,22 +215,23 @@ def call(x, /, out=None):
 _BINARY = """
 def call(x, y, /, out=None):
 {natively_1}
+{begin_1}
     if out is not None or {are_other}:
 {elsewhere_2}
     if type(x) is Tensor:
         spec = x._spec
         if {is_heavy_x}:
             if {is_no_view_x}:
-                return {heavy_x}(x, y)
+                return {heavy_x}
 {refresh_x_3}
         if not spec.{is_usual}:
-            return (large if spec.is_real else unusual)(x, y)
+            return large(x, y) if spec.is_real else {unusual}
         x_data = x._data
         behind_x = {behind_x}
         if type(y) is Tensor:
             if {is_heavy_y}:
                 if {is_no_view_y}:
-                    return {heavy_y}(x, y)
+                    return {heavy_y}
 {refresh_y_4}
             y_data = y._data
             behind_y = {behind_y}
@@ -256,10 +267,10 @@ def call(x, y, /, out=None):
     spec = y._spec
     if {is_heavy_y}:
         if {is_no_view_y}:
-            return {heavy_y}(x, y)
+            return {heavy_y}
 {refresh_y_2}
     if not spec.{is_usual}:
-        return (large if spec.is_real else unusual)(x, y)
+        return large(x, y) if spec.is_real else {unusual}
 {number_x_1}
     y_data = y._data
     behind_y = {behind_y}
@@ -284,15 +295,17 @@ def elementwise_source(op: Op, variant: Variant) -> str:
         fields[f"arrays_{depth}"] = indented(_ARRAYS[variant.arrays, count], depth)
         fields[f"elsewhere_{depth}"] = indented(_ELSEWHERE[variant.modes, count], depth)
     given = ", ".join(op.operands)
+    fields["begin_1"] = indented(modes["begin"], 1) if modes["begin"] else ""
+    fields["unusual"] = unusual = modes["unusual"].format(operands=given)
     fields["natively_1"] = indented(_NATIVELY.format(operands=given), 1) if variant.is_native else ""
     finish = modes["finish"].format(operands=given)
     for depth in range(1, count + 2):
-        fields[f"result_{depth}"] = indented(_RESULT, depth)
+        fields[f"result_{depth}"] = indented(_RESULT.format(extra=modes["extra"]), depth)
         fields[f"finish_{depth}"] = indented(finish, depth)
     for v in op.operands:
         fields[f"is_heavy_{v}"] = modes["is_heavy"].format(v=v)
         fields[f"is_no_view_{v}"] = modes["is_no_view"].format(v=v)
-        fields[f"heavy_{v}"] = modes["heavy"].format(v=v)
+        fields[f"heavy_{v}"] = modes["heavy"].format(v=v, operands=given, unusual=unusual)
         for depth in (2, 3, 4):
             fields[f"refresh_{v}_{depth}"] = indented(REFRESH.format(v=v), depth)
         fields[f"behind_{v}"] = modes["behind"].format(v=v)

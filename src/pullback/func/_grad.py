@@ -16,6 +16,7 @@ from pullback.core.state import current, put_back
 from pullback.errors import AutogradError
 from pullback.func._made import check_function, kept_here, made_by
 from pullback.payloads.kinds import filled, has_kind
+from pullback.tape.engine import one
 from pullback.tape.transform.body import split_aux
 from pullback.tape.transform.recording import Recording, check_outputs
 from pullback.tensors.tensor import Tensor, as_constant, wrap
@@ -52,6 +53,11 @@ def normalized_argnums(who: str, argnums: Any, count: int, function: Any = None)
     if len(set(positions)) != len(positions):
         raise RuntimeError(f"{who}: elements of argnums must be unique, got {argnums!r}")
     return tuple(positions)
+
+
+def _check_argnums(argnums: Any, function: Any) -> None:
+    if not isinstance(argnums, (int, tuple)):
+        normalized_argnums("grad", argnums, 0, function)
 
 
 def _shown(function: Any) -> str:
@@ -125,36 +131,41 @@ def grad_and_value(
     >>> pb.func.grad_and_value(lambda x: (x * x).sum())(pb.tensor([1.0, 3.0]))
     (tensor([2., 6.]), tensor(10.))
     """
-    if not isinstance(argnums, (int, tuple)):
-        normalized_argnums("grad", argnums, 0, function)
+    _check_argnums(argnums, function)
 
     @made_by(grad_and_value, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        before = current()
-        try:
-            return differentiated(args, kwargs)
-        except BaseException as error:
-            put_back(error, before)
-            leave(error)
-            raise
+        return _gradient(function, argnums, has_aux, args, kwargs)
 
-    def differentiated(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        positions = normalized_argnums("grad", argnums, len(args), function)
+    return transformed
+
+
+def _gradient(
+    function: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any],
+    wants_value: bool = True,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The gradient, and the value with what was returned beside it; without the value there is nothing in its place."""
+    before = current()
+    try:
+        is_first = argnums == 0 and type(argnums) is int and args
+        positions = (0,) if is_first else normalized_argnums("grad", argnums, len(args), function)
         recording = Recording("grad", positions)
         returned = recording.run(function, args, kwargs)
         output, aux = split_aux("grad", returned, has_aux)
         recording.keep_outputs([_check_scalar("grad", output, recording.transform.number_site)])
         payload = output._data
-        seed = wrap(filled(payload, 1, payload)) if has_kind(payload) else as_constant(np.ones((), output.dtype))
+        seed = wrap(filled(payload, 1, payload)) if has_kind(payload) else wrap(one(output.dtype))
         gradients = recording.pull([seed], False, recording.keeps_history)
-        in_order = dict(zip(sorted(positions), gradients, strict=True))
-        result = picked(argnums, [in_order[position] for position in positions])
-        value = recording.finish(output)
-        if has_aux:
-            return result, (value, recording.finish(aux))
-        return result, value
-
-    return transformed
+        if len(positions) > 1:
+            in_order = dict(zip(sorted(positions), gradients, strict=True))
+            gradients = [in_order[position] for position in positions]
+        result = picked(argnums, gradients)
+        value = recording.finish(output) if wants_value else None
+        return result, (value, recording.finish(aux)) if has_aux else value
+    except BaseException as error:
+        put_back(error, before)
+        leave(error)
+        raise
 
 
 @door
@@ -169,17 +180,11 @@ def value_and_grad(
     (tensor(10.), tensor([2., 6.]))
     """
     check_function("value_and_grad", function)
-    with_gradient = grad_and_value(function, argnums, has_aux)
+    _check_argnums(argnums, function)
 
     @made_by(value_and_grad, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        before = current()
-        try:
-            gradient, value = with_gradient(*args, **kwargs)
-        except BaseException as error:
-            put_back(error, before)
-            leave(error)
-            raise
+        gradient, value = _gradient(function, argnums, has_aux, args, kwargs)
         return value, gradient
 
     return transformed
@@ -196,17 +201,11 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     tensor(1.)
     """
     check_function("grad", function)
-    with_value = grad_and_value(function, argnums, has_aux)
+    _check_argnums(argnums, function)
 
     @made_by(grad, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        before = current()
-        try:
-            gradient, value = with_value(*args, **kwargs)
-        except BaseException as error:
-            put_back(error, before)
-            leave(error)
-            raise
+        gradient, value = _gradient(function, argnums, has_aux, args, kwargs, wants_value=False)
         return (gradient, value[1]) if has_aux else gradient
 
     return transformed

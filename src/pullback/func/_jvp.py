@@ -13,7 +13,7 @@ from pullback.func._grad import vjp
 from pullback.func._made import kept_here
 from pullback.tape.forward.duals import dual_argument, unpacked_at
 from pullback.tape.forward.levels import Dual, ForwardLevel, live_levels
-from pullback.tape.transform.body import argument_handle, as_differentiable, running_dual, split_aux
+from pullback.tape.transform.body import argument_handle, as_differentiable, differentiating, split_aux
 from pullback.tape.transform.recording import Recording, check_outputs
 from pullback.tape.transform.tokens import without_room
 from pullback.tensors.tensor import Tensor, as_constant, extra_for, gradient_like, shared_counter, zero_tangent
@@ -48,7 +48,7 @@ def jvp(
 def _run(
     function: Callable[..., Any], leaves: Any, directions: Any, structure: Any, strict: bool, has_aux: bool
 ) -> Any:
-    with running_dual("jvp") as transform:
+    with differentiating("jvp", is_forward=True) as transform:
         given = [
             argument_handle(leaf, transform) if direction is None else dual_argument(leaf, direction, transform)
             for leaf, direction in zip(leaves, directions)  # as many of both: checked, or there is one structure

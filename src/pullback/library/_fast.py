@@ -247,6 +247,7 @@ _CALL = """
 def call(args):
     if current() is not switch.normal or len(args) != {count}:
         return None
+    within = None  # as in normal modes
     {arguments} = args
 {reads}
     spec = x_0._spec

@@ -35,6 +35,7 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     variable: Tensor
+    deps = None
 
     def name(self) -> str:
         return "AccumulateGrad"

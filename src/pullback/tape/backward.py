@@ -176,6 +176,8 @@ def distinct_results(captured: list[Any], create: bool, lent: Iterable[Any]) -> 
     others: dict[int, Any] = {}
     modes = current()
     is_normal = modes is switch.normal or modes is switch.no_grad
+    if is_normal and not create and len(captured) == 1 and _is_alone(captured[0], lent):
+        return [wrap(captured[0])]
     for each in lent:
         _notice(each._data if type(each) is Tensor else each, owners, others)
     for gradient in captured:
@@ -207,6 +209,17 @@ def distinct_results(captured: list[Any], create: bool, lent: Iterable[Any]) -> 
             results.append(as_made_here(made_here(payload)))
         _notice(payload, owners, others)
     return results
+
+
+def _is_alone(gradient: Any, lent: Iterable[Any]) -> bool:
+    """Does an array own memory that can be written, of which nothing is lent?"""
+    if type(gradient) is not np.ndarray or not (flags := gradient.flags).owndata or not flags.writeable:
+        return False
+    for each in lent:
+        payload = each._data if type(each) is Tensor else each
+        if payload is gradient or type(payload) is not np.ndarray or payload.base is not None:
+            return False
+    return True
 
 
 def _notice(payload: Any, owners: dict[int, Any], others: dict[int, Any]) -> None:

@@ -36,7 +36,7 @@ from pullback.tape.hook_calls import (
     run_tensor_hooks,
 )
 from pullback.tape.input_metadata import conform
-from pullback.tape.node import Node
+from pullback.tape.node import FreshLeaf, Node
 from pullback.tape.task import GraphTask, task_variable
 from pullback.tensors.tensor import Leaf, Tensor
 
@@ -146,15 +146,32 @@ def _on_new_thread(task: GraphTask, gradients: list[Any], accumulate_into: Any, 
 
 def _prepare(task: GraphTask, accumulate_into: set[Node] | None, targets: Any) -> Entries:
     """Decide which nodes run, and count for each node how many gradients it has to wait for."""
-    if targets is not None or accumulate_into is not None:
-        _restrict(task, accumulate_into or set(), targets or [])
-    execute, visit = task.execute, task.visit
     entries: Entries = {}
+    if targets is not None or accumulate_into is not None:
+        for index, (node, number) in enumerate(targets or ()):
+            task.targets.setdefault(node, []).append((number, index))
+        task.captured = [None] * len(targets or ())
+        if accumulate_into is None and all(type(node) is FreshLeaf and not node.next for node in task.targets):
+            # A function of the arguments of a transform: all ways lead to these.
+            if _count(task, entries) == len([node for node in task.targets if node in entries]):
+                return entries
+            entries = {}
+        _restrict(task, accumulate_into or set())
+    _count(task, entries)
+    return entries
+
+
+def _count(task: GraphTask, entries: Entries) -> int:
+    """Make the entries of the nodes that run; returns how many of them have nothing behind them."""
+    execute, visit = task.execute, task.visit
     if visit is None and native.prepare is not None:
-        native.prepare(tuple([root for root, _ in task.roots]), entries)
-        return entries
+        ends: int = native.prepare(tuple([root for root, _ in task.roots]), entries)
+        return ends
+    ends = 0
     found: list[tuple[Node | None, ...]] = [tuple([root for root, _ in task.roots])]
     for successors in found:  # the list grows while it is read
+        if not any(successors):
+            ends += 1
         for successor in successors:
             if successor in entries:
                 entry = entries[successor]
@@ -169,15 +186,12 @@ def _prepare(task: GraphTask, accumulate_into: set[Node] | None, targets: Any) -
     native.left -= len(entries)
     if native.left < 0:
         native.due()
-    return entries
+    return ends
 
 
-def _restrict(task: GraphTask, accumulate_into: set[Node], targets: list[tuple[Node, int]]) -> None:
+def _restrict(task: GraphTask, accumulate_into: set[Node]) -> None:
     """Only nodes on a path to a target run. A node that is itself the last target is visited but does not run; an
     accumulator that is asked for does."""
-    for index, (node, number) in enumerate(targets):
-        task.targets.setdefault(node, []).append((number, index))
-    task.captured = [None] * len(targets)
     wanted = accumulate_into | set(task.targets)
     # An edge leads from a newer node to an older one, so what is older than every target cannot lead to any.
     task.floor = floor = min((node.seq for node in wanted), default=0)
@@ -291,6 +305,11 @@ def visit_one(task: GraphTask, entries: Entries, node: Node, box: list[Any], gen
     """A node whose compiled formula is not to be called just so, in a pass that nobody watches: what it makes of the
     gradient in the box, where that goes, and to which outputs there."""
     visit = task.visit
+    if type(node) is FreshLeaf and node.rare is None and not node.next:
+        # path: gradient of an argument
+        for _, index in task.targets.get(node, ()):
+            task.captured[index] = box[0]
+        return (), (), None
     if (
         type(box[0]) is node.pulls
         and node.rare is None
@@ -513,14 +532,17 @@ def _is_plain(root: Tensor) -> bool:
 def _pulled(root: Tensor, keep: bool) -> tuple[Any, ...]:
     # path: pass at once
     dtype = root._spec.dtype
-    gradients: tuple[Any, ...] = _QUIET.copy().run(root._node.pull, _ones.get(dtype) or _one(dtype), keep)
+    gradients: tuple[Any, ...] = _QUIET.copy().run(root._node.pull, one(dtype), keep)
     return gradients
 
 
-def _one(dtype: Any) -> Any:
-    one = _ones[dtype] = np.ones((), dtype)
-    one.setflags(write=False)
-    return one
+def one(dtype: Any) -> Any:
+    """The gradient of a scalar with respect to itself, which nobody may write to."""
+    found = _ones.get(dtype)
+    if found is None:
+        found = _ones[dtype] = np.ones((), dtype)
+        found.setflags(write=False)
+    return found
 
 
 def _accumulate(leaves: tuple[Any, ...], gradients: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pullback.core.axes import inverse_permutation
 from pullback.core.spec import Spec, describe
-from pullback.core.state import NORMAL, changed, current, next_stamp
+from pullback.core.state import NORMAL, changed, current, next_stamp, open_levels
 from pullback.declare.views import ViewStep
 from pullback.errors import AutogradError
 from pullback.payloads.batched.crossing import leave_level, levels_of, widen
@@ -20,7 +20,7 @@ from pullback.tape.input_metadata import conform
 from pullback.tape.node import FreshLeaf, Node, note_kind, rare_of, released_error
 from pullback.tape.transform.tokens import Deps, deps_of, is_live, joined, union
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, own_counter, version_of
-from pullback.tensors.views import CreationMeta, ViewInfo, replayed, view_of
+from pullback.tensors.views import CreationMeta, ViewInfo, ViewWithin, replayed, view_of
 
 # `CopySlices`: the history of a base one of whose views was written in place.
 
@@ -241,8 +241,26 @@ def set_history(tensor: Tensor, node: Any, number: int, deps: Deps) -> None:
     tensor._node, tensor._nr = node, number
     if type(tensor._data) is not np.ndarray and isinstance(node, Node):
         note_kind(node, number, tensor._data)
-    if deps is not None or (tensor._extra is not None and tensor._extra.deps is not None):
+    if deps is not (None if tensor._extra is None else tensor._extra.deps):
         extra_of(tensor).deps = deps
+
+
+def is_foreign(x: Tensor, within: Any) -> bool:
+    """Is there more to a tensor with another `Extra` than `within`, in the body of a transform that has that: is it
+    neither a constant nor a light view of what the body has made? The history of the latter is brought up to date."""
+    extra: Any = x._extra
+    if type(x._data) is not np.ndarray:
+        return True
+    if extra is None:
+        return x._node is not None
+    if type(extra) is ViewInfo:
+        return x._node is not None or extra.base._node is not None or bool(open_levels)
+    if type(extra) is not ViewWithin or extra.within is not within or open_levels:
+        return True
+    if x._node is None or extra.attr_version != x._counter.value:  # type: ignore[union-attr]
+        refresh_view(x)
+        return x._extra is not extra
+    return False
 
 
 def refresh_view(tensor: Tensor) -> None:

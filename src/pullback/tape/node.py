@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pullback.core.spec import Spec
-from pullback.core.state import next_stamp
+from pullback.core.state import next_stamp, running_pass
 from pullback.errors import AutogradError
 from pullback.payloads.kinds import has_kind, hollow, root_among
 from pullback.tape.hooks import HookList, RemovableHandle
@@ -48,6 +48,10 @@ BY_INDEX, BY_PLACES, IN_ORDER, BY_AXES, TO_INDEX, TO_PLACES = range(1, 7)
 with axes in another one; writes by a basic index, or by arrays."""
 
 
+BEHIND: Any = object()
+"""What a node says of the transforms that its result depends on if they are those of its operands."""
+
+
 class Node:
     """One recorded operation. Made by recording, inspected by users, executed by the engine."""
 
@@ -58,6 +62,7 @@ class Node:
     seq: int
     spec: Spec | None
     rare: NodeRare | None
+    deps: Any = BEHIND  # the tokens behind the result (tape/transform/tokens.py), a slot where they are known
 
     # Formulas written by users return what they like; those of declared operators may be broadcast or complex.
     is_strict = False
@@ -250,18 +255,39 @@ class ErrorNode(Node):
         raise self.error
 
 
+def deps_at(node: Node | None) -> Any:
+    """The tokens behind the result of a node. Of one that says `BEHIND`, they are those of any history that it has: the
+    histories of its operands all depend on the same transforms."""
+    task = running_pass.get()
+    known = {} if task is None else task.scratch.setdefault(BEHIND, {})
+    path = []
+    found: Any = None
+    while node is not None:
+        found = known.get(node, node.deps)
+        if found is not BEHIND:
+            break
+        path.append(node)
+        node, found = next((each for each in node.next if each is not None), None), None
+    for each in path:
+        known[each] = found
+    return found
+
+
 # `FreshLeaf`: the node behind an argument that a reverse transform differentiates with respect to.
 
 class FreshLeaf(Node):
     """Where the gradients of a transform are collected. For everybody outside it is the identity: what arrives goes
     on to the history that the caller's argument has, if any."""
 
-    __slots__ = ("next_nr",)
+    __slots__ = ("deps", "next_nr")
+
+    deps: Any  # the tokens behind it
 
     @classmethod
-    def behind(cls, spec: Any, edge: tuple[Node | None, int]) -> FreshLeaf:
+    def behind(cls, spec: Any, edge: tuple[Node | None, int], deps: Any) -> FreshLeaf:
         """A new leaf of this shape and dtype, in front of `edge`."""
         node = cls()
+        node.deps = deps
         node.next = () if edge[0] is None else (edge[0],)
         node.next_nr = None if edge[1] == 0 else (edge[1],)
         node.spec = spec

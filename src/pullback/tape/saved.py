@@ -33,7 +33,7 @@ from pullback.payloads.wrappers import is_array, is_wrapper, leaves_of, rebuilt
 from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.forward.levels import handle, live_levels, store_tangent, tangent_of
 from pullback.tape.history import CopySlices, edge_of, history_of_view, requires_grad
-from pullback.tape.node import Node, released_error
+from pullback.tape.node import BEHIND, Node, deps_at, released_error
 from pullback.tape.transform.tokens import deps_of
 from pullback.tensors.overwrites import UNWRITTEN, Lost, epoch_of, get_policy, is_disturbed, kept_value
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_for, extra_of, version_of, wrap
@@ -146,6 +146,7 @@ class SavedVariable:
         saved._epoch = epoch
         saved._node = node
         saved._nr = output_nr
+        saved._deps = BEHIND if is_output or node is not None else None
         return saved
 
     def pack(self, tensor: Tensor, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
@@ -307,8 +308,13 @@ class SavedVariable:
             twin._node = node
         for level, tangent in self._tangents:
             store_tangent(twin, level, tangent.unpack(owner, True), borrowed=True)
-        if self._deps is not None:
-            extra_of(twin).deps = self._deps
+        deps = deps_at(owner) if self._deps is BEHIND else self._deps
+        if deps is not None:
+            within = current().within
+            if twin._extra is None and within is not None and deps is within.deps:
+                twin._extra = within
+            else:
+                extra_of(twin).deps = deps
         return twin
 
     def _unpack_through_hook(self, owner: Node, as_tensor: bool, packed: Any, node: Any) -> Any:

@@ -102,6 +102,29 @@ class Away:
 
 
 AWAY: Any = Away()
+
+
+class Within:
+    """The `Extra` of a tensor that the body of a reverse transform has made, and that is nothing else: a constant, or
+    with a history that leads to the transform's arguments and nowhere else. All of them share this record. Fast paths
+    ask for it where they ask for None in normal modes. When the body has ended, all of them are constant at once."""
+
+    __slots__ = ("born", "deps")
+
+    # As `Extra` has them.
+    output_nr = 0
+    inference = readonly = False
+    view = forward = None
+
+    def __init__(self, born: int, deps: Any) -> None:
+        self.born = born
+        self.deps = deps
+
+    def general(self) -> Extra:
+        """An `Extra` that says the same and can be written."""
+        extra = Extra()
+        extra.deps = self.deps
+        return extra
 UNSET: Any = object()
 
 if TYPE_CHECKING:  # the methods that `tape`, `operators` and `interop` bind from their tables: a stub, by `make stubs`
@@ -394,7 +417,9 @@ def made_here(payload: Any) -> Tensor:
     """A constant on `payload`. Inside a transform it may be written, and inside vmap widened, like the body's own."""
     tensor = wrap(payload)
     modes = current()
-    if modes.transforms:
+    if modes.within is not None and tensor._extra is None:
+        tensor._extra = modes.within
+    elif modes.transforms:
         tensor._counter = dated_counter()
     is_plain = type(payload) is np.ndarray or modes.trace is not None or type(payload) in innermost
     if modes.vmaps and is_plain and type(tensor._data) is not BatchedArray:

@@ -14,7 +14,7 @@ from typing import Any
 from pullback.core.state import VmapLevel, changed, current
 from pullback.declare.views import ViewStep
 from pullback.payloads.batched.array import BatchedArray, levels_of
-from pullback.tensors.tensor import Extra, Tensor
+from pullback.tensors.tensor import Extra, Tensor, Within
 
 
 class CreationMeta(enum.Enum):
@@ -88,6 +88,34 @@ class ViewInfo:
     def replay(self, value: Any) -> Any:
         """The view of `value` that this record takes of its base."""
         return replayed(self.steps, value)
+
+
+class ViewWithin(ViewInfo):
+    """The record of a light view of what the body of a reverse transform has made."""
+
+    __slots__ = ("within",)
+
+    within: Within
+
+    @property
+    def deps(self) -> Any:  # type: ignore[override]
+        """As `Extra` has them."""
+        return self.within.deps
+
+    def general(self) -> Extra:
+        """An `Extra` that says the same and can be written."""
+        extra = super().general()
+        extra.deps = self.deps
+        return extra
+
+
+def record_of_view(source: Any) -> ViewInfo:
+    """The record of a light view of a tensor with the `Extra` `source`, or None; its fields are still to be set."""
+    if type(source) is not Within and type(source) is not ViewWithin:
+        return ViewInfo.__new__(ViewInfo)
+    view = ViewWithin.__new__(ViewWithin)
+    view.within = source if type(source) is Within else source.within  # type: ignore[union-attr]
+    return view
 
 
 def replayed(steps: tuple[ViewStep, ...], value: Tensor) -> Tensor:

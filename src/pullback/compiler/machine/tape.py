@@ -17,11 +17,12 @@ from pullback.compiler.machine.structs import DIVIDE, INVALID, OVERFLOW, UNDERFL
 from pullback.graph.ir import Program
 
 _OBJECTS = (
-    "tensor", "leaf", "view", "none", "true_", "unwritten", "not_saved", "hold", "modes", "switch_", "open_levels",
-    "clock", "accumulator_of", "spec_for",
+    "tensor", "leaf", "view", "view_within", "none", "true_", "unwritten", "not_saved", "hold", "modes", "switch_",
+    "open_levels", "clock", "accumulator_of", "spec_for",
 )  # fmt: skip
 _SLOTS = {
-    "normal_of_switch": "normal", "reference_of_leaf": "accumulator", "epoch_of_counter": "epoch",
+    "normal_of_switch": "normal", "usual_of_modes": "usual", "within_of_modes": "within", "within_of_view": "within",
+    "reference_of_leaf": "accumulator", "epoch_of_counter": "epoch",
     "value_of_counter": "value", "version_of_view": "attr_version", "is_plain_of_spec": "is_plain",
     "numbers_of_spec": "numbers", **{f"{name}_of_tensor": f"_{name}" for name in ("data", "spec", "node", "counter",
                                                                                "extra", "meta")},

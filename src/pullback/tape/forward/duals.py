@@ -27,7 +27,7 @@ from pullback.tape.forward.levels import (
 )
 from pullback.tape.history import requires_grad
 from pullback.tape.input_metadata import conform
-from pullback.tape.transform.body import Transform, argument_handle, running_dual
+from pullback.tape.transform.body import Transform, argument_handle, differentiating
 from pullback.tape.transform.tokens import without_room
 from pullback.tensors.tensor import (
     Extra,
@@ -228,7 +228,7 @@ def dual_argument(leaf: Tensor, tangent: Tensor, transform: Transform) -> Tensor
 
 def jvp_of_tuple(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, ...]:
     """The tangents of the outputs of `function`; None, given or returned, stands for zero."""
-    with running_dual("jvp") as transform:
+    with differentiating("jvp", is_forward=True) as transform:
         level = transform.level
         duals = [
             primal if tangent is None else dual_argument(primal, tangent, transform)

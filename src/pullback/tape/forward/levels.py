@@ -29,7 +29,7 @@ from pullback.payloads.batched.array import like_in_memory, sizes
 from pullback.payloads.evaluate import innermost
 from pullback.tape.accumulate import accumulator_of
 from pullback.tape.history import refresh_view, requires_grad
-from pullback.tensors.tensor import AWAY, Extra, Leaf, Tensor, extra_of, made_here, shared_counter, wrap
+from pullback.tensors.tensor import Extra, Leaf, Tensor, extra_of, made_here, shared_counter, wrap
 from pullback.tensors.versions import VersionCounter, dated_counter, new_counter
 from pullback.tensors.views import CreationMeta, ViewInfo, at_home, replayed, view_of
 
@@ -315,7 +315,7 @@ class DualAlias(Dual):
 def store_tangent(tensor: Tensor, level: ForwardLevel, tangent: Tensor, borrowed: bool = False) -> None:
     """Make `tangent` the tensor's tangent at `level`; nothing happens if the level has been closed meanwhile."""
     extra: Any = tensor._extra
-    if extra is None or extra is AWAY or type(extra) is ViewInfo:
+    if not isinstance(extra, (Extra, Dual)):
         extra = extra_of(tensor)
     forward = extra.forward
     if forward is None:

@@ -11,7 +11,7 @@ from pullback._sites import told
 from pullback.core.outside import as_numbers, is_array, library_of, what_is_no_number
 from pullback.core.pytree import how_to_register
 from pullback.core.spec import describe
-from pullback.core.state import Modes, VmapLevel, change, current, next_stamp, put_in_force
+from pullback.core.state import Modes, VmapLevel, change, current, next_stamp, open_levels, put_in_force
 from pullback.declare.views import same
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of, widen_in_place
@@ -21,7 +21,15 @@ from pullback.tape.forward.levels import ForwardLevel, live_levels, store_tangen
 from pullback.tape.history import edge_of, requires_grad
 from pullback.tape.node import FreshLeaf
 from pullback.tape.transform.tokens import USER, Token, deps_of, without_room
-from pullback.tensors.tensor import Tensor, alias, as_constant, born_of, extra_of, is_inference, shared_counter
+from pullback.tensors.tensor import (
+    Tensor,
+    Within,
+    as_constant,
+    born_of,
+    extra_of,
+    is_inference,
+    shared_counter,
+)
 
 # What the body of a transform may write to: its own arrays and arguments, and captured ones only what it does not
 # differentiate or batch.
@@ -29,7 +37,7 @@ from pullback.tensors.tensor import Tensor, alias, as_constant, born_of, extra_o
 class Transform:
     """A function transform whose body is running. `arguments` are the counters of memory it was given to work on."""
 
-    __slots__ = ("arguments", "has_rules", "level", "name", "number_site", "stamp", "token")
+    __slots__ = ("arguments", "has_rules", "level", "name", "number_site", "stamp", "token", "within")
 
     def __init__(self, name: str, level: Any = None) -> None:
         self.name = name
@@ -39,6 +47,7 @@ class Transform:
         self.arguments: set[Any] = set()
         self.number_site = ""  # where a number was taken out of a tensor last
         self.has_rules = False  # of the user's, which may read tensors that are no inputs of their node
+        self.within: Any = None  # what most tensors share that a reverse transform makes
 
     def accept(self, tensor: Tensor) -> None:
         """Let the body write to this argument."""
@@ -116,17 +125,24 @@ class running:
         self._transform.token.live -= 1
 
 
-class running_dual:
-    """The body of a forward transform runs inside this block, at a level of its own that ends with it."""
+class differentiating:
+    """The body of a transform that differentiates runs inside this block: backwards, or forwards at a level of its own,
+    which ends with it."""
 
-    __slots__ = ("_before", "_inside", "_name", "_transform")
+    __slots__ = ("_before", "_inside", "_is_forward", "_name", "_transform")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, is_forward: bool) -> None:
         self._name = name
+        self._is_forward = is_forward
 
     def __enter__(self) -> Transform:
         self._before = before = current()
-        self._transform = transform = Transform(self._name, ForwardLevel())
+        if self._is_forward:
+            transform = Transform(self._name, ForwardLevel())
+        else:
+            transform = Transform(self._name)
+            transform.within = Within(transform.stamp, frozenset((transform.token,)))
+        self._transform = transform
         self._inside = inside = before.inside(transform)
         put_in_force(inside)
         return transform
@@ -135,10 +151,13 @@ class running_dual:
         transform, before = self._transform, self._before
         if current() is self._inside:
             put_in_force(before)
-        else:
+        else:  # the body changed other modes, for good
             change(transforms=before.transforms, inference=before.inference)
+            if not self._is_forward:
+                change(grad=before.grad)
         transform.token.live -= 1
-        transform.level.close()
+        if self._is_forward:
+            transform.level.close()
 
 
 def as_differentiable(leaf: Any, who: str, argument: int | None = None) -> Tensor:
@@ -198,16 +217,20 @@ def fresh_leaf(argument: Tensor, transform: Transform) -> Tensor:
     if (trace := current().trace) is not None:
         argument = trace.lifted(argument)
     edge = edge_of(argument)
-    deps = {transform.token}
+    deps = within.deps if (within := transform.within) is not None else frozenset((transform.token,))
     if edge[0] is not None:
-        deps |= deps_of(argument) or {USER}
+        deps = deps | (deps_of(argument) or {USER})
     leaf = _bare_alias(argument)
+    transform.arguments.add(leaf._counter)
     if trace is not None:
         leaf._data = trace.as_leaf(leaf._data)
-    leaf._node = FreshLeaf.behind(argument._spec, edge)
-    extra_of(leaf).deps = frozenset(deps)
-    copy_tangents(argument, leaf)
-    transform.accept(argument)
+    leaf._node = FreshLeaf.behind(argument._spec, edge, deps)
+    if within is not None and deps == within.deps and leaf._extra is None:
+        leaf._extra = within
+    else:
+        extra_of(leaf).deps = deps
+    if open_levels:
+        copy_tangents(argument, leaf)
     return leaf
 
 
@@ -224,9 +247,10 @@ def argument_handle(value: Any, transform: Transform) -> Any:
 
 
 def _bare_alias(tensor: Tensor) -> Tensor:
-    twin = alias(tensor)
-    twin._extra = None
+    twin = Tensor()
     twin._counter = shared_counter(tensor)
+    twin._data, twin._spec = tensor._data, tensor._spec
+    twin._node = twin._extra = twin._meta = None
     return twin
 
 
@@ -262,6 +286,10 @@ class Handles:
         if keeps_history and requires_grad(value):
             return value
         if value._node is None and not requires_grad(value):
+            return value
+        extra: Any = value._extra
+        if type(extra) is Within and value._meta is None and not current().transforms:
+            value._node = value._extra = None  # it is a constant by now, whoever else has it
             return value
         result = _bare_alias(value)
         copy_tangents(value, result)

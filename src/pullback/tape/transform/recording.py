@@ -18,7 +18,14 @@ from pullback.tape.forward.levels import live_levels, tangent_of
 from pullback.tape.history import edge_of, refresh_view, requires_grad
 from pullback.tape.input_metadata import conform, of_kind
 from pullback.tape.node import Node, kind_at, root_kind
-from pullback.tape.transform.body import Handles, Transform, argument_handle, as_differentiable, fresh_leaf, running
+from pullback.tape.transform.body import (
+    Handles,
+    Transform,
+    argument_handle,
+    as_differentiable,
+    differentiating,
+    fresh_leaf,
+)
 from pullback.tape.transform.tokens import Deps, deps_of, is_live, union
 from pullback.tensors.tensor import Tensor, gradient_like
 from pullback.tensors.views import CreationMeta, view_of
@@ -43,14 +50,16 @@ class Recording:
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns, as it returned it."""
-        self.transform = transform = Transform(self.who)
-        with running(transform, grad=True, inference=False):
+        with differentiating(self.who, is_forward=False) as transform:
+            self.transform = transform
             given = [self._argument(position, value, transform) for position, value in enumerate(args)]
             try:
                 returned = function(*given, **kwargs)
             except (TypeError, AttributeError) as error:
                 self._mention_lists(error, args)
                 raise
+            if type(returned) is Tensor and returned._extra is transform.within:
+                return returned
             for out in [returned] if type(returned) is Tensor else flatten(returned)[0]:
                 info = view_of(out) if isinstance(out, Tensor) else None
                 if info is not None and info.creation_meta is CreationMeta.DEFAULT:
@@ -81,6 +90,10 @@ class Recording:
         """Remember where the outputs' gradients enter the graph. The transform's token is dead already, so the
         history is read from the nodes and not from `requires_grad`."""
         self.outputs = outputs
+        if len(outputs) == 1 and outputs[0]._extra is self.transform.within:
+            # path: plain body
+            self.edges, self.deps = [(outputs[0]._node, 0)], deps_of(outputs[0])
+            return
         parts = []
         for out in outputs:
             edge = _edge(out)
@@ -106,8 +119,8 @@ class Recording:
         create = create_graph and (
             self.transform.has_rules
             or is_live(self.deps)
-            or any(cotangent is not None and _is_differentiated(cotangent) for cotangent in cotangents)
-            or (bool(open_levels) and any(_is_differentiated(out) for out in self.outputs))
+            or _are_differentiated(cotangents)
+            or (bool(open_levels) and _are_differentiated(self.outputs))
         )
         roots: list[tuple[Any, int]] = []
         seeds: list[Any] = []
@@ -120,17 +133,19 @@ class Recording:
                 value = of_kind(value, like, like, len(roots), "")
             roots.append(edge)
             seeds.append(value if create or open_levels else value._data)
-        targets = [(leaf._node, 0) for leaf in self.leaves]
-        captured: list[Any] = [None] * len(targets)
+        captured: list[Any] = [None] * len(self.leaves)
         trace = current().trace
         found = None
         if trace is not None and len(roots) == 1 == len(self.outputs) and not create and not open_levels:
             found = trace.gradients_of_loops(self.outputs[0], roots[0], seeds[0], self.leaves)
         if found is not None:
             captured = found
-        elif roots and targets:
+        elif roots and captured:
+            targets = [(leaf._node, 0) for leaf in self.leaves]
             captured = run_pass(roots, seeds, keep_graph or create, create, None, targets)
-        gradients = self._finished(captured, create, seeds, root_kind(roots))
+        gradients = self._finished(captured, create, seeds, roots)
+        if len(self.structures) == 1 and self.structures[0] is _LEAF:
+            return gradients
         results = []
         first = 0
         for structure in self.structures:
@@ -140,21 +155,33 @@ class Recording:
             first += count
         return results
 
-    def _finished(self, captured: list[Any], create: bool, seeds: list[Any], root: Any) -> list[Any]:
-        used = [index for index, gradient in enumerate(captured) if gradient is not None]
-        present = distinct_results([captured[index] for index in used], create, seeds)
-        results: list[Any] = [None] * len(captured)
-        for index, gradient in zip(used, present, strict=True):
-            results[index] = gradient
-        for index, leaf in enumerate(self.leaves):
-            if results[index] is None:
-                results[index] = gradient_like(leaf, 0, root)
-        return results
+    def _finished(
+        self, captured: list[Any], create: bool, seeds: list[Any], roots: list[tuple[Any, int]]
+    ) -> list[Any]:
+        present = [gradient for gradient in captured if gradient is not None]
+        distinct = distinct_results(present, create, seeds)
+        if len(present) == len(captured):
+            return distinct
+        root, rest = root_kind(roots), iter(distinct)
+        return [
+            gradient_like(leaf, 0, root) if gradient is None else next(rest)
+            for leaf, gradient in zip(self.leaves, captured, strict=True)
+        ]
+
+
+def _are_differentiated(tensors: list[Any]) -> bool:
+    """Does anybody ask for derivatives of one of these?"""
+    for tensor in tensors:  # noqa: SIM110  (a generator costs more than the few tensors there are)
+        if tensor is not None and _is_differentiated(tensor):
+            return True
+    return False
 
 
 def _is_differentiated(tensor: Any) -> bool:
     """Does anybody ask for derivatives of this, or of its tangents? These have a history of their own: that of `v` in
     `jvp(grad(f), (x,), (v,))`, where the graph of `f` leads to no tensor that requires grad."""
+    if tensor._extra is None:
+        return tensor._node is not None
     if requires_grad(tensor):
         return True
     tangents = (tangent_of(tensor, level) for level in live_levels((tensor,)))

@@ -61,7 +61,8 @@ static int count_edge(const struct passes *known, PyObject *entries, PyObject *n
     return wrong;
 }
 
-/* prepare(nodes, entries): count for every node behind `nodes` how many gradients it has to wait for. */
+/* prepare(nodes, entries): count for every node behind `nodes` how many gradients it has to wait for. Returns how many of
+   them have nothing behind them. */
 PyObject *prepare(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     const struct passes *known = TABLE_OF(self);
@@ -71,19 +72,25 @@ PyObject *prepare(PyObject *self, PyObject *const *args, Py_ssize_t count)
         Py_DecRef(found);
         return NULL;
     }
+    long ends = 0;
     for (Py_ssize_t k = 0; k < PyList_Size(found); k++) {
         PyObject *nodes = PyList_GetItem(found, k);
         Py_ssize_t length = PyTuple_Size(nodes);
+        int is_end = 1;
         for (Py_ssize_t i = 0; i < length; i++) {
             PyObject *node = PyTuple_GetItem(nodes, i);
-            if (node != known->none && count_edge(known, args[1], node, found) < 0) {
+            if (node == known->none)
+                continue;
+            is_end = 0;
+            if (count_edge(known, args[1], node, found) < 0) {
                 Py_DecRef(found);
                 return NULL;
             }
         }
+        ends += is_end;
     }
     Py_DecRef(found);
-    return kept(known->none);
+    return PyLong_FromLong(ends);
 }
 
 /* Sums -------------------------------------------------------------------------------------------------------------- */

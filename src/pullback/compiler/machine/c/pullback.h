@@ -44,14 +44,15 @@ typedef void numpys_loop(char **args, const npy_intp *lengths, const npy_intp *s
 
 /* What calls of all operators know. */
 struct calls {
-    PyTypeObject *tensor, *leaf, *view;                    /* classes */
+    PyTypeObject *tensor, *leaf, *view, *view_within;      /* classes */
     PyObject *none, *true_, *unwritten, *not_saved, *hold; /* objects, the last one a name */
     PyObject *modes, *switch_;                             /* the variable with the modes; where the normal ones are */
     PyObject *open_levels;                                 /* of forward mode */
     PyObject *clock, *accumulator_of, *spec_for;           /* functions */
     int64_t flags;                                         /* the floating point exceptions that NumPy looks at */
     int64_t most;                                          /* elements, at most */
-    int64_t normal_of_switch, reference_of_leaf, epoch_of_counter, value_of_counter, version_of_view;
+    int64_t normal_of_switch, usual_of_modes, within_of_modes, within_of_view;
+    int64_t reference_of_leaf, epoch_of_counter, value_of_counter, version_of_view;
     int64_t is_plain_of_spec, numbers_of_spec;
     int64_t data_of_tensor, spec_of_tensor, node_of_tensor, counter_of_tensor, extra_of_tensor, meta_of_tensor;
     int64_t next_of_node, rare_of_node, seq_of_node, spec_of_node;

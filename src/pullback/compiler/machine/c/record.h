@@ -28,23 +28,26 @@ static npy_intp size_of(PyArrayObject *array)
     return size;
 }
 
-/* Is this a light view whose history is up to date? */
-static int is_fresh(const struct calls *known, PyObject *tensor, PyObject *extra)
+/* Is this a light view whose history is up to date, made where tensors have `within`? */
+static int is_fresh(const struct calls *known, PyObject *tensor, PyObject *extra, PyObject *within)
 {
-    if (Py_TYPE(extra) != known->view || PyObject_IsTrue(known->open_levels) != 0 ||
-        SLOT(tensor, known->node_of_tensor) == known->none)
+    int is_here = within == known->none ? Py_TYPE(extra) == known->view
+                                        : Py_TYPE(extra) == known->view_within && SLOT(extra, known->within_of_view) == within;
+    if (!is_here || PyObject_IsTrue(known->open_levels) != 0 || SLOT(tensor, known->node_of_tensor) == known->none)
         return 0;
     PyObject *counter = SLOT(tensor, known->counter_of_tensor);
     return PyObject_RichCompareBool(SLOT(extra, known->version_of_view), SLOT(counter, known->value_of_counter), Py_EQ) == 1;
 }
 
-/* Is this a tensor that is nothing but an array with a history? */
-static int is_usual(const struct calls *known, PyObject *object)
+/* Is this a tensor that is nothing but an array with a history? In the body of a transform: with one that began there, or
+   a constant of the caller's. */
+static int is_usual(const struct calls *known, PyObject *object, PyObject *within)
 {
     if (Py_TYPE(object) != known->tensor)
         return 0;
     PyObject *extra = SLOT(object, known->extra_of_tensor);
-    return (extra == known->none || is_fresh(known, object, extra)) &&
+    return (extra == within || (extra == known->none && SLOT(object, known->node_of_tensor) == known->none) ||
+            is_fresh(known, object, extra, within)) &&
            Py_TYPE(SLOT(object, known->data_of_tensor)) == &PyArray_Type;
 }
 
@@ -90,7 +93,7 @@ static int save(const struct calls *known, PyObject *node, int64_t data, int64_t
     return 0;
 }
 
-static PyObject *new_tensor(const struct calls *known, PyObject *out, PyObject *spec)
+static PyObject *new_tensor(const struct calls *known, PyObject *out, PyObject *spec, PyObject *within)
 {
     PyObject *tensor = PyType_GenericAlloc(known->tensor, 0);
     if (tensor == NULL)
@@ -99,19 +102,22 @@ static PyObject *new_tensor(const struct calls *known, PyObject *out, PyObject *
     SLOT(tensor, known->spec_of_tensor) = kept(spec);
     SLOT(tensor, known->node_of_tensor) = kept(known->none);
     SLOT(tensor, known->counter_of_tensor) = kept(known->none);
-    SLOT(tensor, known->extra_of_tensor) = kept(known->none);
+    SLOT(tensor, known->extra_of_tensor) = kept(within);
     SLOT(tensor, known->meta_of_tensor) = kept(known->none);
     return tensor;
 }
 
-/* Are the modes normal? */
-static int are_normal(const struct calls *known)
+/* What tensors have that are made in the modes in force, borrowed: None in normal ones. NULL if the modes are others, or
+   for an exception. */
+static PyObject *made_within(const struct calls *known)
 {
     PyObject *modes = NULL;
     if (PyContextVar_Get(known->modes, NULL, &modes) < 0)
-        return -1;
-    Py_DecRef(modes);
-    return modes == SLOT(known->switch_, known->normal_of_switch);
+        return NULL;
+    int are_usual = SLOT(modes, known->usual_of_modes) == SLOT(known->switch_, known->normal_of_switch);
+    PyObject *within = SLOT(modes, known->within_of_modes);
+    Py_DecRef(modes); /* the variable has them */
+    return are_usual ? within : NULL;
 }
 
 /* Specs that were asked for before, by a number made of lengths: what is asked of Python takes longer than most kernels. */

@@ -16,9 +16,9 @@ struct operands {
     struct operand each[2];
 };
 
-static int is_plain(const struct calls *known, PyObject *object)
+static int is_plain(const struct calls *known, PyObject *object, PyObject *within)
 {
-    return is_usual(known, object) && is_in_order((PyArrayObject *)SLOT(object, known->data_of_tensor));
+    return is_usual(known, object, within) && is_in_order((PyArrayObject *)SLOT(object, known->data_of_tensor));
 }
 
 /* A number as an array of the dtype, which NumPy would make of it; 1 if that is possible. */
@@ -92,7 +92,8 @@ static PyObject *new_node(const struct call *op, PyTypeObject *kind, PyObject *s
     return node;
 }
 
-static PyObject *recorded(const struct call *op, PyTypeObject *kind, PyObject *spec, const struct operand *read, PyObject *out)
+static PyObject *recorded(const struct call *op, PyTypeObject *kind, PyObject *spec, const struct operand *read, PyObject *out,
+                          PyObject *within)
 {
     const struct calls *known = op->known;
     struct nodes found;
@@ -105,7 +106,7 @@ static PyObject *recorded(const struct call *op, PyTypeObject *kind, PyObject *s
             return NULL;
         }
     }
-    PyObject *result = new_tensor(known, out, spec);
+    PyObject *result = new_tensor(known, out, spec, within);
     if (result == NULL || (behind[0] == known->none && (op->operands == 1 || behind[1] == known->none))) {
         for (int64_t k = 0; k < op->operands; k++)
             Py_DecRef(behind[k]);
@@ -131,11 +132,12 @@ static int is_for_loops(const struct calls *known, PyObject *spec, PyArrayObject
 }
 
 /* Read the operands; the array whose dtype the result has, or NULL if the call is not for this function. */
-static PyArrayObject *read_operands(const struct call *op, PyObject *const *args, struct operand *read, struct values *values)
+static PyArrayObject *read_operands(const struct call *op, PyObject *const *args, struct operand *read, struct values *values,
+                                    PyObject *within)
 {
     const struct calls *known = op->known;
-    int first = is_plain(known, args[0]) ? 0 : 1;
-    if (first == 1 && (op->operands == 1 || !is_plain(known, args[1])))
+    int first = is_plain(known, args[0], within) ? 0 : 1;
+    if (first == 1 && (op->operands == 1 || !is_plain(known, args[1], within)))
         return NULL;
     PyObject *tensor = args[first], *spec = SLOT(tensor, known->spec_of_tensor);
     PyArrayObject *array = (PyArrayObject *)SLOT(tensor, known->data_of_tensor);
@@ -145,7 +147,7 @@ static PyArrayObject *read_operands(const struct call *op, PyObject *const *args
     read_tensor(known, tensor, &read[first], first, values);
     if (op->operands == 2) {
         PyObject *other = args[1 - first];
-        if (first == 0 && is_plain(known, other)) {
+        if (first == 0 && is_plain(known, other, within)) {
             PyObject *others = SLOT(other, known->spec_of_tensor);
             PyArrayObject *data = (PyArrayObject *)SLOT(other, known->data_of_tensor);
             if (others != spec && (!is_for_loops(known, others, data) || PyArray_DESCR(data)->type_num != type))
@@ -187,13 +189,13 @@ static int find_ways(const struct calls *known, const struct operand *read, PyAr
 }
 
 /* The result as a tensor, with its history. */
-static PyObject *wrapped(const struct call *op, const struct operand *read, int is_loose, PyObject *out)
+static PyObject *wrapped(const struct call *op, const struct operand *read, int is_loose, PyObject *out, PyObject *within)
 {
     const struct calls *known = op->known;
     if (!is_loose)
-        return recorded(op, op->node, SLOT(read[read[0].tensor == NULL].tensor, known->spec_of_tensor), read, out);
+        return recorded(op, op->node, SLOT(read[read[0].tensor == NULL].tensor, known->spec_of_tensor), read, out, within);
     PyObject *spec = spec_for(known, (PyArrayObject *)out);
-    PyObject *result = spec == NULL ? NULL : recorded(op, op->loose, spec, read, out);
+    PyObject *result = spec == NULL ? NULL : recorded(op, op->loose, spec, read, out, within);
     Py_DecRef(spec);
     return result;
 }
@@ -208,10 +210,9 @@ PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count)
     memset(&given, 0, sizeof given);
     memset(&values, 0, sizeof values);
     struct operand *read = given.each;
-    int is_loose = 0, normal = count == op->operands ? are_normal(known) : 0;
-    if (normal < 0)
-        return NULL;
-    PyArrayObject *array = normal ? read_operands(op, args, read, &values) : NULL;
+    int is_loose = 0;
+    PyObject *within = count == op->operands ? made_within(known) : NULL;
+    PyArrayObject *array = within != NULL ? read_operands(op, args, read, &values, within) : NULL;
     if (array == NULL || !find_ways(known, read, array, &values, &is_loose))
         return PyErr_Occurred() ? NULL : kept(known->none);
 
@@ -228,7 +229,7 @@ PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (fetestexcept((int)known->flags))
         feclearexcept((int)known->flags);
     take_steps(op->rest, is_double ? op->in_double : op->in_float, &values, out);
-    PyObject *result = fetestexcept((int)known->flags) ? kept(known->none) : wrapped(op, read, is_loose, out);
+    PyObject *result = fetestexcept((int)known->flags) ? kept(known->none) : wrapped(op, read, is_loose, out, within);
     Py_DecRef(out);
     return result;
 }
@@ -362,7 +363,7 @@ static int fill(const struct direct *op, PyObject *node, PyObject *operands, PyO
 }
 
 /* The result as a tensor, with its history; the reference to the array is taken over. */
-static PyObject *result_of(const struct direct *op, PyObject *operands, PyObject *params, PyObject *out)
+static PyObject *result_of(const struct direct *op, PyObject *operands, PyObject *params, PyObject *out, PyObject *within)
 {
     const struct calls *known = op->known;
     if (Py_TYPE(out) != &PyArray_Type) {
@@ -374,7 +375,7 @@ static PyObject *result_of(const struct direct *op, PyObject *operands, PyObject
         out = array;
     }
     PyObject *spec = spec_for(known, (PyArrayObject *)out);
-    PyObject *result = spec == NULL ? NULL : new_tensor(known, out, spec);
+    PyObject *result = spec == NULL ? NULL : new_tensor(known, out, spec, within);
     int64_t wanted = 0;
     Py_ssize_t count = PyTuple_Size(operands);
     for (Py_ssize_t k = 0; k < count; k++)
@@ -404,16 +405,16 @@ PyObject *direct(PyObject *self, PyObject *const *args, Py_ssize_t given)
     PyObject *operands = args[0], *params = args[1];
     Py_ssize_t count = PyTuple_Size(operands);
     (void)given;
-    int normal = are_normal(known);
-    if (normal < 0)
+    PyObject *within = made_within(known);
+    if (within == NULL && PyErr_Occurred())
         return NULL;
-    if (!normal || (count != op->operands && op->operands >= 0) || count > MOST_OPERANDS ||
+    if (within == NULL || (count != op->operands && op->operands >= 0) || count > MOST_OPERANDS ||
         (!op->has_params && PyDict_Size(params) != 0))
         return kept(known->none);
     int has_numbers = 0, is_native;
     for (Py_ssize_t k = 0; k < count; k++) {
         PyObject *operand = PyTuple_GetItem(operands, k);
-        if (is_usual(known, operand) ? size_of((PyArrayObject *)SLOT(operand, known->data_of_tensor)) >= op->large
+        if (is_usual(known, operand, within) ? size_of((PyArrayObject *)SLOT(operand, known->data_of_tensor)) >= op->large
                                      : k == 0 || !is_number(known, operand))
             return kept(known->none);
         has_numbers = has_numbers || is_number(known, operand);
@@ -424,13 +425,16 @@ PyObject *direct(PyObject *self, PyObject *const *args, Py_ssize_t given)
     PyObject *arrays = PyTuple_New(count);
     if (arrays == NULL)
         return NULL;
+    Py_IncRef(within); /* a kernel may be of Python */
     for (Py_ssize_t k = 0; k < count; k++) {
         PyObject *operand = PyTuple_GetItem(operands, k);
         PyTuple_SetItem(arrays, k, kept(is_number(known, operand) ? operand : SLOT(operand, known->data_of_tensor)));
     }
     PyObject *out = compute(op, function, is_native, arrays, params);
     Py_DecRef(arrays);
-    return out == NULL ? NULL : result_of(op, operands, params, out);
+    PyObject *result = out == NULL ? NULL : result_of(op, operands, params, out, within);
+    Py_DecRef(within);
+    return result;
 }
 
 /* Is this an argument that stands for itself in a dict? Zeros of both signs do not. */

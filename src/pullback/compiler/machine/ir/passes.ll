@@ -14,7 +14,7 @@
 @pullback_numpy = external local_unnamed_addr global ptr, align 8
 @PyFloat_Type = external global %struct._typeobject, align 1
 
-define noundef ptr @NAME_prepare(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
+define ptr @NAME_prepare(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
 entry:
   %data.i = getelementptr inbounds i8, ptr %self, i64 16
   %0 = load ptr, ptr %data.i, align 8
@@ -29,13 +29,13 @@ lor.lhs.false:                                    ; preds = %entry
   br i1 %cmp3, label %if.then, label %for.cond.preheader
 
 for.cond.preheader:                               ; preds = %lor.lhs.false
-  %call460 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #11
-  %cmp5.not61 = icmp sgt i64 %call460, 0
-  br i1 %cmp5.not61, label %for.body.lr.ph, label %for.end29
+  %call483 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #11
+  %cmp5.not84 = icmp sgt i64 %call483, 0
+  br i1 %cmp5.not84, label %for.body.lr.ph, label %for.end32
 
 for.body.lr.ph:                                   ; preds = %for.cond.preheader
   %none = getelementptr inbounds i8, ptr %0, i64 8
-  %arrayidx14 = getelementptr inbounds i8, ptr %args, i64 8
+  %arrayidx16 = getelementptr inbounds i8, ptr %args, i64 8
   %sole8.i = getelementptr inbounds i8, ptr %0, i64 24
   %num_outputs.i = getelementptr inbounds i8, ptr %0, i64 72
   %next_of_node.i = getelementptr inbounds i8, ptr %0, i64 192
@@ -43,38 +43,40 @@ for.body.lr.ph:                                   ; preds = %for.cond.preheader
 
 if.then:                                          ; preds = %lor.lhs.false, %entry
   tail call void @Py_DecRef(ptr noundef %call1) #11
-  br label %cleanup32
+  br label %cleanup35
 
-for.body:                                         ; preds = %for.body.lr.ph, %for.inc25
-  %k.062 = phi i64 [ 0, %for.body.lr.ph ], [ %inc26, %for.inc25 ]
-  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.062) #11
+for.body:                                         ; preds = %for.body.lr.ph, %for.inc28
+  %ends.086 = phi i64 [ 0, %for.body.lr.ph ], [ %add67, %for.inc28 ]
+  %k.085 = phi i64 [ 0, %for.body.lr.ph ], [ %inc29, %for.inc28 ]
+  %call6 = tail call ptr @PyList_GetItem(ptr noundef nonnull %call1, i64 noundef %k.085) #11
   %call7 = tail call i64 @PyTuple_Size(ptr noundef %call6) #11
-  %cmp9.not58 = icmp sgt i64 %call7, 0
-  br i1 %cmp9.not58, label %for.body11, label %for.inc25
+  %cmp980 = icmp sgt i64 %call7, 0
+  br i1 %cmp980, label %for.body11, label %for.inc28
 
 for.body11:                                       ; preds = %for.body, %for.inc
-  %i.059 = phi i64 [ %inc, %for.inc ], [ 0, %for.body ]
-  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.059) #11
+  %i.082 = phi i64 [ %inc, %for.inc ], [ 0, %for.body ]
+  %is_end.081 = phi i32 [ %is_end.1.ph, %for.inc ], [ 1, %for.body ]
+  %call12 = tail call ptr @PyTuple_GetItem(ptr noundef %call6, i64 noundef %i.082) #11
   %2 = load ptr, ptr %none, align 8
-  %cmp13.not = icmp eq ptr %call12, %2
-  br i1 %cmp13.not, label %for.inc, label %land.lhs.true
+  %cmp13 = icmp eq ptr %call12, %2
+  br i1 %cmp13, label %for.inc, label %if.end15
 
-land.lhs.true:                                    ; preds = %for.body11
-  %3 = load ptr, ptr %arrayidx14, align 8
+if.end15:                                         ; preds = %for.body11
+  %3 = load ptr, ptr %arrayidx16, align 8
   %call.i = tail call ptr @PyDict_GetItemWithError(ptr noundef %3, ptr noundef %call12) #11
   %cmp.i = icmp eq ptr %call.i, null
   br i1 %cmp.i, label %if.then.i, label %if.end7.i
 
-if.then.i:                                        ; preds = %land.lhs.true
+if.then.i:                                        ; preds = %if.end15
   %call2.i = tail call ptr @PyErr_Occurred() #11
   %tobool.not.i = icmp eq ptr %call2.i, null
-  br i1 %tobool.not.i, label %lor.lhs.false.i, label %cleanup27
+  br i1 %tobool.not.i, label %lor.lhs.false.i, label %cleanup30
 
 lor.lhs.false.i:                                  ; preds = %if.then.i
   %4 = load ptr, ptr %sole8.i, align 8
   %call3.i = tail call i32 @PyDict_SetItem(ptr noundef %3, ptr noundef %call12, ptr noundef %4) #11
   %cmp4.i = icmp slt i32 %call3.i, 0
-  br i1 %cmp4.i, label %cleanup27, label %if.end.i
+  br i1 %cmp4.i, label %cleanup30, label %if.end.i
 
 if.end.i:                                         ; preds = %lor.lhs.false.i
   %5 = load i64, ptr %next_of_node.i, align 8
@@ -83,7 +85,7 @@ if.end.i:                                         ; preds = %lor.lhs.false.i
   %call6.i = tail call i32 @PyList_Append(ptr noundef nonnull %call1, ptr noundef %6) #11
   br label %count_edge.exit
 
-if.end7.i:                                        ; preds = %land.lhs.true
+if.end7.i:                                        ; preds = %if.end15
   %7 = load ptr, ptr %sole8.i, align 8
   %cmp9.not.i = icmp eq ptr %call.i, %7
   br i1 %cmp9.not.i, label %if.end16.i, label %if.then10.i
@@ -94,7 +96,7 @@ if.then10.i:                                      ; preds = %if.end7.i
   %add.i = add nsw i64 %call12.i, 1
   %call13.i = tail call ptr @PyLong_FromLong(i64 noundef %add.i) #11
   %cmp14.i = icmp eq ptr %call13.i, null
-  br i1 %cmp14.i, label %cleanup27, label %cond.false.i
+  br i1 %cmp14.i, label %cleanup30, label %cond.false.i
 
 cond.false.i:                                     ; preds = %if.then10.i
   %call15.i = tail call i32 @PyList_SetItem(ptr noundef nonnull %call.i, i64 noundef 0, ptr noundef nonnull %call13.i) #11
@@ -104,7 +106,7 @@ if.end16.i:                                       ; preds = %if.end7.i
   %8 = load ptr, ptr %num_outputs.i, align 8
   %call17.i = tail call ptr @PyObject_GetAttr(ptr noundef %call12, ptr noundef %8) #11
   %cmp18.i = icmp eq ptr %call17.i, null
-  br i1 %cmp18.i, label %cleanup27, label %if.end20.i
+  br i1 %cmp18.i, label %cleanup30, label %if.end20.i
 
 if.end20.i:                                       ; preds = %if.end16.i
   %call21.i = tail call i64 @PyLong_AsLong(ptr noundef nonnull %call17.i) #11
@@ -119,7 +121,7 @@ if.end20.i:                                       ; preds = %if.end16.i
 if.then31.i:                                      ; preds = %if.end20.i
   tail call void @Py_DecRef(ptr noundef %call23.i) #11
   tail call void @Py_DecRef(ptr noundef %call25.i) #11
-  br label %cleanup27
+  br label %cleanup30
 
 if.end32.i:                                       ; preds = %if.end20.i
   %cmp22.i = icmp eq i64 %call21.i, 1
@@ -138,34 +140,37 @@ if.end32.i:                                       ; preds = %if.end20.i
 
 count_edge.exit:                                  ; preds = %if.end.i, %cond.false.i, %if.end32.i
   %retval.2.i = phi i32 [ %call6.i, %if.end.i ], [ %call15.i, %cond.false.i ], [ %call43.i, %if.end32.i ]
-  %cmp16 = icmp slt i32 %retval.2.i, 0
-  br i1 %cmp16, label %cleanup27, label %for.inc
+  %cmp18 = icmp slt i32 %retval.2.i, 0
+  br i1 %cmp18, label %cleanup30, label %for.inc
 
-for.inc:                                          ; preds = %count_edge.exit, %for.body11
-  %inc = add nuw nsw i64 %i.059, 1
+for.inc:                                          ; preds = %for.body11, %count_edge.exit
+  %is_end.1.ph = phi i32 [ 0, %count_edge.exit ], [ %is_end.081, %for.body11 ]
+  %inc = add nuw nsw i64 %i.082, 1
   %exitcond.not = icmp eq i64 %inc, %call7
-  br i1 %exitcond.not, label %for.inc25, label %for.body11
+  br i1 %exitcond.not, label %for.inc28, label %for.body11
 
-for.inc25:                                        ; preds = %for.inc, %for.body
-  %inc26 = add nuw nsw i64 %k.062, 1
+for.inc28:                                        ; preds = %for.inc, %for.body
+  %is_end.0.lcssa = phi i32 [ 1, %for.body ], [ %is_end.1.ph, %for.inc ]
+  %conv66 = zext nneg i32 %is_end.0.lcssa to i64
+  %add67 = add nuw nsw i64 %ends.086, %conv66
+  %inc29 = add nuw nsw i64 %k.085, 1
   %call4 = tail call i64 @PyList_Size(ptr noundef nonnull %call1) #11
-  %cmp5.not = icmp slt i64 %inc26, %call4
-  br i1 %cmp5.not, label %for.body, label %for.end29
+  %cmp5.not = icmp slt i64 %inc29, %call4
+  br i1 %cmp5.not, label %for.body, label %for.end32
 
-cleanup27:                                        ; preds = %if.end16.i, %if.then10.i, %if.then.i, %lor.lhs.false.i, %count_edge.exit, %if.then31.i
+cleanup30:                                        ; preds = %if.end16.i, %if.then10.i, %if.then.i, %lor.lhs.false.i, %count_edge.exit, %if.then31.i
   tail call void @Py_DecRef(ptr noundef nonnull %call1) #11
-  br label %cleanup32
+  br label %cleanup35
 
-for.end29:                                        ; preds = %for.inc25, %for.cond.preheader
+for.end32:                                        ; preds = %for.inc28, %for.cond.preheader
+  %ends.0.lcssa = phi i64 [ 0, %for.cond.preheader ], [ %add67, %for.inc28 ]
   tail call void @Py_DecRef(ptr noundef nonnull %call1) #11
-  %none30 = getelementptr inbounds i8, ptr %0, i64 8
-  %10 = load ptr, ptr %none30, align 8
-  tail call void @Py_IncRef(ptr noundef %10) #11
-  br label %cleanup32
+  %call33 = tail call ptr @PyLong_FromLong(i64 noundef %ends.0.lcssa) #11
+  br label %cleanup35
 
-cleanup32:                                        ; preds = %cleanup27, %for.end29, %if.then
-  %retval.5 = phi ptr [ null, %if.then ], [ %10, %for.end29 ], [ null, %cleanup27 ]
-  ret ptr %retval.5
+cleanup35:                                        ; preds = %cleanup30, %for.end32, %if.then
+  %retval.6 = phi ptr [ null, %if.then ], [ %call33, %for.end32 ], [ null, %cleanup30 ]
+  ret ptr %retval.6
 }
 
 declare void @llvm.lifetime.start.p0(i64 immarg, ptr nocapture) #1
@@ -185,6 +190,8 @@ declare i64 @PyTuple_Size(ptr noundef) local_unnamed_addr #2
 declare ptr @PyTuple_GetItem(ptr noundef, i64 noundef) local_unnamed_addr #2
 
 declare void @llvm.lifetime.end.p0(i64 immarg, ptr nocapture) #1
+
+declare ptr @PyLong_FromLong(i64 noundef) local_unnamed_addr #2
 
 define noundef ptr @NAME_loop(ptr nocapture noundef readonly %self, ptr nocapture noundef readonly %args, i64 noundef %count) local_unnamed_addr #0 {
 entry:
@@ -1576,8 +1583,6 @@ declare ptr @PyErr_Occurred() local_unnamed_addr #2
 declare i32 @PyDict_SetItem(ptr noundef, ptr noundef, ptr noundef) local_unnamed_addr #2
 
 declare i64 @PyLong_AsLong(ptr noundef) local_unnamed_addr #2
-
-declare ptr @PyLong_FromLong(i64 noundef) local_unnamed_addr #2
 
 declare i32 @PyList_SetItem(ptr noundef, i64 noundef, ptr noundef) local_unnamed_addr #2
 
