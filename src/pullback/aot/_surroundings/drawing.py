@@ -7,6 +7,7 @@ draws. What eager code has as an array is a tensor in a trace, and a single numb
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import BuiltinFunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -204,3 +205,15 @@ def owner_of(value: Any) -> Any:
 def is_random(module: ModuleType) -> bool:
     """Is this NumPy, or its module of random numbers?"""
     return module is np or module is np.random
+
+
+def state_of(generator: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
+    """How to read the state of a generator, and to set it."""
+    if isinstance(generator, np.random.Generator):
+        generator = generator.bit_generator
+    if isinstance(generator, np.random.BitGenerator):
+        bits = generator
+        return (lambda: bits.state), (lambda state: setattr(bits, "state", state))
+    if isinstance(generator, np.random.RandomState):
+        return functools.partial(generator.get_state, legacy=False), generator.set_state
+    return generator.getstate, generator.setstate

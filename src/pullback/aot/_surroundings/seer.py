@@ -47,8 +47,9 @@ import numpy as np
 from pullback.aot._numbers.program import Repeat
 from pullback.aot._numbers.stand_in import MathView, is_of_math, math_function, names_type, value_of
 from pullback.aot._surroundings.containers import Containers
-from pullback.aot._surroundings.drawing import Draws, NumpyView, is_random, owner_of
+from pullback.aot._surroundings.drawing import Draws, NumpyView, is_random, owner_of, state_of
 from pullback.aot._surroundings.mirrors import Mirrors
+from pullback.aot._surroundings.modules import ModuleView, is_other, left_behind
 from pullback.aot._surroundings.places import (
     PLAIN,
     Place,
@@ -200,7 +201,7 @@ class Seer(Containers):
                 return LibraryView(value, self)
             if self.effects is not None and is_random(value):
                 return NumpyView(self, value)
-            return value if is_library(value.__name__) else _ModuleView(value, self)
+            return value if is_library(value.__name__) else ModuleView(value, self.space_of(value))
         if isinstance(value, tuple):
             return rebuilt(value, [self.see(item, f"{text}[{k}]") for k, item in enumerate(value)])
         if type(value) in _CONTAINERS:
@@ -268,7 +269,7 @@ class Seer(Containers):
 
     def _look_at_generator(self, generator: Any, text: str) -> Any:
         """A generator of random numbers: `pb.random` may draw from it, and those of NumPy draw at every call."""
-        read, put_back = _state_of(generator)
+        read, put_back = state_of(generator)
         before = read()
         found = repr(before)
 
@@ -324,7 +325,7 @@ class Seer(Containers):
                 twin.__dict__[name] = self.read("item", function.__dict__, name, value, f"{text}.{name}")
         left = dict(twin.__dict__)
         self.watch(
-            lambda: f"changes an attribute of {text}" if _is_other(twin.__dict__, left) else None,
+            lambda: f"changes an attribute of {text}" if is_other(twin.__dict__, left) else None,
             lambda: store_names(function.__dict__, twin.__dict__, left, self.outside),
             lambda: list(items(function.__dict__, changed_names(twin.__dict__, left))),
         )
@@ -387,7 +388,7 @@ class Seer(Containers):
             space = self._spaces[id(names)] = Space(names, see, self._see_import, self._built_ins, {})
             self._copies.add(id(space.copy))
             self.watch(
-                lambda: _left_behind(space),
+                lambda: left_behind(space),
                 lambda: space.store_assigned(self.outside),
                 lambda: list(items(names, changed_names(space.copy, space.before))),
             )
@@ -559,50 +560,6 @@ def catches(code: CodeType) -> bool:
     return names.count("PUSH_EXC_INFO") > names.count("WITH_EXCEPT_START") or any(
         isinstance(part, CodeType) and catches(part) for part in code.co_consts
     )
-
-
-def _left_behind(space: Space) -> str | None:
-    """What `global` statements have assigned."""
-    space.copy.pop("__warningregistry__", None)  # Python's own
-    if not _is_other(space.copy, space.before):
-        return None
-    changed = [name for name, value in space.copy.items() if value is not space.before.get(name, space)]
-    return f"assigns to the global name {', '.join(changed)}" if changed else "deletes a global name"
-
-
-class _ModuleView(ModuleType):
-    """A module of the user's, whose names are those that twins see."""
-
-    def __init__(self, module: ModuleType, seer: Seer) -> None:
-        super().__init__(module.__name__, module.__doc__)
-        self.__dict__.update(_module=module, _space=seer.space_of(module), _seer=seer)
-        vars(self).pop("__spec__", None)
-
-    def __getattr__(self, name: str) -> Any:
-        space = self.__dict__["_space"]
-        if name in space.original or name in space.copy:
-            return space.look_up(name, f"{self.__name__}.{name}")
-        return getattr(self.__dict__["_module"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__["_space"].copy[name] = value  # which counts as left behind
-        self.__dict__[name] = value
-
-
-def _state_of(generator: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-    """How to read the state of a generator, and to set it."""
-    if isinstance(generator, np.random.Generator):
-        generator = generator.bit_generator
-    if isinstance(generator, np.random.BitGenerator):
-        bits = generator
-        return (lambda: bits.state), (lambda state: setattr(bits, "state", state))
-    if isinstance(generator, np.random.RandomState):
-        return functools.partial(generator.get_state, legacy=False), generator.set_state
-    return generator.getstate, generator.setstate
-
-
-def _is_other(now: dict[str, Any], before: dict[str, Any]) -> bool:
-    return now.keys() != before.keys() or any(now[name] is not value for name, value in before.items())
 
 
 def _contents(cell: CellType) -> Any:

@@ -5,7 +5,7 @@
 | kinds        | what is known of a library, and the table of libraries                                   |
 | array        | the array, its views, and writes to them                                                |
 | members      | NumPy's methods and operators on it                                                     |
-| numpy_names  | NumPy's functions on one device; `ufuncs`, `reductions`, `matrices` are parts             |
+| numpy_names  | NumPy's functions on one device; `ufuncs`, `reductions`, `matrices`, `einsum` are parts   |
 | kernels      | declared kernels with these functions in place of NumPy's                                |
 | evaluate     | evaluating an operator                                                                  |
 | transfer     | moving arrays between libraries, devices and the host                                    |
