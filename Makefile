@@ -19,6 +19,7 @@
 #   make docs-links   links to other sites, which may fail for reasons of theirs
 #   make matrix    the smoke tests on every interpreter from 3.11 on that is found; ARGS=tests for the whole suite
 #   make dist      source distribution and wheel, checked, and tried in an empty environment
+#   make release VERSION=0.2.0   all of it, and a tag; with REPOSITORY=pypi the archives are uploaded by twine
 #   make clean     remove what was built; `make distclean` removes the environments too
 
 SHELL := /bin/bash
@@ -54,7 +55,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: help demo test lint stubs types chains oracle foreign fuzz mutants bench native native-check docs docs-test docs-serve
 .PHONY: docs-links matrix
-.PHONY: dist distributed clean distclean
+.PHONY: dist release distributed clean distclean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -153,6 +154,19 @@ dist:
 	build/dist/bin/check-wheel-contents dist/*.whl
 	build/dist/bin/python -m pip install --quiet dist/*.whl
 	cp -r tests/smoke build/smoke && cd build/smoke && ../dist/bin/python -m pytest -q -c /dev/null .
+
+# Whoever releases has named the version in pyproject.toml and in CHANGELOG.md, and has committed that.
+release:
+	@grep -qx 'version = "$(VERSION)"' pyproject.toml || { echo "pyproject.toml has another version than VERSION=$(VERSION)" >&2; exit 1; }
+	@grep -qx '## $(VERSION)' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(VERSION)'" >&2; exit 1; }
+	@test -z "$$(git status --porcelain)" || { echo "there are changes that are not committed" >&2; exit 1; }
+	.ci/run
+	$(MAKE) matrix
+	$(MAKE) docs
+	$(MAKE) dist
+	git tag -a v$(VERSION) -m "Pullback $(VERSION)"
+	@if test -n "$(REPOSITORY)"; then build/dist/bin/python -m twine upload --repository $(REPOSITORY) dist/*; \
+		else echo "v$(VERSION) is tagged and lies in dist/; REPOSITORY=... uploads it"; fi
 
 clean:
 	rm -rf build dist src/*.egg-info docs/_site docs/_build docs/reference docs/errors docs/gallery docs/jupyter_execute \
