@@ -87,3 +87,14 @@ def test_numbers_of_bins_equal_numpy(right):
 def test_bin_edges_and_histc():
     assert_close(pb.histogram_bin_edges(DATA, 7), np.histogram_bin_edges(DATA, 7))
     assert_close(pb.histc([1.0, 2.0, 1.0], 4, 0, 3), [0.0, 2.0, 1.0, 0.0])
+
+
+def test_bins_without_a_width_are_those_of_the_elements():
+    x = pb.tensor([1.0, 2.0, 1.0])
+    assert pb.histc(x, bins=4, min=5, max=5).tolist() == pb.histc(x, bins=4).tolist() == [2.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("weights", [None, [0.5, 0.5]])
+def test_a_number_of_counts_is_not_negative(weights):
+    with pytest.raises(ValueError, match="minlength"):
+        pb.bincount(pb.tensor([1, 3]), weights, minlength=-1)

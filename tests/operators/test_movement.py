@@ -273,3 +273,12 @@ def test_roll_takes_its_shift_as_an_array():
     x = np.arange(6.0).reshape(2, 3)
     for shift, axis in ((np.array(2), None), (np.array(1), 1), (np.array([1, 2]), (0, 1)), (pb.tensor(1), 0)):
         assert pb.roll(x, shift, axis).numpy().tolist() == np.roll(x, np.asarray(shift), axis).tolist()
+
+
+def test_two_axes_are_no_order_of_all_axes():
+    x = pb.ones((2, 3))
+    with pytest.raises(TypeError, match="swapaxes"):
+        pb.transpose(x, 0, 1)
+    assert pb.transpose(x).shape == pb.transpose(x, (1, 0)).shape == pb.transpose(x, axes=(1, 0)).shape == (3, 2)
+    assert x.transpose().shape == x.transpose(1, 0).shape == x.transpose((1, 0)).shape == (3, 2)
+    assert x.transpose(0, 1).shape == (2, 3)  # as NumPy's method

@@ -564,3 +564,51 @@ def test_pad_counts_from_the_last_axis_and_its_value_has_a_gradient():
     assert pb.autograd.grad(out.sum(), value)[0].item() == 2
     same = pb.nn.pad(x, (0, 0))
     assert same.tolist() == x.tolist() and same is not x
+
+
+@pytest.mark.parametrize("zero_infinity", [False, True])
+def test_in_no_time_there_is_the_alignment_of_no_label_only(zero_infinity):
+    scores = pb.nn.log_softmax(pb.tensor(np.random.default_rng(2).normal(size=(5, 3, 7))), axis=2).requires_grad_()
+    targets, none = pb.tensor([[1, 2], [3, 4], [5, 6]]), 0.0 if zero_infinity else np.inf
+    how = {"reduction": "none", "zero_infinity": zero_infinity}
+    losses = pb.nn.ctc_loss(scores, targets, pb.tensor([5, 0, 0]), pb.tensor([2, 0, 1]), **how)
+    assert_close(losses[1:], [0.0, none])
+    if zero_infinity:
+        losses.sum().backward()
+        assert scores.grad[:, 0].abs().sum() > 0 and not scores.grad[:, 1:].any()
+
+
+@pytest.mark.parametrize(
+    ("spans", "sizes"), [([6, 5], [1, 1]), ([-1, 5], [1, 1]), ([5, 5], [3, 1]), ([5, 5], [-1, 1]), ([5.0, 5.0], [1, 1])]
+)
+def test_lengths_of_sequences_are_whole_and_fit(spans, sizes):
+    scores = pb.nn.log_softmax(pb.zeros((5, 2, 4)), axis=2)
+    with pytest.raises((ValueError, TypeError), match=r"ctc_loss: (input|target)_lengths"):
+        pb.nn.ctc_loss(scores, pb.tensor([[1, 2], [3, 1]]), pb.tensor(spans), pb.tensor(sizes))
+
+
+@pytest.mark.parametrize("state", [(1, 4), (3, 1), (4,), (2, 4)])
+def test_recurrent_cells_refuse_states_of_other_examples(state):
+    x, hidden, wrong = pb.ones((3, 5)), pb.ones((3, 4)), pb.ones(state)
+    for cell, rows in ((pb.nn.rnn_cell, 4), (pb.nn.gru_cell, 12)):
+        with pytest.raises(ValueError, match="a state of shape"):
+            cell(x, wrong, pb.ones((rows, 5)), pb.ones((rows, 4)))
+    for given in ((wrong, hidden), (hidden, wrong)):
+        with pytest.raises(ValueError, match="a state of shape"):
+            pb.nn.lstm_cell(x, given, pb.ones((16, 5)), pb.ones((16, 4)))
+
+
+def test_arguments_that_would_be_cut_off_or_have_no_meaning_are_refused():
+    with pytest.raises(TypeError, match="real numbers"):
+        pb.nn.affine_grid(pb.tensor([[[1, 0, 0], [0, 1, 0]]]), (1, 1, 2, 2))
+    with pytest.raises(ValueError, match="negative"):
+        pb.nn.gaussian_nll_loss(pb.ones(3), pb.ones(3), pb.tensor([1.0, -1.0, 1.0]))
+    with pytest.raises(ValueError, match="negative"):
+        pb.nn.cosine_similarity(pb.ones((2, 3)), pb.ones((2, 3)), eps=-1.0)
+
+
+def test_a_number_as_variance_takes_the_precision_of_the_others():
+    x, target = pb.tensor([0.0, 2.0], dtype=pb.float32), pb.zeros(2, dtype=pb.float32)
+    out = pb.nn.gaussian_nll_loss(x, target, 0.5, reduction="none")
+    assert out.dtype == pb.float32
+    assert_close(out, pb.nn.gaussian_nll_loss(x, target, pb.full((2,), 0.5, dtype=pb.float32), reduction="none"))

@@ -163,6 +163,8 @@ def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8, *, dim
 
     The gradient by a vector that is 0 is therefore as large as `1 / eps`.
     """
+    if eps < 0:
+        raise ValueError(f"cosine_similarity: eps must not be negative, got {eps}")
     x1, x2 = broadcast_arrays(x1, x2)
     along = normalize_axis_index(axis if dim is None else dim, x1.ndim)
     first, second = (lengths(x, axis=along, ord=2.0) for x in (x1, x2))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
+from pullback._sites import told
 from pullback.core.axes import (
     inverse_permutation,
     merge_spellings,
@@ -85,13 +86,22 @@ def permute_dims_samples(make: Maker) -> Iterator[Sample]:
         yield Sample((array,), {"axes": (1, 0)}, label)
 
 
-@composite
-def transpose(x: Any, *order: Any, axes: Any = None) -> Any:
+@composite(method=False)
+@called_as(lambda x, axes=None: None)
+def transpose(x: Any, axes: Any = None, *others: Any) -> Any:
     """`x` with its axes reversed, or in the order `axes`; `swapaxes` exchanges two."""
+    if others:  # which would be all axes in their order to a reader of NumPy's, and an exchange to one of torch's
+        raise told(
+            TypeError("transpose: the order of all axes is one argument"),
+            fix="swapaxes(x, 0, 1) exchanges two axes, transpose(x, (1, 0, 2)) puts all of them in order",
+        )
+    return permute_dims(x, axes=tuple(range(x.ndim))[::-1] if axes is None else axes)
+
+
+def transpose_method(self: Any, *order: Any, axes: Any = None) -> Any:
+    """The axes reversed, or in the order `axes`, given as one sequence or one by one; `swapaxes` exchanges two."""
     order = one_sequence("transpose", order, axes)
-    if order is None or (type(order) is tuple and not order):
-        order = tuple(range(x.ndim))[::-1]
-    return permute_dims(x, axes=order)
+    return transpose(self, None if type(order) is tuple and not order else order)
 
 
 @composite(aliases=("swapdims",))
@@ -452,6 +462,7 @@ def diagflat(x: Any, k: int = 0, *, offset: int | None = None) -> Any:
 
 
 members: dict[str, Any] = {
+    "transpose": transpose_method,
     "T": property(_reversed_axes),
     "mT": property(matrix_transpose, doc="The matrix transpose: the last two axes exchanged."),
     "H": property(adjoint, doc="The conjugate transpose."),

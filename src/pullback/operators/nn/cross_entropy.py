@@ -327,6 +327,13 @@ def _plain(x: Any) -> Any:
     return x._data if isinstance(x, Tensor) else np.asarray(x)
 
 
+def _check_lengths(name: str, lengths: Any, largest: int) -> None:
+    if lengths.dtype.kind not in "iu" and lengths.size:
+        raise TypeError(f"nn.ctc_loss: {name} must be integral, not {lengths.dtype}")
+    if lengths.size and not 0 <= lengths.min() <= lengths.max() <= largest:
+        raise ValueError(f"nn.ctc_loss: {name} must lie between 0 and {largest}, got {lengths.tolist()}")
+
+
 def _padded_targets(targets: Any, lengths: Any) -> Any:
     """The targets of every example in a row; what is beyond an example's length is never read."""
     if targets.ndim == 2:
@@ -370,6 +377,9 @@ def _alignments(scores: Any, labels: Any, blank: int, input_lengths: Any) -> Any
         following = reached + _emitted(scores, time, examples, labels)
         is_running = (time < input_lengths)[:, None]
         current = following if is_running.all() else where(is_running, following, current)
+    if not input_lengths.all():  # in no time there is one alignment, that of no label
+        start = np.where(np.arange(width) == 0, 0, -math.inf).astype(current.dtype)
+        current = where((input_lengths > 0)[:, None], current, start)
     return current
 
 
@@ -391,7 +401,10 @@ def ctc_loss(
     is_single = log_probs.ndim == 2
     scores = log_probs.reshape((log_probs.shape[0], 1, log_probs.shape[1])) if is_single else log_probs
     spans, sizes = (_plain(as_operand(v)).reshape(-1) for v in (input_lengths, target_lengths))
-    rows = _padded_targets(_plain(as_operand(targets)), sizes)
+    targets = _plain(as_operand(targets))
+    _check_lengths("input_lengths", spans, scores.shape[0])
+    _check_lengths("target_lengths", sizes, targets.shape[-1])
+    rows = _padded_targets(targets, sizes)
     if spans.size != scores.shape[1] or sizes.size != scores.shape[1] or rows.shape[0] != scores.shape[1]:
         raise ValueError(f"nn.ctc_loss: lengths and targets are needed for each of {scores.shape[1]} examples")
     labels = np.full((rows.shape[0], 2 * rows.shape[1] + 1), blank, np.int64)

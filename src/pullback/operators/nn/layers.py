@@ -312,8 +312,17 @@ def rnn_cell(
     """The next hidden state `tanh(linear(x, w_ih, b_ih) + linear(hidden, w_hh, b_hh))`, or with "relu"."""
     if nonlinearity not in ("tanh", "relu"):
         raise ValueError(f"nn.rnn_cell: nonlinearity must be 'tanh' or 'relu', got {nonlinearity!r}")
+    _check_state("rnn_cell", x, (hidden,), w_hh)
     total = linear(x, w_ih, b_ih) + linear(hidden, w_hh, b_hh)
     return tanh(total) if nonlinearity == "tanh" else relu(total)
+
+
+def _check_state(name: str, x: Any, state: tuple[Any, ...], w_hh: Any) -> None:
+    """A state has as many examples as the input: one for all of them is more likely a mistake than meant."""
+    wanted = (*x.shape[:-1], w_hh.shape[-1])
+    for part in state:
+        if part.shape != wanted:
+            raise ValueError(f"nn.{name}: a state of shape {list(part.shape)} is given, and {list(wanted)} is needed")
 
 
 def _gates(total: Any, count: int) -> list[Any]:
@@ -324,6 +333,7 @@ def _gates(total: Any, count: int) -> list[Any]:
 @composite(name="nn.gru_cell", arrays=4)
 def gru_cell(x: Any, hidden: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """The next hidden state of a gated recurrent unit; weights hold reset, update and new gate one below the other."""
+    _check_state("gru_cell", x, (hidden,), w_hh)
     reset_x, update_x, new_x = _gates(linear(x, w_ih, b_ih), 3)
     reset_h, update_h, new_h = _gates(linear(hidden, w_hh, b_hh), 3)
     update = sigmoid(update_x + update_h)
@@ -335,6 +345,7 @@ def gru_cell(x: Any, hidden: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: 
 def lstm_cell(x: Any, state: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> tuple[Any, Any]:
     """The next hidden and cell state; weights hold input, forget, cell and output gate one below the other."""
     hidden, cell = (as_operand(part) for part in state)
+    _check_state("lstm_cell", x, (hidden, cell), w_hh)
     total = linear(x, as_operand(w_ih), b_ih) + linear(hidden, as_operand(w_hh), b_hh)
     enter, forget, new, leave = _gates(total, 4)
     cell = sigmoid(forget) * cell + sigmoid(enter) * tanh(new)

@@ -15,6 +15,7 @@ import numpy as np
 from pullback.declare.composite import composite
 from pullback.declare.families import binary
 from pullback.eager.build import as_operand
+from pullback.operators.arguments import every_value
 from pullback.operators.arrays.scatter import gather_along
 from pullback.operators.elementwise.arithmetic import exp, log, log_sigmoid, sigmoid, softplus, sqrt
 from pullback.operators.elementwise.comparison import maximum, relu, where
@@ -22,6 +23,7 @@ from pullback.operators.elementwise.complex_numbers import abs, conjugated, squa
 from pullback.operators.nn.cross_entropy import reduced
 from pullback.operators.products import pairwise_distance
 from pullback.operators.reductions.reduction import mean, sum
+from pullback.tensors.tensor import as_constant
 
 # Distances
 
@@ -174,9 +176,14 @@ def gaussian_nll_loss(
     """`0.5 * (log(var) + (x - t) ** 2 / var)`; variances below `eps` count as `eps`, which `var` is not told."""
     if np.ndim(var) and var.shape != x.shape and var.shape == x.shape[:-1]:
         var = var.reshape((*var.shape, 1))
-    small = var < eps
-    # The shift makes the value eps and leaves the derivative by var as if nothing had been cut off.
-    var = var + where(small, eps - (var.detach() if hasattr(var, "detach") else var), 0)
+    values = every_value(var)
+    if type(values) is np.ndarray and bool((values < 0).any()):
+        raise ValueError("nn.gaussian_nll_loss: var has negative entries")
+    if isinstance(var, (int, float)):
+        var = as_constant(np.asarray(max(var, eps), x.dtype))
+    else:
+        # The shift makes the value eps and leaves the derivative by var as if nothing had been cut off.
+        var = var + where(var < eps, eps - var.detach(), 0)
     difference = x - target
     losses = 0.5 * (log(var) + squared_size(difference) / var)
     if full:

@@ -137,6 +137,8 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     """
     lengths = tuple(int(n) for n in size)[2:]
     rank = len(lengths)
+    if theta.dtype.kind != "f":
+        raise TypeError(f"nn.affine_grid: points lie between pixels, so theta holds real numbers, not {theta.dtype}")
     if theta.shape != (size[0], rank, rank + 1):
         raise ValueError(f"nn.affine_grid: theta has shape {theta.shape}, and {(size[0], rank, rank + 1)} is needed")
     lines = []

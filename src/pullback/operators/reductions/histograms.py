@@ -43,6 +43,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if values.dtype.kind not in "biu" and values.size:
         raise TypeError(f"bincount: expected integers, got {values.dtype}")
     values = values.astype(np.int64, copy=False)
+    if operator.index(minlength) < 0:
+        raise ValueError(f"bincount: minlength should be >= 0, got {minlength}")
     if weights is None:
         return constant(np.bincount(values, minlength=minlength))
     weights = _weights_for("bincount", weights, values.shape)
@@ -191,8 +193,8 @@ def histogram2d(
 
 @composite
 def histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many elements lie in each of `bins` equal bins from `min` to `max`, by default those of the elements."""
-    limits = None if min == max == 0 else (min, max)
+    """How many elements lie in each of `bins` equal bins from `min` to `max`; those of the elements if both are equal."""
+    limits = None if min == max else (min, max)
 
     def count(values: Array) -> Array:
         counts, _ = np.histogram(values, operator.index(bins), limits)
