@@ -87,21 +87,22 @@ def permute_dims_samples(make: Maker) -> Iterator[Sample]:
 
 
 @composite(method=False)
-@called_as(lambda x, axes=None: None)
-def transpose(x: Any, axes: Any = None, *others: Any) -> Any:
+def transpose(x: Any, *order: Any, axes: Any = None) -> Any:
     """`x` with its axes reversed, or in the order `axes`; `swapaxes` exchanges two."""
-    if others:  # which would be all axes in their order to a reader of NumPy's, and an exchange to one of torch's
+    if len(order) == 2:  # the order of all axes to one reader, and an exchange to another
         raise told(
-            TypeError("transpose: the order of all axes is one argument"),
-            fix="swapaxes(x, 0, 1) exchanges two axes, transpose(x, (1, 0, 2)) puts all of them in order",
+            TypeError("transpose: two axes are either the order of all axes or those that are exchanged"),
+            fix="swapaxes(x, 0, 1) exchanges two axes, transpose(x, (1, 0)) puts all of them in order",
         )
-    return permute_dims(x, axes=tuple(range(x.ndim))[::-1] if axes is None else axes)
+    return transpose_method(x, *order, axes=axes)
 
 
 def transpose_method(self: Any, *order: Any, axes: Any = None) -> Any:
-    """The axes reversed, or in the order `axes`, given as one sequence or one by one; `swapaxes` exchanges two."""
+    """The axes reversed, or in the order `axes`, which may be given one by one as NumPy's method takes them."""
     order = one_sequence("transpose", order, axes)
-    return transpose(self, None if type(order) is tuple and not order else order)
+    if order is None or (type(order) is tuple and not order):
+        order = tuple(range(self.ndim))[::-1]
+    return permute_dims(self, axes=order)
 
 
 @composite(aliases=("swapdims",))

@@ -193,7 +193,7 @@ def histogram2d(
 
 @composite
 def histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many elements lie in each of `bins` equal bins from `min` to `max`; those of the elements if both are equal."""
+    """How many elements lie in each of `bins` equal bins from `min` to `max`; equal ones mean those of `x`."""
     limits = None if min == max else (min, max)
 
     def count(values: Array) -> Array:
