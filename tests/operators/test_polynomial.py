@@ -110,3 +110,8 @@ def test_polyfit_is_differentiable_in_points_and_weights():
 def test_polyval_takes_a_polynomial_per_column():
     p, x = np.random.default_rng(0).normal(size=(2, 3, 4))
     assert_close(pb.polyval(p, x[0]), np.polyval(p, x[0]))
+
+
+def test_a_number_of_powers_is_not_negative():
+    with pytest.raises(ValueError, match="non-negative"):
+        pb.vander(pb.tensor([1.0, 2.0]), -1)

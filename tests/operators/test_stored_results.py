@@ -38,11 +38,20 @@ def test_a_rounded_quotient_of_real_numbers_is_none_of_whole_ones():
     assert pb.tensor([3, 2]).div_(pb.tensor([2, 2]), rounding_mode="floor").tolist() == [1, 1]
 
 
-def test_integer_fills_of_integer_tensors():
-    whole = pb.zeros((50,), dtype=pb.int64)
-    assert set(whole.bernoulli_(0.5).tolist()) == {0, 1}
-    assert whole.geometric_(0.5).min() >= 1
-    assert set(whole.random_(3).tolist()) == {0, 1, 2}
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64", "float32"])
+def test_whole_numbers_fill_tensors_of_every_dtype(dtype):
+    x = pb.zeros((50,), dtype=dtype)
+    assert set(x.bernoulli_(0.5).tolist()) == {0, 1}
+    assert x.geometric_(0.5).min() >= 1
+    assert set(x.random_(2).tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"), [("bool", 0, 3), ("uint8", -1, 3), ("int8", 0, 129), ("float16", 0, 99999)]
+)
+def test_whole_numbers_that_do_not_fit_are_not_drawn(dtype, low, high):
+    with pytest.raises(ValueError, match="do not fit"):
+        pb.zeros(3, dtype=dtype).random_(low, high)
 
 
 def test_an_in_place_result_has_the_shape_of_its_target():

@@ -42,6 +42,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if x.ndim != 1:
         raise ValueError(f"vander: expected a vector, got {x.ndim} axes")
     count = x.shape[0] if N is None else operator.index(N)
+    if count < 0:
+        raise ValueError(f"vander: N must be non-negative, got {N}")
     if x.dtype.kind == "b":
         x = astype(x, np.int64)
     if not count:

@@ -369,7 +369,7 @@ def relaxed_bernoulli(
 def overwrite(target: Tensor, values: Tensor) -> Tensor:
     """Write drawn numbers into a tensor: every fill ends here."""
     check_fill(target._data)
-    if not np.can_cast(values.dtype, target.dtype, "same_kind"):
+    if values.dtype.kind in "fc" and target.dtype.kind not in "fc":
         raise TypeError(f"real numbers are drawn, and a tensor of {target.dtype} would keep their whole parts only")
     return write(assign, target, (beside(values, target),), {})
 
@@ -421,6 +421,9 @@ def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: A
     if high is None:
         whole = 2 ** (np.finfo(self.dtype).nmant + 1) if self.dtype.kind in "fc" else _last_integer(self.dtype)
         low, high = 0, low or whole
+    limits: Any = None if self.dtype.kind == "b" else (np.finfo if self.dtype.kind in "fc" else np.iinfo)(self.dtype)
+    if low < (0 if limits is None else int(limits.min)) or high - 1 > (1 if limits is None else int(limits.max)):
+        raise ValueError(f"random_: integers from {low} to {high - 1} do not fit into {self.dtype}")
     return overwrite(self, integers(low, high, self.shape, generator=generator))
 
 
