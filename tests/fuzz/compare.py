@@ -34,7 +34,7 @@ def precision(*arrays: Any) -> float:
 
 
 def looseness(texts: Iterable[str]) -> float:
-    """What statements may lose by casts that they spell out."""
+    """What statements may lose by casts that they spell out, or by arrays of lower precision that they make."""
     text = "\n".join(texts)
     if re.search(r"float16|\bhalf\b", text):
         return LOOSE["e"]

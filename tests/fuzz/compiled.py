@@ -282,7 +282,7 @@ def compared(program: Program, wanted: list[Seen], found: list[Seen]) -> Disagre
     inexact = [
         each.dtype for call in program.calls for each in program.arguments(call) if np.dtype(each.dtype).kind in "fc"
     ]
-    loose = max(precision(*[np.zeros((), dtype) for dtype in inexact]), looseness(program.body))
+    loose = max(precision(*[np.zeros((), dtype) for dtype in inexact]), looseness((*program.setup, *program.body)))
     for number, (eager, other) in enumerate(zip(wanted, found, strict=True)):
         place = f"{where}, call {number + 1}"
         if eager.error or other.error:

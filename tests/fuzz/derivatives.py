@@ -94,7 +94,7 @@ class Ways:
         self.is_small = sum(x.size for x in self.arrays) <= SMALL
         self.is_smooth = all(each.values != "whole" for each in program.inputs)
         is_single = any(each.dtype == "float32" for each in program.inputs)
-        self.loose = max(looseness(program.body), LOOSE["f"] if is_single else 0.0)
+        self.loose = max(looseness((*program.setup, *program.body)), LOOSE["f"] if is_single else 0.0)
 
     def fresh(self) -> None:
         """Make the function and its surroundings anew: it may have changed them."""
