@@ -33,6 +33,8 @@ REMAINING = {
     "aot/_control/sums.py": (8, STRUCTURE),
     "aot/_dynamic/sizes.py": (3, PUBLIC),
     "aot/_numbers/stand_in.py": (5, PUBLIC),
+    "aot/_tree/lengths.py": (4, STRUCTURE),
+    "aot/_tree/whole_arrays.py": (16, STRUCTURE),
     "compiler/emit/loops.py": (3, INSTRUCTION),
     "compiler/items/factors.py": (6, NATIVE),
     "compiler/items/gather.py": (6, NATIVE),

@@ -12,7 +12,7 @@ import numpy as np
 import pullback as pb
 from pullback.aot._partition import partition
 from tests import array_programs
-from tests.aot import random_numbers
+from tests.aot import random_numbers, random_selections
 from tests.aot.random_joint import RandomJoint
 from tests.aot.random_loops import RandomLoops
 from tests.graph import random_steps
@@ -92,6 +92,11 @@ def numbers_in_captures(seed: int) -> None:
     assert found is None, found
 
 
+def selections(seed: int) -> None:
+    found = random_selections.check(seed, "llvm" if seed % 8 == 0 else "numpy")
+    assert found is None, found
+
+
 # NumPy's own programs.
 
 
@@ -135,7 +140,9 @@ def pairs(seed: int) -> None:
 
 SEEDED = (
     Seeded("passes", 5, 2, {"rolled": random_steps.compare, "split": split, "loops": loops}),
-    Seeded("branches", 12, 12, {"branches": branches, "again": branches_again, "numbers": numbers_in_captures}),
+    Seeded("branches", 12, 12, {
+        "branches": branches, "again": branches_again, "numbers": numbers_in_captures, "selections": selections,
+    }),
     Seeded("adapted", 10, 14, {"adapted": adapted}),
     Seeded("payloads", 5, 2, {"another library": on_another_library, "rows": rows, "pairs": pairs}),
     Seeded("scipy", 3, 8, {name: callbacks.check(name) for name in callbacks.FORMS}),

@@ -274,9 +274,10 @@ class Compiling:
 
     def _capture(self, leaves: list[Any], structure: Any) -> Capture:
         captured = None
-        is_open_at = arms = None
+        is_open_at = arms = tree = None
         if self.options.live:
-            arms = self._trees.setdefault(call_key(leaves, structure), Tree()).arms
+            tree = self._trees.setdefault(call_key(leaves, structure), Tree())
+            arms = tree.arms
             known = [each for entries in self._entries.values() for each in entries if type(each) is Entry]
             is_open_at = open_places(known).__contains__
         try:
@@ -289,6 +290,7 @@ class Compiling:
                 captured = capture(
                     self._traced, leaves, structure, self.options, numbers=True, is_open_at=is_open_at, arms=arms
                 )
+            captured = captured if tree is None else tree.selections.joined(captured)
         captured.in_tree = structure
         return captured
 

@@ -89,6 +89,13 @@ def new_counter() -> VersionCounter:
     return counter
 
 
+def counter_at(version: int) -> VersionCounter:
+    """A counter at this version."""
+    counter = new_counter()
+    counter.value = version
+    return counter
+
+
 class DatedCounter(VersionCounter):
     """The counter of memory made inside a function transform, which may do there what captured memory may not."""
 

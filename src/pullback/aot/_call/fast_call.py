@@ -83,7 +83,14 @@ def is_plain_entry(entry: Any) -> bool:
         and all(not given.members and _is_plain_input(given) for given in entry.inputs)
         and not any(_is_overwritten(saved, entry.inputs) for saved in entry.saved)
         and all(_is_plain_output(info) for info in meta.output_info)
+        and not _count_together(meta.output_info)
     )
+
+
+def _count_together(infos: list[Any]) -> bool:
+    """Do results that were written count their writes with others?"""
+    counters = [info.counter for info in infos if info.raw_type is Tensor and info.duplicate_of is None]
+    return any(info.version and (info.counter_of is not None or counters.count(info.counter) > 1) for info in infos)
 
 
 def _is_plain_input(given: Any) -> bool:
@@ -109,7 +116,6 @@ def _is_plain_output(info: Any) -> bool:
         and info.alias_group is None
         and info.view_of_output is None
         and not info.retains_grad
-        and not info.version
         and not info.inference
         and info.creation == "DEFAULT"
         and info.requires_grad is info.requires_grad_for_backward

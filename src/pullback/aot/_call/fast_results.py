@@ -17,6 +17,7 @@ from pullback.tape.accumulate import new_accumulator
 from pullback.tape.history import bump_version
 from pullback.tensors.overwrites import epoch_of, make_way
 from pullback.tensors.tensor import Extra, Leaf, Tensor, wrap
+from pullback.tensors.versions import counter_at
 
 
 class ResultsWriter:
@@ -44,7 +45,8 @@ class ResultsWriter:
         ]
         self.scope: dict[str, Any] = {
             "CompiledBackward": CompiledBackward, "Extra": Extra, "Leaf": Leaf, "Tensor": Tensor,
-            "bump_version": bump_version, "entry": entry, "new_accumulator": new_accumulator,
+            "bump_version": bump_version, "counter_at": counter_at, "entry": entry,
+            "new_accumulator": new_accumulator,
             "epoch_of": epoch_of, "make_way": make_way, "next_stamp": next_stamp, "replayed": replayed,
             "sinks": accumulators, "unflatten": unflatten, "wrap": wrap,
         }  # fmt: skip
@@ -54,7 +56,8 @@ class ResultsWriter:
         infos = list(enumerate(self.entry.meta.output_info))
         for output, fields in self.new_tensors().items():
             position = output - self._first()
-            self._new(position, fields["_spec"], infos[position][1].requires_grad_for_backward)
+            info = infos[position][1]
+            self._new(position, fields["_spec"], info.requires_grad_for_backward, info.version)
         if self.entry.is_training:
             self._node()
         for name, leaf, given in zip(self.names, self.given, self.entry.inputs, strict=True):
@@ -82,8 +85,8 @@ class ResultsWriter:
                 found[self._first() + position] = {"_spec": spec_for(value.type.shape, value.type.dtype), **nothing}
         return found
 
-    def _new(self, position: int, spec: Any, has_history: bool) -> None:
-        """A tensor on an array that the graph returns."""
+    def _new(self, position: int, spec: Any, has_history: bool, writes: int) -> None:
+        """A tensor on an array that the graph returns, which the function has written so often."""
         output = self._first() + position
         name = f"t{position}"
         kind, number = self.places[output] if self.guarded is not None else ("", 0)
@@ -99,6 +102,8 @@ class ResultsWriter:
                 f"{name}._node = {name}._counter = {name}._extra = {name}._meta = None",
             ]  # fmt: skip
         self.made[position] = name
+        if writes:
+            self.lines.append(f"{name}._counter = counter_at({writes})")
         if has_history:
             self.attached.append((name, len(self.attached)))
 

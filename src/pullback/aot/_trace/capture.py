@@ -141,7 +141,8 @@ def run_traced(
     has_numbers = trace.host is not None and bool(trace.host.given)
     is_taking = trace.live is not None and trace.live.taker is not None
     own_names = {} if trace.live is None else {"print": trace.live.effects.print}
-    own_names.update({**views(), "range": trace.live.counters.range} if is_taking else {})
+    if is_taking:
+        own_names.update(views(), range=trace.live.counters.range, len=trace.live.lengths.len)
     own_names.update({"len": trace.watcher.len} if trace.watcher is not None else {})
     own_names.update(names_for(trace, leaves))
     trace.rolls = options.reroll
@@ -241,6 +242,7 @@ def _run_seeing(
         captured.taken = {k: isinstance(leaf._value, np.generic) for k, leaf in taken.items()}
         captured.events = () if outcomes is None else tuple(trace.live.events)
         captured.joined = () if trace.live is None else tuple(trace.live.joined)
+        captured.looks_at_lengths = trace.live is not None and trace.live.lengths.is_looked_at
         if host is not None:
             captured.numbers = host.closed()
             used = host.used.union(*(slots for _, slots in returned.values()))

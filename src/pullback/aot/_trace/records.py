@@ -108,6 +108,7 @@ class Capture(Record):
     unused_numbers: tuple[int, ...] = ()  # slots of numbers on which nothing depends
     taken: dict[int, bool] = field(default_factory=dict)  # results that are numbers: is this one of NumPy's?
     effects: tuple[Callable[[Any], None], ...] = ()  # if any, the result is one with their values: aot/_tree/effects.py
+    looks_at_lengths: bool = False  # that masks decide, and nobody sees what for: aot/_tree/lengths.py
     joined: tuple[Event, ...] = ()  # decisions of the function that are part of the graph
     events: tuple[Event, ...] = ()  # what the function was told of values; their outcomes are the first output
 

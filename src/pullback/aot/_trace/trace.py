@@ -197,6 +197,12 @@ class Trace(Recorder):
         found = self.live.with_lengths(op, operands, params)
         return (op, params) if found is None else found
 
+    def shown_shape(self, array: Any) -> tuple[Any, ...]:
+        if self.live is None or self.live.taker is None or not self.is_open or current().trace is not self:
+            return super().shown_shape(array)
+        shape: tuple[Any, ...] = self.live.lengths.shown(array)
+        return shape
+
     def stands_for(self, tensor: Any) -> bool:
         """Does this tensor stand for one from outside?"""
         return isinstance(tensor, Tensor) and self._stands_for(tensor) is not None

@@ -11,6 +11,7 @@ from pullback.aot._call.runtime import Exit
 from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._entry import Entry
 from pullback.aot._tree.paths import LOST, Tree, taken, too_many
+from pullback.aot._tree.selections import is_part_of
 from pullback.core.reports import paused
 from pullback.core.state import current
 
@@ -146,6 +147,7 @@ class OnPaths:
             if entry.labels is None:  # all decisions are joined, so it is for the calls of all paths
                 entries = [each for each in entries if getattr(each, "labels", None) is None]
                 self._ways, self._calls = {(): FastPaths()}, ()
+            entries = [each for each in entries if not is_part_of(each, entry.capture)]
             for _ in range(too_many(entries)):  # those that were not taken for longest
                 last = next(k for k in reversed(range(len(entries))) if getattr(entries[k], "labels", None) is not None)
                 entries = [*entries[:last], *entries[last + 1 :]]

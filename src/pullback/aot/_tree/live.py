@@ -26,6 +26,7 @@ from pullback.aot._trace.higher import is_repeatable
 from pullback.aot._tree.effects import Effects
 from pullback.aot._tree.instructions import Counters
 from pullback.aot._tree.joins import CONDITION, Arms, Pending, Pinned, Unjoined, joined, put, with_results
+from pullback.aot._tree.lengths import LENGTH, Lengths
 from pullback.aot._tree.loops import Loop, begins_here, found_loop, make, taken_into_graph
 from pullback.aot._tree.sights import Sight, ending, sight
 from pullback.aot._tree.state import Visit, asking, visit
@@ -84,6 +85,7 @@ class Live:
         self._changing: set[Value] = set()  # numbers that were taken into the graph
         self.loops: dict[int, Loop] = {}  # to be made, by event
         self.effects = Effects(trace)
+        self.lengths = Lengths(trace, self)
         self.taker: Any = None  # makes numbers of what is taken out of tensors
 
     def answered(self, array: TracedArray, into: str) -> np.ndarray[Any, Any] | None:
@@ -123,11 +125,16 @@ class Live:
         there are is an event. None if that cannot be known."""
         if op.counted is None or self._trace.tag is BACKWARD:
             return None
-        counted = _made("count_nonzero", operands[0], axis=tuple(range(operands[0].ndim)), keepdims=False)
+        counted = _counted(operands[0])
         found = self.value_of(counted.value)
-        if found is None or not self.fixed(counted, found, "a length"):
+        if found is None or not self.fixed(counted, found, LENGTH):
             return None
+        self.lengths.note(operands[0], int(found))
         return registry[op.counted], {**params, "count": int(found)}
+
+    def counted_number(self, mask: TracedArray, count: int) -> Any:
+        """How many elements a mask selects, as a number of the graph; in this call there are so many."""
+        return self.taker.number(_counted(mask), count, "a length")
 
     def decided(self, condition: TracedArray, what: str, rolls: bool = True) -> bool:
         """Is a truth value of the graph true? The path is for calls in which it is what it is now. If a loop begins
@@ -312,6 +319,10 @@ def _depends(value: Value, sources: set[Value]) -> bool:
             waiting += value.node.inputs
         met.add(value)
     return False
+
+
+def _counted(mask: TracedArray) -> TracedArray:
+    return _made("count_nonzero", mask, axis=tuple(range(mask.ndim)), keepdims=False)
 
 
 def truth_of(array: TracedArray) -> TracedArray:

@@ -20,6 +20,7 @@ from pullback.aot._call.runtime import Exit, run
 from pullback.aot._tree.joins import Arms
 from pullback.aot._tree.live import Place
 from pullback.aot._tree.reasons import GivenUp, Reason
+from pullback.aot._tree.selections import Selections
 
 _TRACES = 24.0  # to begin with, and at most
 _TRIAL = 12  # traces after which calls have to have found the paths of others
@@ -52,6 +53,7 @@ class Tree:
         self._wins = 0  # how often compiled calls were better
         self._quick = 0  # calls on fast paths when compiled ones were first timed
         self.arms = Arms()
+        self.selections = Selections()
         self.exits = 0  # calls that left all paths
         self.calls = 0  # those that stayed on one
         self.slow = 0  # those without a fast path

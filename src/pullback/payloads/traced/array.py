@@ -216,8 +216,7 @@ class TracedArray(ArrayMembers):
     @property
     def asked_shape(self) -> tuple[int, ...]:
         """The same, for those who ask in the place of that code."""
-        watcher = self.storage.trace.watcher
-        return self.shadow.shape if watcher is None else watcher.shown(self.shadow.shape)
+        return self.storage.trace.shown_shape(self)
 
     @property
     def shown_strides(self) -> tuple[int, ...]:

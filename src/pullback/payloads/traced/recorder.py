@@ -107,6 +107,11 @@ class Recorder:
         """The only element of an array as a number that is another one in every call; None if there is no such."""
         return None
 
+    def shown_shape(self, array: Any) -> tuple[Any, ...]:
+        """The shape of an array as the code that is traced sees it."""
+        shape: tuple[Any, ...] = array.shadow.shape
+        return shape if self.watcher is None else self.watcher.shown(shape)
+
     def with_lengths(self, op: Op, operands: Any, params: dict[str, Any]) -> tuple[Op, dict[str, Any]]:
         """An operator whose result has as many elements as values say, as one whose result has a known length."""
         return op, params
