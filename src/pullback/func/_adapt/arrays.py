@@ -32,6 +32,7 @@ from pullback.operators.arrays.creation import finished
 from pullback.operators.arrays.indexing import element
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import requires_grad
+from pullback.tape.transform.interception import as_seen
 from pullback.tensors.tensor import Tensor
 
 
@@ -81,8 +82,9 @@ def holds_tensors(data: Any) -> bool:
 
 
 def has_history(tensor: Tensor) -> bool:
-    """Does somebody differentiate this tensor, backward or forward?"""
-    return requires_grad(tensor) or bool(live_levels((tensor,)))  # a view may share the tangent of its base
+    """Does somebody differentiate this tensor, backward or forward, or what stands in its place in a callback?"""
+    both = (tensor, as_seen(tensor)) if current().interceptors else (tensor,)
+    return any(map(requires_grad, both)) or bool(live_levels(both))  # a view may share the tangent of its base
 
 
 # Real and complex numbers ---------------------------------------------------------------------------------------------

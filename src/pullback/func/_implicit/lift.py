@@ -33,7 +33,13 @@ Function = Callable[..., Any]
 
 
 def is_watched(tensor: Tensor) -> bool:
-    """Does somebody differentiate, batch or trace this tensor?"""
+    """Does somebody differentiate, batch or trace this tensor, or what stands in its place in a callback?"""
+    if _is_watched_itself(tensor):
+        return True
+    return bool(current().interceptors) and _is_watched_itself(as_seen(tensor))
+
+
+def _is_watched_itself(tensor: Tensor) -> bool:
     if current().grad and requires_grad(tensor):
         return True
     if live_levels((tensor,)) or levels_of(tensor._data):
@@ -62,7 +68,7 @@ class _Finding(Interception):
         return out
 
     def seen(self, tensor: Tensor, outer: Interceptors) -> Tensor:
-        if id(tensor) not in self._made and not self.inside.made(tensor) and is_watched(as_seen(tensor, outer)):
+        if id(tensor) not in self._made and not self.inside.made(tensor) and _is_watched_itself(as_seen(tensor, outer)):
             self.found.setdefault(id(tensor), tensor)
         return tensor
 
