@@ -1,6 +1,7 @@
 """What `pullback.nn` promises beyond values: conventions at edges, errors, state, randomness, higher orders."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -612,3 +613,28 @@ def test_a_number_as_variance_takes_the_precision_of_the_others():
     out = pb.nn.gaussian_nll_loss(x, target, 0.5, reduction="none")
     assert out.dtype == pb.float32
     assert_close(out, pb.nn.gaussian_nll_loss(x, target, pb.full((2,), 0.5, dtype=pb.float32), reduction="none"))
+
+
+@pytest.mark.parametrize("weight", [(4,), (2,), (1, 3), ()])
+@pytest.mark.parametrize("loss", ["cross_entropy", "nll_loss", "multi_margin_loss"])
+def test_weights_are_one_per_class(loss, weight):
+    with pytest.raises(ValueError, match="one number per class"):
+        getattr(pb.nn, loss)(pb.zeros((2, 3)), pb.tensor([0, 1]), weight=pb.ones(weight))
+
+
+@pytest.mark.parametrize("loss", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+def test_a_column_that_meets_a_row_of_targets_is_warned_of(loss):
+    function = getattr(pb.nn, loss)
+    with pytest.warns(UserWarning, match="meet every target"):
+        function(pb.ones((3, 1)), pb.ones(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for shapes in (((2, 3), (3,)), ((3,), (2, 3)), ((2, 3), ()), ((3,), (3,))):
+            function(*map(pb.ones, shapes))
+
+
+@pytest.mark.parametrize("loss", ["binary_cross_entropy", "binary_cross_entropy_with_logits"])
+@pytest.mark.parametrize("shapes", [((3, 1), (3,)), ((3,), (3, 3)), ((2, 3), (3,))])
+def test_targets_of_another_size_are_refused(loss, shapes):
+    with pytest.raises(ValueError, match="must be the same as input size"):
+        getattr(pb.nn, loss)(*(pb.full(shape, 0.5) for shape in shapes))

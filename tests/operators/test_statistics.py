@@ -176,3 +176,13 @@ def test_deviations_of_whole_numbers_without_freedom_are_what_numpy_gives(functi
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         np.testing.assert_array_equal(function(pb.tensor(values), ddof=2).numpy(), function(np.array(values), ddof=2))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ddof", [1, 3, 4, 6])
+@pytest.mark.parametrize("weights", ["fweights", "aweights", "both"])
+def test_a_weighted_covariance_never_has_negative_freedom(weights, ddof):
+    x = np.random.default_rng(0).normal(size=(2, 3))
+    given = {"fweights": np.array([1, 2, 1]), "aweights": np.array([1.0, 2.0, 0.5])}
+    given = given if weights == "both" else {weights: given[weights]}
+    assert_close(pb.cov(pb.tensor(x), ddof=ddof, **given), np.cov(x, ddof=ddof, **given))

@@ -250,6 +250,14 @@ def _classes(name: str, x: Any, target: Any, ignore_index: int) -> tuple[Any, An
     return where(kept, target, 0), kept, axis
 
 
+def class_weights(name: str, weight: Any, count: int) -> Any:
+    """One number per class, of which there are `count`."""
+    weight = as_operand(weight)
+    if weight.shape != (count,):
+        raise ValueError(f"nn.{name}: weight holds one number per class, {count} in all, not {list(weight.shape)}")
+    return weight
+
+
 def _averaged(name: str, losses: Any, weights: Any, kept: Any, reduction: str) -> Any:
     """Losses per row reduced; the mean is over the weights of the rows that count."""
     if kept is not None:
@@ -276,7 +284,7 @@ def cross_entropy(
     """
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"nn.cross_entropy: label_smoothing lies between 0 and 1, got {label_smoothing}")
-    weight = None if weight is None else as_operand(weight)
+    weight = None if weight is None else class_weights("cross_entropy", weight, x.shape[min(x.ndim - 1, 1)])
     if target.dtype.kind == "f":
         return _soft_cross_entropy(x, target, weight, reduction, label_smoothing)
     target, kept, axis = _classes("cross_entropy", x, target, ignore_index)
@@ -315,7 +323,7 @@ def nll_loss(
     """
     target, kept, axis = _classes("nll_loss", x, target, ignore_index)
     losses = -_picked(x, target, axis)
-    weights = None if weight is None else take(as_operand(weight), target)
+    weights = None if weight is None else take(class_weights("nll_loss", weight, x.shape[axis]), target)
     if weights is not None:
         losses = losses * weights
     return _averaged("nll_loss", losses, weights, kept, reduction)

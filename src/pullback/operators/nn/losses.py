@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.frames import warn
 from pullback.declare.composite import composite
 from pullback.declare.families import binary
 from pullback.eager.build import as_operand
@@ -20,7 +21,7 @@ from pullback.operators.arrays.scatter import gather_along
 from pullback.operators.elementwise.arithmetic import exp, log, log_sigmoid, sigmoid, softplus, sqrt
 from pullback.operators.elementwise.comparison import maximum, relu, where
 from pullback.operators.elementwise.complex_numbers import abs, conjugated, squared_size
-from pullback.operators.nn.cross_entropy import reduced
+from pullback.operators.nn.cross_entropy import class_weights, reduced
 from pullback.operators.products import pairwise_distance
 from pullback.operators.reductions.reduction import mean, sum
 from pullback.tensors.tensor import as_constant
@@ -31,13 +32,29 @@ from pullback.tensors.tensor import as_constant
 @composite(name="nn.mse_loss", arrays=2)
 def mse_loss(x: Any, target: Any, reduction: str = "mean", *, weight: Any = None) -> Any:
     """The squared difference, of complex numbers that of its absolute value."""
-    return reduced("mse_loss", _weighted(squared_size(x - target), weight), reduction)
+    return reduced("mse_loss", _weighted(squared_size(_difference("mse_loss", x, target)), weight), reduction)
 
 
 @composite(name="nn.l1_loss", arrays=2)
 def l1_loss(x: Any, target: Any, reduction: str = "mean", *, weight: Any = None) -> Any:
     """The absolute difference; its derivative at equality is 0."""
-    return reduced("l1_loss", _weighted(abs(x - target), weight), reduction)
+    return reduced("l1_loss", _weighted(abs(_difference("l1_loss", x, target)), weight), reduction)
+
+
+def _difference(name: str, x: Any, target: Any) -> Any:
+    """`x - target`, with a warning where every element meets every target, as a column meets a row: that is hardly ever
+    meant."""
+    out = x - target
+    own, other = getattr(x, "shape", ()), getattr(target, "shape", ())
+    if out.shape not in (own, other):
+        warn(f"nn.{name}: values of shape {list(own)} meet every target, which have another shape, {list(other)}")
+    return out
+
+
+def _check_target(name: str, x: Any, target: Any) -> None:
+    shapes = getattr(x, "shape", ()), getattr(target, "shape", ())
+    if shapes[0] != shapes[1] and () not in shapes:
+        raise ValueError(f"nn.{name}: target size {list(shapes[1])} must be the same as input size {list(shapes[0])}")
 
 
 def _weighted(losses: Any, weight: Any) -> Any:
@@ -51,7 +68,7 @@ def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1
         raise ValueError(f"nn.smooth_l1_loss: beta cannot be negative, got {beta}")
     if beta == 0:
         return l1_loss(x, target, reduction)
-    return reduced("smooth_l1_loss", _huber(x - target, beta) / beta, reduction)
+    return reduced("smooth_l1_loss", _huber(_difference("smooth_l1_loss", x, target), beta) / beta, reduction)
 
 
 @composite(name="nn.huber_loss", arrays=2)
@@ -62,7 +79,7 @@ def huber_loss(x: Any, target: Any, reduction: str = "mean", delta: float = 1.0)
     """
     if delta <= 0:
         raise ValueError(f"nn.huber_loss: delta must be positive, got {delta}")
-    return reduced("huber_loss", _huber(x - target, delta), reduction)
+    return reduced("huber_loss", _huber(_difference("huber_loss", x, target), delta), reduction)
 
 
 def _huber(difference: Any, delta: float) -> Any:
@@ -101,6 +118,7 @@ def binary_cross_entropy(x: Any, target: Any, weight: Any = None, reduction: str
 
     Where `x` is 0 or 1 and so is the target, the derivative by `x` is 0.
     """
+    _check_target("binary_cross_entropy", x, target)
     return reduced("binary_cross_entropy", _weighted(bce(x, target), weight), reduction)
 
 
@@ -122,6 +140,7 @@ def binary_cross_entropy_with_logits(
     x: Any, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
     """`binary_cross_entropy` of `sigmoid(x)`, without overflow; `pos_weight` multiplies the term of the target."""
+    _check_target("binary_cross_entropy_with_logits", x, target)
     if pos_weight is None:
         losses = bce_of_logits(x, target)
     else:
@@ -266,7 +285,7 @@ def multi_margin_loss(
     excess = relu(margin - own + scores)
     excess = excess if p.__class__ is int and p == 1 else excess**p
     if weight is not None:
-        excess = excess * as_operand(weight)[classes]
+        excess = excess * class_weights("multi_margin_loss", weight, scores.shape[1])[classes]
     others = where(classes == np.arange(scores.shape[1]), 0, excess)
     losses = mean(others, axis=1)
     return reduced("multi_margin_loss", losses.reshape(target.shape), reduction)
@@ -278,6 +297,7 @@ def multilabel_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Any:
 
     `target` lists the classes of every row, up to the first -1.
     """
+    _check_target("multilabel_margin_loss", x, target)
     scores, listed = (v.reshape((1, -1)) if v.ndim < 2 else v for v in (x, target))
     valid = (listed < 0).astype(int).cumsum(1) == 0
     classes = where(valid, listed, 0)

@@ -310,9 +310,8 @@ def _observation_weights(count: int, fweights: Any, aweights: Any, freedom: floa
     total = sum(weights)
     if freedom == 0:
         return weights, total, total
-    if aweights is None:
-        return weights, total, total - freedom
-    return weights, total, total - freedom * sum(weights * aweights) / total
+    left = total - freedom * (1 if aweights is None else sum(weights * aweights) / total)
+    return weights, total, where(left > 0, left, 0)  # no freedom is left, and never a negative one
 
 
 @composite
