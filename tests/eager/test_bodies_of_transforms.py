@@ -212,6 +212,30 @@ def a_gradient_in_a_gradient_of_captured_values():
 
 
 @program
+def a_third_derivative_of_what_inner_bodies_make():
+    kept = []
+
+    def innermost(y):
+        kept.append(y * y)
+        return (kept[-1] * pb.exp(y)).sum()
+
+    def inner(x):
+        value, gradient = pb.func.value_and_grad(innermost)(x * 2.0)
+        return (gradient * value * kept[-1]).sum()
+
+    gradient = pb.func.grad(lambda x: (pb.func.grad(inner)(x) * x).sum() + (kept[-1] * x).sum())(point())
+    return gradient, kept[-1]
+
+
+@program
+def a_value_and_a_gradient_of_a_leaf():
+    leaf = point().requires_grad_()
+    value, gradient = pb.func.value_and_grad(lambda x: (x * x * x[0]).sum())(leaf)
+    (value * 2.0 + (gradient * leaf).sum()).backward()
+    return value, gradient, leaf.grad
+
+
+@program
 def a_jvp_in_a_gradient_and_around_it():
     def f(x):
         return (pb.sin(x) * x[0]).sum()

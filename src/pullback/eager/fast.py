@@ -167,13 +167,14 @@ def _code_of(function: Any) -> CodeType:
     return function.__code__
 
 
-# The first call makes the fast path, unless it is one inside of a trace or a transform, which have no use for it: most
-# functions that are compiled or transformed never run in another way.
+# The first call makes the fast path, unless it is one inside of a trace, or of transforms that have no use for it: most
+# functions that are compiled never run in another way.
 
 
 def _unary_stub(x, /, out=None):
     modes = current()
-    if (modes.trace is not None or modes.transforms) and type(x) is Tensor and out is None:
+    is_other = modes.usual is not switch.normal and (modes.trace is not None or modes.transforms)
+    if is_other and type(x) is Tensor and out is None:
         if modes.transforms:
             return inside(x, modes)  # type: ignore[name-defined]  # noqa: F821
         found = modes.trace.elementwise_again(op, (x,), modes)  # type: ignore[name-defined]  # noqa: F821
@@ -188,7 +189,8 @@ def _unary_stub(x, /, out=None):
 
 def _binary_stub(x, y, /, out=None):
     modes = current()
-    if (modes.trace is not None or modes.transforms) and out is None:
+    is_other = modes.usual is not switch.normal and (modes.trace is not None or modes.transforms)
+    if is_other and out is None:
         if modes.transforms:
             return inside(x, y, modes)  # type: ignore[name-defined]  # noqa: F821
         found = modes.trace.elementwise_again(op, (x, y), modes)  # type: ignore[name-defined]  # noqa: F821

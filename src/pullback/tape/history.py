@@ -18,8 +18,8 @@ from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.anomaly import remember_place
 from pullback.tape.input_metadata import conform
 from pullback.tape.node import FreshLeaf, Node, note_kind, rare_of, released_error
-from pullback.tape.transform.tokens import Deps, deps_of, is_live, joined, union
-from pullback.tensors.tensor import Leaf, Tensor, alias, extra_of, own_counter, version_of
+from pullback.tape.transform.tokens import Deps, deps_of, is_live, joined, living, union
+from pullback.tensors.tensor import Leaf, Tensor, Within, alias, extra_of, own_counter, version_of
 from pullback.tensors.views import CreationMeta, ViewInfo, ViewWithin, replayed, view_of
 
 # `CopySlices`: the history of a base one of whose views was written in place.
@@ -255,6 +255,9 @@ def is_foreign(x: Tensor, within: Any) -> bool:
         return x._node is not None
     if type(extra) is ViewInfo:
         return x._node is not None or extra.base._node is not None or bool(open_levels)
+    if type(extra) is Within and (x._node is None or living(extra.deps) == within.deps):
+        x._extra = within  # another transform made it, which has ended
+        return False
     if type(extra) is not ViewWithin or extra.within is not within or open_levels:
         return True
     if x._node is None or extra.attr_version != x._counter.value:  # type: ignore[union-attr]

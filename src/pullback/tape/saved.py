@@ -34,7 +34,7 @@ from pullback.tape.accumulate import AccumulateGrad, accumulator_of
 from pullback.tape.forward.levels import handle, live_levels, store_tangent, tangent_of
 from pullback.tape.history import CopySlices, edge_of, history_of_view, requires_grad
 from pullback.tape.node import BEHIND, Node, deps_at, released_error
-from pullback.tape.transform.tokens import deps_of
+from pullback.tape.transform.tokens import deps_of, living
 from pullback.tensors.overwrites import UNWRITTEN, Lost, epoch_of, get_policy, is_disturbed, kept_value
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_for, extra_of, version_of, wrap
 from pullback.tensors.versions import VersionCounter, counter_of, new_counter
@@ -309,9 +309,10 @@ class SavedVariable:
         for level, tangent in self._tangents:
             store_tangent(twin, level, tangent.unpack(owner, True), borrowed=True)
         deps = deps_at(owner) if self._deps is BEHIND else self._deps
-        if deps is not None:
+        alive = living(deps)
+        if alive is not None:
             within = current().within
-            if twin._extra is None and within is not None and deps is within.deps:
+            if twin._extra is None and within is not None and alive == within.deps:
                 twin._extra = within
             else:
                 extra_of(twin).deps = deps

@@ -20,7 +20,7 @@ from pullback.payloads.evaluate import innermost
 from pullback.tape.forward.levels import ForwardLevel, live_levels, store_tangent, tangent_of
 from pullback.tape.history import edge_of, requires_grad
 from pullback.tape.node import FreshLeaf
-from pullback.tape.transform.tokens import USER, Token, deps_of, without_room
+from pullback.tape.transform.tokens import USER, Token, deps_of, living, without_room
 from pullback.tensors.tensor import (
     Tensor,
     Within,
@@ -37,7 +37,7 @@ from pullback.tensors.tensor import (
 class Transform:
     """A function transform whose body is running. `arguments` are the counters of memory it was given to work on."""
 
-    __slots__ = ("arguments", "has_rules", "level", "name", "number_site", "stamp", "token", "within")
+    __slots__ = ("arguments", "has_leaves", "has_rules", "level", "name", "number_site", "stamp", "token", "within")
 
     def __init__(self, name: str, level: Any = None) -> None:
         self.name = name
@@ -47,6 +47,7 @@ class Transform:
         self.arguments: set[Any] = set()
         self.number_site = ""  # where a number was taken out of a tensor last
         self.has_rules = False  # of the user's, which may read tensors that are no inputs of their node
+        self.has_leaves = False
         self.within: Any = None  # what most tensors share that a reverse transform makes
 
     def accept(self, tensor: Tensor) -> None:
@@ -217,9 +218,12 @@ def fresh_leaf(argument: Tensor, transform: Transform) -> Tensor:
     if (trace := current().trace) is not None:
         argument = trace.lifted(argument)
     edge = edge_of(argument)
-    deps = within.deps if (within := transform.within) is not None else frozenset((transform.token,))
+    within, deps = transform.within, frozenset((transform.token,))
     if edge[0] is not None:
-        deps = deps | (deps_of(argument) or {USER})
+        deps |= deps_of(argument) or {USER}
+    if within is not None and not transform.has_leaves:
+        within.deps = deps  # of this argument, and of the others if they have the same history
+    transform.has_leaves = True
     leaf = _bare_alias(argument)
     transform.arguments.add(leaf._counter)
     if trace is not None:
@@ -284,10 +288,13 @@ class Handles:
         if value._node is None and (value._extra is None or value._extra.view is None):
             return value
         if keeps_history and requires_grad(value):
+            extra: Any = value._extra
+            if type(extra) is Within and living(extra.deps) is None and not current().transforms:
+                value._extra = None  # nothing is left of the transform
             return value
         if value._node is None and not requires_grad(value):
             return value
-        extra: Any = value._extra
+        extra = value._extra
         if type(extra) is Within and value._meta is None and not current().transforms:
             value._node = value._extra = None  # it is a constant by now, whoever else has it
             return value

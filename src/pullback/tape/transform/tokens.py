@@ -67,6 +67,17 @@ def is_live(deps: Deps) -> bool:
     return False
 
 
+def living(deps: Deps) -> Deps:
+    """Those of the tokens that live; None if they stand for leaves of the user alone."""
+    if deps is None:
+        return None
+    tokens = frozenset([token for token in deps if token.live])
+    return deps if len(tokens) == len(deps) else None if tokens == _OF_USER else tokens
+
+
+_OF_USER = frozenset((USER,))
+
+
 def deps_behind(operands: Iterable[object], needs: Iterable[bool]) -> Deps:
     """The tokens behind the result of a call whose `needs` say which operands require grad."""
     deps: Deps = None
