@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from pullback.aot._tree import clock
 from pullback.aot._tree.paths import Tree
 from pullback.aot._tree.reasons import Reason
 from tests.conformance.compiling import leaf
@@ -18,6 +19,16 @@ from tests.conformance.compiling import leaf
 
 def chosen(x):
     return x * 2 if x.sum() > 0 else x * 3
+
+
+@pytest.mark.parametrize(("wall", "process", "thread", "expected"), [
+    (9.0, 1.0, 1.0, 1.0),  # beside other processes, the clock on the wall goes on
+    (2.0, 4.0, 2.0, 2.0),  # a thread works along
+    (2.0, 3.0, 0.1, 2.0),  # the thread waits for another one
+])  # fmt: skip
+def test_163_time_is_that_of_the_thread_unless_others_work(monkeypatch, wall, process, thread, expected):
+    monkeypatch.setattr(clock, "reading", lambda: (wall, process, thread))
+    assert clock.seconds_since((0.0, 0.0, 0.0)) == expected
 
 
 def test_163_what_is_slower_rests_and_is_tried_again():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
 from pullback.aot import _later
@@ -10,6 +9,7 @@ from pullback.aot._call.fast_call import MISS, FastPaths, has_fast_paths
 from pullback.aot._call.runtime import Exit
 from pullback.aot._call.runtime import run as run_plain
 from pullback.aot._entry import Entry
+from pullback.aot._tree.clock import reading, seconds_since
 from pullback.aot._tree.paths import LOST, Tree, taken, too_many
 from pullback.aot._tree.selections import is_part_of
 from pullback.core.reports import paused
@@ -51,7 +51,7 @@ class OnPaths:
         tree.slow += 1
         if self.fallback == "eager" and tree.runs_eagerly():
             return tree.timed_eagerly(self.function, args, kwargs)
-        start = perf_counter()
+        start = reading()
         found = taken(entry, self._entries.get(key, ()), leaves)
         is_known = True
         if found is None or found is LOST:
@@ -65,12 +65,12 @@ class OnPaths:
             try:
                 return tree.timed_eagerly(self.function, args, kwargs)
             finally:
-                if is_known and tree.timed(perf_counter() - start, self._hits):
+                if is_known and tree.timed(seconds_since(start), self._hits):
                     self._drop_fast_paths(tree)
         # path: one of several paths
         entry, result = found
         tree.stayed()
-        if is_known and tree.timed(perf_counter() - start, self._hits):
+        if is_known and tree.timed(seconds_since(start), self._hits):
             self._drop_fast_paths(tree)
         if len(entry.attempts) < MOST_ATTEMPTS and tree.is_short(entry):
             self._shorten(entry, args, kwargs, leaves, structure)
@@ -91,17 +91,17 @@ class OnPaths:
             tree.slow += 1
             if tree.runs_eagerly():
                 return tree.timed_eagerly(self.function, args, kwargs)
-            start = perf_counter()
+            start = reading()
             result = run(entry, leaves)
             if type(result) is not Exit:
-                if tree.timed(perf_counter() - start, self._hits):
+                if tree.timed(seconds_since(start), self._hits):
                     self._drop_fast_paths(tree)
                 return result
             tree.exits += 1
             try:
                 return tree.timed_eagerly(self.function, args, kwargs)
             finally:
-                if tree.timed(perf_counter() - start, self._hits):
+                if tree.timed(seconds_since(start), self._hits):
                     self._drop_fast_paths(tree)
         return self.function(*args, **kwargs) if type(result) is Exit else result  # which raises, or catches that
 
@@ -136,11 +136,11 @@ class OnPaths:
         if not tree.may_trace(self._hits):
             return None
         with self._lock, self._in_trace(key), paused():
-            start = perf_counter()
+            start = reading()
             try:
                 entry = self._new_entry(leaves, structure)
             finally:
-                tree.spend(seconds=perf_counter() - start)
+                tree.spend(seconds=seconds_since(start))
             if type(entry) is not Entry:
                 return None
             entries = self._entries.get(key, [])

@@ -13,10 +13,10 @@ while, and for twice as long if that does not change.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from time import perf_counter
 from typing import Any
 
 from pullback.aot._call.runtime import Exit, run
+from pullback.aot._tree.clock import reading, seconds_since
 from pullback.aot._tree.joins import Arms
 from pullback.aot._tree.live import Place
 from pullback.aot._tree.reasons import GivenUp, Reason
@@ -109,11 +109,11 @@ class Tree:
 
     def timed_eagerly(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of the function itself, and how long it took is noted."""
-        start = perf_counter()
+        start = reading()
         try:
             return function(*args, **kwargs)
         finally:
-            self._eager = [*self._eager[1 - _KEPT :], perf_counter() - start]
+            self._eager = [*self._eager[1 - _KEPT :], seconds_since(start)]
 
     def timed(self, seconds: float, hits: int = 0) -> bool:
         """A compiled call, with all that it tried, took so long, and there were so many hits by then, those on fast
