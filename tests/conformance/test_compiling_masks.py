@@ -50,6 +50,24 @@ def test_142_to_151_masks(name):
     check_calls(FUNCTIONS[name], CALLS, 2, backend="numpy")
 
 
+EDGES = np.array([-1.0, 0.0, 0.5, 2.0])
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: np.digitize(x, EDGES) * x,
+    lambda x: np.digitize(x, EDGES[::-1], right=True) * x,
+    lambda x: np.digitize(x, [0.25]),
+    lambda x: np.histogram(x, bins=4, range=(-2, 2))[0] * x.sum(),
+    lambda x: np.histogram(x, bins=EDGES)[0] * 2.0,
+    lambda x: np.histogram(x, bins=EDGES, weights=x * x)[0],
+    lambda x: np.histogram(x, bins=3, range=(-1, 2), density=True),
+], ids=["rising", "falling", "a list", "a range", "edges", "weights", "density"])  # fmt: skip
+def test_151_bins_are_found_in_every_call(function):
+    values = [*VALUES, [2.0, -1.0, 0.5, 0.0], [np.nan, 0.25, 5.0, -2.0]]
+    compiled = check_calls(function, [lambda v=v: (leaf(v),) for v in values], 2, backend="numpy")
+    assert compiled.cache_info().misses == 1
+
+
 def test_143_the_mean_of_nothing_is_nan():
     f = lambda x: x[x > 10].mean() if x.size else x
     with warnings.catch_warnings():

@@ -22,9 +22,11 @@ from pullback.operators.arrays.joining import stack
 from pullback.operators.arrays.reshaping import ravel, reshape
 from pullback.operators.arrays.sorting import searchsorted
 from pullback.operators.elementwise.casting import astype
-from pullback.operators.elementwise.comparison import where
+from pullback.operators.elementwise.comparison import isnan, where
 from pullback.operators.reductions.extremes import amax, amin
 from pullback.operators.reductions.reduction import sum
+from pullback.payloads.evaluate import is_traced
+from pullback.tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -84,8 +86,10 @@ def _edges(name: str, x: Any, bins: Any, limits: Any, weights: Any = None) -> tu
     if not isinstance(bins, str) and not isinstance(number, int):
         edges = bins if hasattr(bins, "ndim") else stack([tensor_from(edge) for edge in bins])
         return found, constant(found) if not hasattr(edges, "_data") or is_constant(edges) else edges + 0
+    if not x.size or (limits is not None and not any(isinstance(limit, Tensor) for limit in limits)):
+        return found, constant(found)
     ends = (x, x) if limits is None else tuple(map(tensor_from, limits))
-    if not x.size or all(map(is_constant, ends)):
+    if all(map(is_constant, ends)):
         return found, constant(found)
     first, last = (amin(x), amax(x)) if limits is None else ends
     # Where all elements are equal, NumPy spreads the bins around them.
@@ -99,7 +103,14 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
     `bins` may fall as well as rise.
     """
-    return computed("digitize", lambda values, edges: np.digitize(values, edges, right), x, tensor_from(bins))
+    if not is_traced(x._data) or isinstance(bins, Tensor):
+        return computed("digitize", lambda values, edges: np.digitize(values, edges, right), x, tensor_from(bins))
+    edges = np.asarray(bins)
+    np.digitize(0.0, edges)  # which raises if they neither rise nor fall
+    side = "left" if right else "right"
+    if not edges.size or edges[0] <= edges[-1]:
+        return searchsorted(edges, x, side)
+    return len(edges) - searchsorted(edges[::-1].copy(), x, side)
 
 
 @composite
@@ -108,11 +119,13 @@ def bucketize(x: Any, boundaries: Any, *, right: bool = False, out_int32: bool =
     return searchsorted(tensor_from(boundaries), tensor_from(x), "right" if right else "left", out_int32=out_int32)
 
 
-def _bins_of(values: Array, edges: Array) -> tuple[Array, Array]:
+def _bins_of(values: Any, edges: Array) -> tuple[Any, Any]:
     """The bin of every element, and whether it has one. The last edge belongs to the last bin."""
-    places = np.searchsorted(edges, values, "right") - 1
-    places = np.where(values == edges[-1], len(edges) - 2, places)
-    return places, (places >= 0) & (places < len(edges) - 1) & ~np.isnan(values)
+    is_array = isinstance(values, np.ndarray)
+    search, choose, is_nan = (np.searchsorted, np.where, np.isnan) if is_array else (searchsorted, where, isnan)
+    places = search(edges, values, "right") - 1
+    places = choose(values == edges[-1], len(edges) - 2, places)
+    return places, (places >= 0) & (places < len(edges) - 1) & ~is_nan(values)
 
 
 # Histograms.
@@ -127,7 +140,10 @@ def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False, 
     """
     found, edges = _edges("histogram", x, bins, range)
     weights = None if weights is None else _weights_for("histogram", weights, x.shape)
-    places, is_inside = computed("histogram", lambda row: _bins_of(row, found), ravel(x))
+    if is_traced(x._data):  # the bins are found in every call
+        places, is_inside = _bins_of(ravel(x).detach(), found)
+    else:
+        places, is_inside = computed("histogram", lambda row: _bins_of(row, found), ravel(x))
     ones = np.ones(x.size, np.int64) if weights is None else weights
     counts = _added_up(where(is_inside, ones, 0), where(is_inside, places, 0), len(found) - 1)
     if density:
