@@ -78,28 +78,36 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
 
 def _sinc(x: Any, *, order: int) -> Any:
-    """The derivative of this order of `sin(pi x) / (pi x)`: by its series near 0, elsewhere from the lower orders."""
+    """The derivative of this order of `sin(pi x) / (pi x)`."""
     if order == 0:
         return np.sinc(x)
     x = np.asarray(x, np.result_type(x, np.float16))
-    near = np.abs(x) < 1
-    inner, outer = np.where(near, x, 0), np.where(near, 1, x)
-    series, square, lowest = np.zeros_like(inner), inner * inner, (order + 1) // 2
-    for k in reversed(range(lowest, lowest + 17)):
+    return _sinc_parts(x, order=order).astype(x.dtype, copy=False)
+
+
+def _sinc_parts(x: Any, *, order: int) -> Any:
+    """By its series near 0, elsewhere from the lower orders."""
+    is_near = np.abs(x) < 1
+    inner, outer = np.where(is_near, x, 0), np.where(is_near, 1, x)
+    first = (order + 1) // 2
+    square, series = inner * inner, inner * 0
+    for k in reversed(range(first, first + 17)):
         factor = (-1) ** k * math.pi ** (2 * k) / (math.factorial(2 * k - order) * (2 * k + 1))
-        series = series * square + np.asarray(factor, inner.dtype)
-    if 2 * lowest > order:
+        series = series * square + factor
+    if 2 * first > order:
         series = series * inner
-    away = np.sinc(outer)
+    turn = outer * math.pi
+    away = np.sin(turn) / turn
     for n in range(1, order + 1):
         # The n-th derivative of x * sinc(x) = sin(pi x) / pi.
-        away = (math.pi ** (n - 1) * np.sin(math.pi * outer + n * math.pi / 2) - n * away) / outer
-    return np.where(near, series, away).astype(x.dtype, copy=False)
+        away = (math.pi ** (n - 1) * np.sin(turn + n * math.pi / 2) - n * away) / outer
+    return np.where(is_near, series, away)
 
 
 sinc_derivative = elementwise(
-    "_sinc", _sinc, ("x",), None, params=("order",), torch="sinc", doc="A derivative of `sinc`.", inplace=False
-)
+    "_sinc", _sinc, ("x",), None, params=("order",), torch="sinc", doc="A derivative of `sinc`.", inplace=False,
+    expand=_sinc_parts,
+)  # fmt: skip
 
 
 @sinc_derivative.vjp_of("x")
