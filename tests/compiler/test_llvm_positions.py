@@ -1,4 +1,4 @@
-"""`argmax`, `argmin`, `cumsum` and `cumprod` in native code."""
+"""`argmax`, `argmin`, `cumsum`, `cumprod` and recurrences in native code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 import pullback as pb
 from pullback.compiler.llvm import compile_llvm
+from pullback.declare.op import registry
+from pullback.eager.traced_calls import native_call
 from tests.compiler.graphs import Builder
 from tests.compiler.native import run
 
@@ -89,3 +91,27 @@ def test_running_sums_and_products_of_every_dtype(name, dtype):
             found, wanted = pb.compile(f, backend="llvm", fallback="raise")(x), f(x)
             assert found.dtype == wanted.dtype
             np.testing.assert_allclose(found.numpy(), wanted.numpy())
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape, axis", [((40,), 0), ((5, 90), 1), ((90, 5), 0), ((3, 50, 4), 1), ((4, 1, 40), 2)])
+def test_recurrences(shape, axis, dtype, reverse):
+    a, x = RANDOM.uniform(-1.1, 1.1, shape).astype(dtype), RANDOM.standard_normal(shape).astype(dtype)
+    first = [slice(None)] * len(shape)
+    first[axis] = -1 if reverse else 0
+    a[tuple(first)] = np.nan  # which is not read
+    op, params = registry["_recurrence"], {"axis": axis, "reverse": reverse}
+    expected = np.ascontiguousarray(op.kernel(a, x, **params))
+    (found,) = native_call(op, (a, x), params, expected)(a, x)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found, expected, rtol=50 * np.finfo(dtype).eps, atol=50 * np.finfo(dtype).eps)
+
+
+def test_a_recurrence_in_views_and_along_one_element():
+    a, x = RANDOM.uniform(-1.1, 1.1, (6, 70)), RANDOM.standard_normal((6, 70))
+    b = Builder(a, x)
+    b.output(b("_recurrence", *[b("permute_dims", each, axes=(1, 0)) for each in b.inputs], axis=0, reverse=False))
+    alone = [b("_reshape", each, shape=(420, 1)) for each in b.inputs]
+    b.output(b("_recurrence", *alone, axis=1, reverse=False))
+    run(b)

@@ -94,6 +94,8 @@ PROGRAMS = {
     "var": (lambda x: pb.var(x, axis=0), ROWS),
     "cumsum": (lambda x: pb.cumsum(x, axis=1), ROWS),
     "cumprod": (lambda x: pb.cumprod(x, axis=1), ROWS),
+    "cumprod with zeros": (lambda x: pb.cumprod(pb.where(x > 1.45, 0.0, x), axis=1, reverse=True), ROWS),
+    "sinc": (lambda x: pb.sinc(x * 3 - 3), ROWS),
     "logcumsumexp": (lambda x: pb.logcumsumexp(x, axis=1), ROWS),
     "sum": (lambda x: pb.sum(x, axis=1), ROWS),
     "prod": (lambda x: pb.prod(x, axis=1), ROWS),

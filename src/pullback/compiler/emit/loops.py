@@ -268,10 +268,13 @@ class _Writer(GatherWriter):
         text, steps = self.text, self.kernel.steps
         reduces = [k for k, step in enumerate(steps) if type(step) in (Reduce, Running) and step.stage == stage]
         lanes = self.kernel.lanes if self.is_vector_inner else text.lanes
-        slots = {}
+        slots, begun = {}, {}
         for k in reduces:
             type_ = vector(in_register(steps[k].kind), lanes)
             slots[k] = text.slot(type_)
+            if type(steps[k]) is Running and steps[k].factor is not None:
+                begun[k] = text.slot("i1")
+                text.line(f"store i1 false, ptr {begun[k]}")
             before, text.lanes = text.lanes, lanes
             is_running = type(steps[k]) is Running and steps[k].combine == "add" and steps[k].kind in FLOATS
             begin = -0.0 if is_running else neutral(steps[k].combine, steps[k].kind)  # so that the first is as it is
@@ -284,6 +287,8 @@ class _Writer(GatherWriter):
         def inside() -> None:
             self.inner = {}
             for k in reduces:
+                if k in begun:
+                    self._multiply(steps[k], slots[k], begun[k], self._inner_value(steps[k].factor, stage))
                 total = self._accumulate(steps[k], slots[k], self._inner_value(steps[k].operand, stage))
                 if type(steps[k]) is Running:
                     self.inner[k] = total
@@ -296,6 +301,17 @@ class _Writer(GatherWriter):
         for k in reduces:
             if type(steps[k]) is Reduce:
                 self.outer[k] = self._total(steps[k], slots[k], lanes)
+
+    def _multiply(self, running: Running, slot: str, begun: str, factor: str) -> None:
+        """Multiply what has been combined so far, unless that is nothing yet."""
+        text = self.text
+        type_ = text.type(running.kind)
+        total = text.value(f"load {type_}, ptr {slot}")
+        has_begun = text.value(f"load i1, ptr {begun}")
+        product = text.two("fmul", running.kind, total, factor)
+        made = text.value(f"select i1 {has_begun}, {type_} {product}, {type_} {total}")
+        text.line(f"store {type_} {made}, ptr {slot}")
+        text.line(f"store i1 true, ptr {begun}")
 
     def _accumulate(self, reduce: Reduce | Running, slot: str, value: str) -> str:
         """Combine a value with the accumulator."""

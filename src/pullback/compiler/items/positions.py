@@ -72,7 +72,8 @@ def _position_of(x: Element, peak: Element, position: Position) -> Expression:
 MAKERS = {"argmax": _of_extreme("amax", "maximum"), "argmin": _of_extreme("amin", "minimum")}
 
 
-# `cumsum` and `cumprod`: a loop along one axis that writes what it has added up so far.
+# `cumsum` and `cumprod`: a loop along one axis that writes what it has added up so far. In a recurrence that is
+# multiplied by another operand at every step.
 #
 # Vectors lie along another axis, if there is one, so that lanes are rows that are independent of each other.
 
@@ -86,40 +87,49 @@ class Cumulative(NamedTuple):
 
 
 def cumulative(node: Node, accesses: Accesses) -> Item | None:
-    """A scan that a ufunc does."""
-    (x,) = node.operands
-    kind = kind_of(node.result.type.dtype)
-    if type(x) is not Value or kind in (None, "b1") or set(node.attrs) - {"axis", "dtype", "reverse"}:
+    """A scan that a ufunc does. Of two operands, the first multiplies what has been combined."""
+    kind, shape = kind_of(node.result.type.dtype), node.result.type.shape
+    if kind in (None, "b1") or set(node.attrs) - {"axis", "dtype", "reverse"}:
         return None
-    own, axis, shape = kind_of(x.type.dtype), node.attrs["axis"] % x.type.ndim, x.type.shape
     assert kind is not None
-    if own is None or not can_cast(own, kind):
+    if not all(type(x) is Value and x.type.shape == shape and _is_cast(x, kind) for x in node.operands):
         return None
-    read = element(x, accesses, shape)
+    reads = [element(x, accesses, shape) for x in reversed(node.operands)]
+    if len(reads) == 2 and not (kind in FLOATS and all(isinstance(read, Element) for read in reads)):
+        return None
+    axis = node.attrs["axis"] % len(shape)
     if shape[axis] == 1:
-        return Item(node, node.result, squeezed(shape), (read,), Rule("identity", (kind,), kind))
+        return Item(node, node.result, squeezed(shape), tuple(reads[:1]), Rule("identity", (kind,), kind))
     place = sum(length != 1 for length in shape[:axis])
     what = Cumulative(fold_of(node), kind, place, node.attrs.get("reverse", False))
-    return Item(node, node.result, None, (read,), what)
+    return Item(node, node.result, None, tuple(reads), what)
+
+
+def _is_cast(x: Value, kind: str) -> bool:
+    own = kind_of(x.type.dtype)
+    return own is not None and can_cast(own, kind)
 
 
 def running_kernel(item: Item, what: Cumulative) -> Kernel:
-    """The kernel of parameters result and operand, unless that is a number; not arranged yet."""
-    (read,) = item.reads
+    """The kernel of parameters result and operands, unless the only one is a number; not arranged yet."""
     # path: running sum
     lengths, steps = squeezed(item.result.type.shape), own_strides(item.result.type)
     references = [Reference(0, what.kind, 0, steps)]
-    first: Any = Constant(what.kind, read)
-    if isinstance(read, Element):
-        references.append(Reference(1, read.kind, read.offset, read.strides))
-        first = Read(1, False)
+    values: list[Any] = []
+    for read in item.reads:
+        if isinstance(read, Element):
+            values.append(Read(len(references), False))
+            references.append(Reference(len(references), read.kind, read.offset, read.strides))
+        else:
+            values.append(Constant(what.kind, read))
     if what.is_reverse:
         references = [_reversed(ref, what.axis, lengths[what.axis]) for ref in references]
-    cast = Compute("identity", (what.kind,), what.kind, (0,), False)
+    count = len(values)
+    values += [Compute("identity", (what.kind,), what.kind, (k,), False) for k in range(count)]
+    values.append(Running(what.combine, what.kind, count, 0, factor=count + 1 if count == 2 else None))
     return Kernel(
-        lengths, tuple([axis == what.axis for axis in range(len(lengths))]), tuple(references),
-        (first, cast, Running(what.combine, what.kind, 1, 0)), (Write(2, 0, 0, False),), (), 1, -1, 1,
-        len(references), frozenset({0}),
+        lengths, tuple([axis == what.axis for axis in range(len(lengths))]), tuple(references), tuple(values),
+        (Write(2 * count, 0, 0, False),), (), 1, -1, 1, len(references), frozenset({0}),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@
     steps       a list in which a step names earlier ones by number:
                     Read(reference), Inside(reference), Constant(kind, value), Compute(name, kinds, operands),
                     Gather(reference, operands), Place(reference), Reduce(combine, operand),
-                    Running(combine, operand)
+                    Running(combine, operand, factor)
     stages      loops over the reduced axes, one after the other, for each point of the outer loops; between them
                 results of reductions are at hand
 
@@ -118,6 +118,7 @@ class Running(NamedTuple):
     operand: int
     stage: int
     is_outer: bool = False
+    factor: int | None = None  # what was combined before is multiplied by it; nothing at the first point
 
 
 class Write(NamedTuple):
@@ -140,7 +141,7 @@ class Write(NamedTuple):
 def operands_of(step: Any) -> tuple[int, ...]:
     """The earlier steps that a step is computed from at the same point."""
     if type(step) is Running:
-        return (step.operand,)
+        return (step.operand,) if step.factor is None else (step.operand, step.factor)
     return step.operands if type(step) in (Compute, Gather) else ()
 
 

@@ -212,7 +212,7 @@ def _next(x: Any, axis: int, reverse: bool) -> Any:
     return _shift(x, axis=axis, by=1 if reverse else -1, fill=0)
 
 
-@primitive(name="_recurrence", flow="scans", recompute="never", batch="shifted")
+@primitive(name="_recurrence", flow="scans", folds=np.add, recompute="never", batch="shifted")
 def _recurrence(a, b, *, axis, reverse):
     """`s` with `s[k] = a[k] * s[k - 1] + b[k]` along `axis`, from the end if `reverse`. The first `a` is not read.
 
