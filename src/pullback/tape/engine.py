@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.reports import INFO, report
+from pullback.core.spec import LARGE
 from pullback.core.state import change, current, next_stamp, observers, open_levels, switch
 from pullback.core.threads import sums
 from pullback.errors import InternalError
@@ -55,6 +56,31 @@ def _references_when_exclusive() -> int:
 
 # The reference count, in `visit_leaves`, of an array that nobody holds but the engine.
 _EXCLUSIVE = _references_when_exclusive()
+
+
+def _references_of_base(view: Any) -> int:
+    base = view.base
+    return getrefcount(base)
+
+
+_ONE_VIEW = _references_of_base(np.zeros(1)[:])
+
+
+def _whole_of(view: Any) -> Any:
+    """The memory of a large view that shows all of it, in order, as an array of its own, unless somebody else holds it.
+
+    A gradient that was reshaped on its way to a leaf need not be copied there.
+    """
+    if view.size < LARGE or not view.flags.c_contiguous or _references_of_base(view) != _ONE_VIEW:
+        return view
+    base = view.base
+    if type(base) is not ndarray or not base.flags.owndata or not base.flags.carray or base.size != view.size:
+        return view
+    if base.dtype is not view.dtype:
+        return view
+    # path: adopted view
+    base.resize(view.shape, refcheck=False)
+    return base
 
 
 class _Native:
@@ -347,6 +373,8 @@ def visit_leaves(task: GraphTask, leaves: list[tuple[AccumulateGrad, Any]], plai
             and accumulator.is_bare()
         ):
             is_ours = getrefcount(gradient) == _EXCLUSIVE
+            if is_ours and gradient.base is not None:
+                gradient = _whole_of(gradient)
             meta = accumulator.variable._meta
             if meta is not None and meta.grad is not None:
                 task.delivery.sums.append((accumulator, gradient))
