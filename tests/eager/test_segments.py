@@ -368,3 +368,26 @@ def test_operators_that_have_a_native_way_keep_their_kernel():
     pb.softmax(pb.tensor(np.ones(3)), axis=0)
     op = registry["softmax"]
     assert op.native is not None and op.native is not op.kernel
+
+
+def test_a_gradient_that_was_reshaped_is_not_copied_to_its_leaf():
+    x = pb.tensor(np.ones((128, 256)), requires_grad=True)
+    for _ in range(2):
+        x.grad = None
+        (x.reshape((256, 128)) * 2.0).sum().backward()
+        gradient = x.grad.numpy()
+        assert gradient.shape == (128, 256) and gradient.flags.owndata and gradient.flags.writeable
+        assert (gradient == 2).all()
+
+
+def test_a_gradient_that_somebody_holds_is_copied_to_its_leaf():
+    x = pb.tensor(np.ones((128, 256)), requires_grad=True)
+    given = pb.tensor(np.ones((256, 128)))
+    x.reshape((256, 128)).backward(given)
+    assert given.shape == (256, 128) and not np.shares_memory(given.numpy(), x.grad.numpy())
+    seen = []
+    y = x.reshape((256, 128))
+    y.register_hook(seen.append)
+    x.grad = None
+    (y * 2.0).sum().backward()
+    assert seen[0].shape == (256, 128) and not np.shares_memory(seen[0].numpy(), x.grad.numpy())

@@ -163,8 +163,9 @@ def watch(op: Op) -> None:
 def is_written_down(op: Op) -> bool:
     """Is there a graph of a call of this operator that is worth compiling? Products of matrices are BLAS's anyway."""
     return not (
-        op.is_view or op.takes_payloads or op.spec_rule is None or op.family in _FAMILIES or op.flow == "multiplies"
-    )
+        op.is_view or op.takes_payloads or op.spec_rule is None or op.num_outputs is None or op.family in _FAMILIES
+        or op.flow == "multiplies"
+    )  # fmt: skip
 
 
 def is_silent(op: Op) -> bool:
@@ -175,8 +176,7 @@ def is_silent(op: Op) -> bool:
 def watched(op: Op) -> Callable[..., Any]:
     """What the kernel of an operator computes, natively if that pays."""
     kernel, segments = op.kernel, Segments()
-    silent = is_silent(op)
-    is_single, is_scan = op.num_outputs == 1, op.flow == "scans"
+    silent, count = is_silent(op), op.num_outputs
 
     def compute(*operands: Any, **params: Any) -> Any:
         key: list[Any] = []
@@ -189,40 +189,19 @@ def watched(op: Op) -> Callable[..., Any]:
             return kernel(*operands, **params)
         if segment.function:
             found = segment.natively(*[x for x in operands if type(x) is ndarray])
-            if found is not None and (silent or are_finite(_telling(found, params, is_scan))):
+            if found is not None and (len(found) == count or found[-1] == 0):
                 # path: large segment
-                return found[0] if is_single else found
+                return found[0] if count == 1 else found[:count]
             segment.waste()
             return kernel(*operands, **params)
         if segment.function is False:
             return kernel(*operands, **params)
         return segment.plainly(
-            lambda: kernel(*operands, **params), lambda out: eager.traced_calls.native_call(op, operands, params, out)
+            lambda: kernel(*operands, **params),
+            lambda out: eager.traced_calls.native_call(op, operands, params, out, finite=not silent),
         )
 
     return compute
-
-
-def _telling(found: Sequence[Any], params: dict[str, Any], is_scan: bool) -> Sequence[Any]:
-    """Results that are not finite if any are: the ends of scans, where everything arrives, and statistics of rows."""
-    if is_scan:
-        return [x.take(0 if params.get("reverse") else -1, params["axis"]) for x in found]
-    few = [x for x in found[1:] if 4 * x.size < found[0].size and x.dtype.char in _FLOATS]
-    return few or found
-
-
-def are_finite(arrays: Sequence[Any]) -> bool:
-    """Are all elements finite? Their squares are added up first, which is one pass over them. That these overflow is
-    nobody's concern."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for x in arrays:
-            if x.dtype.char in _FLOATS:
-                flat = x if x.ndim == 1 else x.reshape(-1) if x.flags.c_contiguous else None
-                if flat is not None and math.isfinite(flat.dot(flat)):
-                    continue
-                if not np.logical_and.reduce(np.isfinite(x), None):
-                    return False
-    return True
 
 
 # Formulas.

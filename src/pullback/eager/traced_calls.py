@@ -5,6 +5,8 @@ Both are traced, as a compiled function is: the same rules run on arrays without
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
@@ -35,15 +37,37 @@ def native_call(
 ) -> Callable[..., Any] | None:
     """A function of the arrays among the operands that returns results like `out` in a tuple; None if there is none.
 
-    With `finite` what is not finite is left to `slow`."""
+    With `finite` what is not finite is left to `slow`; without that there is one more result if some are floating
+    numbers, which is 0 if all of them are finite, and NaN else: the loops that compute them find it out by the way."""
     wanted = [type_of(np.asarray(x)) for x in (out if isinstance(out, (tuple, list)) else (out,))]
 
     def compute(given: list[Any]) -> Any:
         made = TracedArray.evaluate_op(op, given, params)
         several = made if type(made) is tuple else (made,)
-        return several if [type_of(x.shadow) for x in several] == wanted else ()
+        if [type_of(x.shadow) for x in several] != wanted:
+            return ()
+        telling = _telling(op, several, params) if finite and slow is None else []
+        return (*several, _zero_or_nan(telling)) if telling else several
 
     return _compiled(op.name, compute, operands, slow, finite)
+
+
+def _telling(op: Op, found: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """Results that are not finite if any are: the ends of scans, where everything arrives, and statistics of rows."""
+    floating = [x for x in found if x.dtype.char in "fd"]
+    if op.flow == "scans":
+        at = slice(0, 1) if params.get("reverse") else slice(-1, None)
+        return [x[(*(slice(None),) * params["axis"], at)] for x in floating]
+    few = [x for x in floating if 4 * x.size < found[0].size]
+    return few or floating
+
+
+def _zero_or_nan(arrays: list[Any]) -> Any:
+    """The sum of all elements times 0."""
+    total: Any = 0
+    for shape in dict.fromkeys(x.shape for x in arrays):
+        total = total + functools.reduce(operator.add, [x * 0.0 for x in arrays if x.shape == shape]).sum()
+    return total
 
 
 def native_formula(
