@@ -360,6 +360,16 @@ def whatever_it_costs(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
         segments._price.seconds, segments._TRIALS, large.IMPORT_SECONDS = before
 
 
+@program((128, 256), paths="adopted view", run=backwards)
+def a_large_reshape(x: Any) -> Any:
+    return pb.sin(x.reshape((256, 128))).sum()
+
+
+@program((128, 256), (256, 128), paths="transposed gradient in strips", run=backwards)
+def a_large_transpose(x: Any, y: Any) -> Any:
+    return (x.T * y).sum()
+
+
 @program((900, 900), paths="large segment, large segment backward", run=whatever_it_costs)
 def large_rows(x: Any) -> Any:
     return pb.log_softmax(x, axis=1) + pb.std(x, axis=1, keepdims=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import deque
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.spec import describe
+from pullback.core.spec import LARGE, describe
 from pullback.core.state import current, next_stamp
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
@@ -420,6 +421,43 @@ def _copied_like(payload: Any, data: Any) -> np.ndarray[Any, Any]:
         copy = np.empty_like(data, dtype=payload.dtype)
     else:
         copy = np.empty(payload.shape, payload.dtype)
-    np.copyto(copy, payload)
+    if payload.ndim == 2 and payload.size >= LARGE and _collides(payload, copy):
+        # path: transposed gradient in strips
+        for k in range(0, payload.shape[1], _STRIP):
+            copy[:, k : k + _STRIP] = payload[:, k : k + _STRIP]
+    else:
+        np.copyto(copy, payload)
     return copy
 
+
+_STRIP = 16  # elements
+
+
+def _collides(payload: Any, copy: Any) -> bool:
+    """Is a matrix copied to its transpose, and do elements along its rows fall on few places of the cache?"""
+    return payload.flags.f_contiguous and copy.flags.c_contiguous and payload.strides[1] % 1024 == 0
+
+
+def _references_of_base(view: Any) -> int:
+    base = view.base
+    return sys.getrefcount(base)
+
+
+_ONE_VIEW = _references_of_base(np.zeros(1)[:])
+
+
+def whole_of(view: Any) -> Any:
+    """The memory of a large view that shows all of it, in order, as an array of its own, unless somebody else holds it.
+
+    A gradient that was reshaped on its way to a leaf need not be copied there.
+    """
+    if view.size < LARGE or not view.flags.c_contiguous or _references_of_base(view) != _ONE_VIEW:
+        return view
+    base = view.base
+    if type(base) is not np.ndarray or not base.flags.owndata or not base.flags.carray or base.size != view.size:
+        return view
+    if base.dtype is not view.dtype:
+        return view
+    # path: adopted view
+    base.resize(view.shape, refcheck=False)
+    return base

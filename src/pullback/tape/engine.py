@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 
 from pullback.core.reports import INFO, report
-from pullback.core.spec import LARGE
 from pullback.core.state import change, current, next_stamp, observers, open_levels, switch
 from pullback.core.threads import sums
 from pullback.errors import InternalError
 from pullback.payloads.devices import pending_streams, settle_streams
-from pullback.tape.accumulate import AccumulateGrad, Delivery
+from pullback.tape.accumulate import AccumulateGrad, Delivery, whole_of
 from pullback.tape.anomaly import check_nan, warn_about_origin
 from pullback.tape.entries import LIST, ONE, OWN, SOLE, Entries, add_new, hand_on, validated
 from pullback.tape.hook_calls import (
@@ -56,31 +55,6 @@ def _references_when_exclusive() -> int:
 
 # The reference count, in `visit_leaves`, of an array that nobody holds but the engine.
 _EXCLUSIVE = _references_when_exclusive()
-
-
-def _references_of_base(view: Any) -> int:
-    base = view.base
-    return getrefcount(base)
-
-
-_ONE_VIEW = _references_of_base(np.zeros(1)[:])
-
-
-def _whole_of(view: Any) -> Any:
-    """The memory of a large view that shows all of it, in order, as an array of its own, unless somebody else holds it.
-
-    A gradient that was reshaped on its way to a leaf need not be copied there.
-    """
-    if view.size < LARGE or not view.flags.c_contiguous or _references_of_base(view) != _ONE_VIEW:
-        return view
-    base = view.base
-    if type(base) is not ndarray or not base.flags.owndata or not base.flags.carray or base.size != view.size:
-        return view
-    if base.dtype is not view.dtype:
-        return view
-    # path: adopted view
-    base.resize(view.shape, refcheck=False)
-    return base
 
 
 class _Native:
@@ -325,6 +299,7 @@ def _loop(task: GraphTask, gradients: list[Any], entries: Entries) -> None:
                 arrived, successors, numbers = visit_one(task, entries, node, box, general)
             else:
                 arrived, numbers = general(task, node, box if node.is_boxed else box.pop()), node.next_nr
+            box = None  # type: ignore[assignment]  # leaves ask whether anybody holds what they are given
 
 
 def visit_one(task: GraphTask, entries: Entries, node: Node, box: list[Any], general: Any) -> tuple[Any, Any, Any]:
@@ -374,7 +349,7 @@ def visit_leaves(task: GraphTask, leaves: list[tuple[AccumulateGrad, Any]], plai
         ):
             is_ours = getrefcount(gradient) == _EXCLUSIVE
             if is_ours and gradient.base is not None:
-                gradient = _whole_of(gradient)
+                gradient = whole_of(gradient)
             meta = accumulator.variable._meta
             if meta is not None and meta.grad is not None:
                 task.delivery.sums.append((accumulator, gradient))
