@@ -26,6 +26,7 @@ from pullback.tensors.tensor import (
     Within,
     as_constant,
     born_of,
+    extra_for,
     extra_of,
     is_inference,
     shared_counter,
@@ -254,7 +255,8 @@ def _bare_alias(tensor: Tensor) -> Tensor:
     twin = Tensor()
     twin._counter = shared_counter(tensor)
     twin._data, twin._spec = tensor._data, tensor._spec
-    twin._node = twin._extra = twin._meta = None
+    twin._node = twin._meta = None
+    twin._extra = extra_for(tensor._data)
     return twin
 
 
