@@ -111,6 +111,24 @@ def test_simulate_raises_the_first_error_that_is_no_echo():
     assert "rank 2" in found.value.__notes__[0]
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: pb.nn.avg_pool2d(x, 3, 2, 1, count_include_pad=False), lambda x: pb.nn.adaptive_avg_pool2d(x, 3),
+    lambda x: pb.quantile(x, [0.3, 0.6], axis=2), lambda x: pb.percentile(x, 40, axis=3),
+])  # fmt: skip
+def test_weights_that_a_function_makes_are_on_every_rank(function):
+    values = np.random.default_rng(0).normal(size=(4, 2, 6, 6))
+    gradient = pb.func.grad(lambda x: (function(x) ** 2).sum())
+    wanted = gradient(pb.tensor(values))
+    for dim in (0, 1):
+
+        def f(dim=dim):
+            x = dist.distribute(pb.tensor(values), dist.mesh((2,), ("r",)), [dist.Shard(dim)])
+            return dist.full_tensor(gradient(x)).numpy()
+
+        for found in dist.simulate(f, 2):
+            np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-12)
+
+
 def test_a_rank_that_stalls_is_named():
     def f():
         if dist.rank() == 1:

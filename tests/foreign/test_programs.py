@@ -32,6 +32,25 @@ def test_a_program_means_the_same_on_every_library(kind, seed, way):
         assert_equal(one, other, 1e-7)
 
 
+MADE_BY_FUNCTIONS = {
+    "avg_pool": lambda x: pb.nn.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+    "adaptive_avg_pool": lambda x: pb.nn.adaptive_avg_pool2d(x, 3),
+    "unfold": lambda x: pb.nn.unfold(x, 2),
+    "interpolate": lambda x: pb.nn.interpolate(x, scale_factor=2, mode="bilinear"),
+    "quantile": lambda x: pb.quantile(x, [0.3, 0.6], axis=1),
+    "percentile": lambda x: pb.percentile(x, 40, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", MADE_BY_FUNCTIONS)
+def test_weights_that_a_function_makes_lie_where_its_operand_does(kind, name):
+    values = np.random.default_rng(0).normal(size=(2, 2, 6, 6))
+    loss = lambda x: (MADE_BY_FUNCTIONS[name](x) ** 2).sum()
+    found = [pb.func.grad(loss)(make(values)) for make in (kind.tensor, pb.tensor)]
+    assert found[0].device.kind is not None
+    assert_equal(found[0], found[1], 1e-9)
+
+
 def test_many_rows_by_number_give_what_numpy_gives(kind):
     values, rows = np.random.default_rng(0).normal(size=(50, 40)), np.arange(900) * 7 % 50
     found = [pb.func.grad(lambda x: (pb.sin(x[rows]) * 2).sum())(make(values)) for make in (kind.tensor, pb.tensor)]

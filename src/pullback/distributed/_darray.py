@@ -85,6 +85,10 @@ class DArray(Payload, parts=("local",), meta=("mesh", "placements", "lengths")):
             raise PlacementError("ones that are spread as summands")
         return DArray(np.full(local, number, dtype), self.mesh, placements, shape)
 
+    def constant(self, array: Any) -> Any:
+        """An array that all ranks have, on all of them."""
+        return DArray(array, self.mesh, (Replicate(),) * len(self.placements), tuple(array.shape))
+
     def of_array(self, array: Any) -> Any:
         """An array that all ranks have, with new axes in front."""
         extra = array.ndim - len(self.lengths)

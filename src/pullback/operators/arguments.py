@@ -12,10 +12,10 @@ import numpy as np
 from pullback.core.state import current, open_levels, switch
 from pullback.eager.build import as_operand, as_vectors
 from pullback.eager.record import new_tensor
-from pullback.payloads.batched import bare, each_example, parts_of, plain_array
+from pullback.payloads.batched import BatchedArray, bare, each_example, parts_of, plain_array
 from pullback.payloads.refusals import refuse_dynamic_shape, refuse_values
 from pullback.tape.history import requires_grad
-from pullback.tensors.tensor import Tensor, as_constant
+from pullback.tensors.tensor import Tensor, as_constant, wrap
 
 ANY_NUMBER = 1 << 30
 """For composites all of whose positional arguments are arrays."""
@@ -24,6 +24,17 @@ ANY_NUMBER = 1 << 30
 def as_array(x: Any) -> Any:
     """`x` itself if it is an array of any kind; numbers and lists of them as a constant Tensor."""
     return x if hasattr(x, "ndim") else as_constant(as_operand(x))
+
+
+def beside(x: Any, array: Any) -> Any:
+    """An array that a function makes by itself, where its operand `x` lies: on its device, or on every rank."""
+    payload = x._data if isinstance(x, Tensor) else x
+    while isinstance(payload, BatchedArray):
+        payload = payload.data
+    make = getattr(payload, "constant", None)
+    if make is None:
+        return array
+    return wrap(make(array)) if isinstance(x, Tensor) else make(array)
 
 
 def common_dtype(*values: Any) -> np.dtype[Any]:

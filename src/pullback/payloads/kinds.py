@@ -7,6 +7,7 @@ if its class has `zeros`, or if it is made of parts (`payloads/wrappers.py`). Al
 |-----------------------------------------|-----------------------------------------------|----------------------|
 | `zeros(shape, dtype)`, `ones(...)`      | such a payload of another shape               | by parts             |
 | `of_array(array)`                       | such a payload with the numbers of an ndarray | by parts             |
+| `constant(array)`                       | what a function makes, beside such an operand | the ndarray itself   |
 | `hollow()`                              | the same without memory, which nodes keep     | by parts             |
 | `as_gradient(root)`                     | what gradients of a value on it look like     | itself               |
 | `take_gradient(gradient, root)`         | a gradient of it, converted, or an error      | devices are compared |

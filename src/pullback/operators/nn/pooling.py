@@ -20,6 +20,7 @@ from pullback.core.spec import spec_for
 from pullback.declare.composite import composite
 from pullback.declare.families import primitive
 from pullback.declare.samples import Maker, Sample
+from pullback.operators.arguments import beside
 from pullback.operators.arrays.index_operators import ARRAY, index_arrays, index_put_arrays
 from pullback.operators.arrays.movement import broadcast_to, moveaxis
 from pullback.operators.arrays.scatter import add_elements, gather_elements, take
@@ -356,7 +357,7 @@ def _window_sums(x: Any, window: Ints, stride: Ints, padding: Ints, positions: I
     lengths = x.shape[x.ndim - rank :]
     ends = _extent(positions, window, stride, (1,) * rank)
     pairs = tuple((p, max(e - n - p, 0)) for p, e, n in zip(padding, ends, lengths, strict=True))
-    ones = np.ones((1, 1, *window), x.dtype if x.dtype.kind in "fc" else np.float64)
+    ones = beside(x, np.ones((1, 1, *window), x.dtype if x.dtype.kind in "fc" else np.float64))
     single = x.reshape((math.prod(x.shape[: x.ndim - rank]), 1, *lengths))
     out = convolution(single, ones, stride=stride, padding=pairs, dilation=(1,) * rank, groups=1)
     return out.reshape((*x.shape[: x.ndim - rank], *positions))
@@ -391,7 +392,8 @@ def _avg_pool(
         return sums / divisor
     if not any(padding) and not ceil_mode:
         return sums / math.prod(window)
-    return sums / _window_sizes(lengths, window, stride, padding, positions, count_include_pad).astype(sums.dtype)
+    sizes = _window_sizes(lengths, window, stride, padding, positions, count_include_pad)
+    return sums / beside(sums, sizes.astype(sums.dtype))
 
 
 def _lp_pool(name: str, rank: int, x: Any, p: float, size: Any, stride: Any, ceil_mode: bool) -> Any:
@@ -425,7 +427,7 @@ def _adaptive_avg_pool(name: str, rank: int, x: Any, size: Any) -> Any:
         weights = np.zeros((length, count), x.dtype if x.dtype.kind in "fc" else np.float64)
         for k, (start, end) in enumerate(_adaptive_bounds(length, count)):
             weights[start:end, k] = 1 / (end - start)
-        x = moveaxis(tensordot(x, weights, axes=((axis,), (0,))), -1, axis)
+        x = moveaxis(tensordot(x, beside(x, weights), axes=((axis,), (0,))), -1, axis)
     return x
 
 
@@ -559,7 +561,7 @@ def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride
     is_single = x.ndim == 3
     images = x.reshape((1, *x.shape)) if is_single else x
     channels = images.shape[1]
-    out = convolution(images, _columns_weight(channels, window, x.dtype), groups=channels, **how)
+    out = convolution(images, beside(x, _columns_weight(channels, window, x.dtype)), groups=channels, **how)
     shape = (*out.shape[:2], math.prod(out.shape[2:]))
     return out.reshape(shape[1:] if is_single else shape)
 
@@ -575,7 +577,7 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
     if columns.shape[1] % math.prod(window) or columns.shape[2] != math.prod(positions):
         raise ValueError(f"nn.fold: columns of shape {x.shape} do not fold into {lengths} with windows {window}")
     channels = columns.shape[1] // math.prod(window)
-    weight = _columns_weight(channels, window, x.dtype)
+    weight = beside(x, _columns_weight(channels, window, x.dtype))
     images = columns.reshape((*columns.shape[:2], *positions))
     out = convolution_input(images, weight, lengths=lengths, groups=channels, **how)
     return out.reshape(out.shape[1:]) if is_single else out

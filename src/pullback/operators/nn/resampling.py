@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pullback.declare.composite import composite
+from pullback.operators.arguments import beside
 from pullback.operators.arrays.index_operators import ARRAY, index_arrays
 from pullback.operators.arrays.movement import permute_dims, swapaxes
 from pullback.operators.arrays.padding import pad as pad_as_numpy
@@ -48,7 +49,7 @@ def _linear(x: Any, axis: int, points: Any) -> Any:
 
 def _along(values: Any, axis: int, x: Any) -> Any:
     dtype = x.dtype if x.dtype.kind == "f" else np.float64
-    return values.astype(dtype).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+    return beside(x, values.astype(dtype).reshape((-1,) + (1,) * (x.ndim - axis - 1)))
 
 
 _CUBIC = -0.75

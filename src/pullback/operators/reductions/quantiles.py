@@ -15,7 +15,7 @@ import numpy as np
 
 from pullback.core.axes import merge_spellings, normalize_axes
 from pullback.declare.composite import composite
-from pullback.operators.arguments import every_value, on_arrays, tensor_from
+from pullback.operators.arguments import beside, every_value, on_arrays, tensor_from
 from pullback.operators.arrays.index_operators import basic_view
 from pullback.operators.arrays.movement import broadcast_to, expand_dims, moveaxis
 from pullback.operators.arrays.reshaping import reshape
@@ -44,8 +44,10 @@ def _detached(x: Any) -> Any:
 
 
 def _as_operand(value: Any, x: Any) -> Any:
-    """An array if `x` is one, a Tensor otherwise."""
-    return np.asarray(value) if type(x) is np.ndarray else tensor_from(value)
+    """An array if `x` is one, a Tensor otherwise; numbers and lists of them lie where `x` does."""
+    if type(x) is np.ndarray:
+        return np.asarray(value)
+    return tensor_from(value if hasattr(value, "dtype") else beside(x, np.asarray(value)))
 
 
 def _is_whole(place: Any) -> Any:
@@ -106,15 +108,14 @@ def _in_rows(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _fractions(name: str, q: Any, x: Any, scale: float) -> Any:
+    values = every_value(q)
+    if not bool(((values >= 0) & (values <= scale)).all()):
+        raise ValueError(f"{name}: fractions must lie between 0 and {scale:g}")
     is_number = q.__class__ in (int, float)  # these give way to the dtype of the elements
     q = _as_operand(q, x)
     if is_number or q.dtype.kind in "biu":
         q = astype(q, x.dtype.type if is_number and x.dtype.kind == "f" else np.float64)
-    q = q / scale if scale != 1 else q
-    values = every_value(q)
-    if not bool(((values >= 0) & (values <= 1)).all()):
-        raise ValueError(f"{name}: fractions must lie between 0 and {scale:g}")
-    return q
+    return q / scale if scale != 1 else q
 
 
 def _quantile(

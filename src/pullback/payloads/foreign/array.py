@@ -300,6 +300,8 @@ class ForeignArray(ArrayMembers):
         """The numbers of a host array, of the same kind on the same device."""
         return uploaded(array, self.device)
 
+    constant = of_array
+
     def hollow(self) -> Like:
         """What nodes keep of a value on this payload."""
         return self.like(self.device, self.shape, self.dtype)
