@@ -6,7 +6,7 @@ import scipy.integrate
 
 import pullback as pb
 from pullback.func import grad, jacrev, vmap
-from pullback.scipy.integrate import _quadrature
+from pullback.scipy.integrate import _rules
 
 integrate = pb.scipy.integrate
 
@@ -21,9 +21,9 @@ def gauss(p, a=0.0, b=2.0):
 
 def test_the_nodes_integrate_polynomials():
     for power in range(0, 32, 2):
-        assert (_quadrature.KRONROD * _quadrature.NODES**power).sum() == pytest.approx(2 / (power + 1), rel=1e-14)
+        assert (_rules.KRONROD * _rules.NODES**power).sum() == pytest.approx(2 / (power + 1), rel=1e-14)
     for power in range(0, 20, 2):
-        assert (_quadrature.GAUSS * _quadrature.NODES**power).sum() == pytest.approx(2 / (power + 1), rel=1e-14)
+        assert (_rules.GAUSS * _rules.NODES**power).sum() == pytest.approx(2 / (power + 1), rel=1e-14)
 
 
 def test_the_value_is_scipys():

@@ -13,7 +13,8 @@ from pullback.errors import AutogradError
 from pullback.func._implicit.lift import alone, is_plain, is_watched, lift
 from pullback.func._implicit.linear import Array
 from pullback.scipy._surface import Call, Rule, declare, joined, no_rule, numbers
-from pullback.scipy.integrate._quadrature import KRONROD, NODES, Rules, at_nodes, integral
+from pullback.scipy.integrate._quadrature import integral
+from pullback.scipy.integrate._rules import KRONROD, NODES, Rules, at_nodes
 from pullback.scipy.integrate._steps import exactly
 from pullback.scipy.optimize._problem import bound_to, mapped, start
 from pullback.tensors.tensor import Tensor, made_here
