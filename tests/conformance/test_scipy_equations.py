@@ -324,7 +324,7 @@ def test_107_a_callback_that_prints(capsys):
 
 def test_102_one_compilation_for_every_power_of_two(monkeypatch):
     monkeypatch.setattr(_compiled, "EVALUATIONS", 0)
-    monkeypatch.setattr("pullback.scipy.integrate._ivp.SWEPT", 0)
+    monkeypatch.setattr("pullback.scipy.integrate._mesh.SWEPT", 0)
     _compiled._here.programs.clear()
     lengths = set()
     for end in (2.0, 2.5, 3.0, 5.0, 6.0, 9.0, 9.5):

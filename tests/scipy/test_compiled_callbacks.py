@@ -172,7 +172,7 @@ def test_a_backward_pass_in_another_thread_leaves_the_programs_of_this_one_alone
 
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "LSODA"])
 def test_the_compiled_sweep_over_the_steps_is_the_eager_one(method, monkeypatch):
-    monkeypatch.setattr("pullback.scipy.integrate._ivp.SWEPT", 0)
+    monkeypatch.setattr("pullback.scipy.integrate._mesh.SWEPT", 0)
 
     def last(p, y0, begin, end, **options):
         return integrate.solve_ivp(
@@ -224,7 +224,7 @@ IN_ALL_MODES = {
 
 @pytest.mark.parametrize("name", IN_ALL_MODES)
 def test_second_derivatives_in_every_order_of_modes_are_those_of_eager_code(name, monkeypatch):
-    monkeypatch.setattr("pullback.scipy.integrate._ivp.SWEPT", 0)
+    monkeypatch.setattr("pullback.scipy.integrate._mesh.SWEPT", 0)
     p = pb.tensor([0.7, 1.1])
     function = lambda p: IN_ALL_MODES[name](p, pb.scipy.Diff())
     grad(function)(p)
