@@ -8,11 +8,94 @@ from typing import Any
 import numpy as np
 
 import pullback as pb
+from pullback.core.pytree import register
 from pullback.scipy._composed import as_scipy, real_or_complex, watches
-from pullback.scipy._surface import Call, declare, joined, numbers, tensors
+from pullback.scipy._surface import Call, declare, declare_class, joined, numbers, tensors
 from pullback.tensors.tensor import Tensor
 
 _BY = "what the system is made of, inputs, times, initial state"
+
+
+_NAMES = {"TransferFunction": "num den", "ZerosPolesGain": "zeros poles gain", "StateSpace": "A B C D"}
+
+
+class TensorSystem(tuple[Any, ...]):
+    """A linear system whose parts are tensors: a tuple of these, and of the sampling time if it is discrete, which all
+    functions take, with the methods of SciPy's systems."""
+
+    dt: Any
+
+    def __new__(cls, parts: Any, dt: Any = None) -> TensorSystem:
+        made = super().__new__(cls, parts if dt is None else (*parts, dt))
+        made.dt = dt
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        kind = _KIND_BY_COUNT[len(self) - (self.dt is not None)]
+        if name in _NAMES[kind].split():
+            return self[_NAMES[kind].split().index(name)]
+        raise AttributeError(f"a {kind} of tensors has no {name!r}")
+
+    def step(self, *args: Any, **kwargs: Any) -> Any:
+        """The response to a step."""
+        return self._function("step")(self, *args, **kwargs)
+
+    def impulse(self, *args: Any, **kwargs: Any) -> Any:
+        """The response to an impulse."""
+        return self._function("impulse")(self, *args, **kwargs)
+
+    def output(self, *args: Any, **kwargs: Any) -> Any:
+        """The response to an input."""
+        return self._function("lsim")(self, *args, **kwargs)
+
+    def freqresp(self, *args: Any, **kwargs: Any) -> Any:
+        """The frequency response."""
+        return self._function("freqresp")(self, *args, **kwargs)
+
+    def bode(self, *args: Any, **kwargs: Any) -> Any:
+        """Magnitude and phase."""
+        return self._function("bode")(self, *args, **kwargs)
+
+    def to_ss(self) -> TensorSystem:
+        """The same by its matrices."""
+        return TensorSystem(System(self, self.dt is not None).matrices(), self.dt)
+
+    def to_tf(self) -> TensorSystem:
+        """The same by its coefficients."""
+        parts = tuple(self) if self.dt is None else tuple(self)[:-1]
+        names = {3: "zpk2tf", 4: "ss2tf"}
+        return TensorSystem(parts if len(parts) == 2 else getattr(pb.scipy.signal, names[len(parts)])(*parts), self.dt)
+
+    def _function(self, name: str) -> Any:
+        return getattr(pb.scipy.signal, name if self.dt is None else f"d{name}")
+
+
+def _rebuilt(is_discrete: bool, parts: Any) -> TensorSystem:
+    return TensorSystem(parts[:-1], parts[-1]) if is_discrete else TensorSystem(parts)
+
+
+register(TensorSystem, lambda system: (tuple(system), system.dt is not None), _rebuilt)
+_KIND_BY_COUNT = {len(names.split()): kind for kind, names in _NAMES.items()}
+
+
+@declare_class("signal.lti", "signal.dlti", *(f"signal.{kind}" for kind in _NAMES))
+def of_tensors(theirs: type) -> type:
+    """A class of SciPy's that makes a `TensorSystem` of parts that are differentiated, and its own of others."""
+    count = len(_NAMES.get(theirs.__name__, "").split())
+    is_discrete = theirs.__name__ == "dlti"
+
+    def new(cls: type, *system: Any, **kwargs: Any) -> Any:
+        if not watches((system, kwargs)):
+            return theirs(*map(numbers, system), **numbers(kwargs))
+        if len(system) != (count or len(system)) or len(system) not in _KIND_BY_COUNT:
+            raise NotImplementedError("a system of tensors is made of its parts, not of another system")
+        dt = kwargs.get("dt", True if is_discrete else None)
+        parts = [real_or_complex(joined(part)) for part in system]
+        if len(parts) == 2:
+            parts = list(pb.scipy.signal.normalize(*parts))
+        return TensorSystem(map(pb.atleast_2d, parts) if len(parts) == 4 else parts, dt)
+
+    return type(theirs.__name__, (theirs,), {"__new__": new, "__doc__": theirs.__doc__})
 
 
 class System:
@@ -27,8 +110,7 @@ class System:
         else:  # one of SciPy's own, which holds numbers
             self.dt = given.dt
             kind = type(given).__name__.removesuffix("Continuous").removesuffix("Discrete")
-            names = {"TransferFunction": "num den", "ZerosPolesGain": "zeros poles gain", "StateSpace": "A B C D"}
-            parts = [getattr(given, name) for name in names[kind].split()]
+            parts = [getattr(given, name) for name in _NAMES[kind].split()]
         self.parts = [real_or_complex(joined(part)) for part in parts]
         self.is_matrices = len(parts) == 4
 
