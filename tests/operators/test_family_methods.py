@@ -17,6 +17,7 @@ ARGUMENTS = {
     "addr": (np.ones(2), np.ones(2)), "baddbmm": (np.ones((1, 2, 3)), np.ones((1, 3, 2))),
     "matrix_power": (2,), "cholesky_solve": (np.eye(2),),
     **dict.fromkeys(("eq", "ge", "greater", "greater_equal", "gt", "le"), (0.5,)),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), (0.5,)),
     **dict.fromkeys(("less", "less_equal", "lt", "ne", "not_equal"), (0.5,)),
 }  # fmt: skip
 SPECIAL = {"digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "mvlgamma", "polygamma", "sinc"}
@@ -118,3 +119,13 @@ def test_torchs_questions_about_shapes_and_casts():
     m = pb.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     assert pb.take_along_dim(m, index, 1).tolist() == [[2, 1], [4, 6]]
     assert m.take_along_dim(pb.tensor([5, 0])).tolist() == [6, 1]
+
+
+@pytest.mark.parametrize("name", ["logical_and_", "logical_or_", "logical_xor_", "logical_not_", "eq_", "lt_"])
+def test_truth_values_written_into_real_numbers_have_no_history(name):
+    leaf = pb.tensor([0.0, 2.0], requires_grad=True)
+    x = leaf * 1
+    out = getattr(x, name)(*([] if name == "logical_not_" else [pb.tensor([1.0, 0.0])]))
+    assert out is x and x.dtype == leaf.dtype
+    (x * leaf).sum().backward()
+    assert leaf.grad.tolist() == x.tolist()

@@ -638,3 +638,18 @@ def test_a_column_that_meets_a_row_of_targets_is_warned_of(loss):
 def test_targets_of_another_size_are_refused(loss, shapes):
     with pytest.raises(ValueError, match="must be the same as input size"):
         getattr(pb.nn, loss)(*(pb.full(shape, 0.5) for shape in shapes))
+
+
+def test_an_image_of_largest_elements_has_a_size_that_its_windows_can_have():
+    x, places = pb.ones((1, 1, 2, 2)), pb.tensor([[[[0, 2], [4, 6]]]])
+    assert pb.nn.max_unpool2d(x, places, 3, stride=2, output_size=(4, 6)).shape == (1, 1, 4, 6)
+    for size in ((3, 5), (5, 7), (9, 9)):
+        with pytest.raises(ValueError, match="output_size"):
+            pb.nn.max_unpool2d(x, places, 3, stride=2, output_size=size)
+
+
+@pytest.mark.parametrize("padding_idx", [4, -5, 7])
+@pytest.mark.parametrize("function", ["embedding", "embedding_bag"])
+def test_padding_is_a_row_of_the_table(function, padding_idx):
+    with pytest.raises(IndexError, match="padding_idx"):
+        getattr(pb.nn, function)(pb.tensor([[0, 3]]), pb.ones((4, 3)), padding_idx=padding_idx)

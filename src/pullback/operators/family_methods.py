@@ -23,7 +23,8 @@ _LINALG = (
 )  # fmt: skip
 _LINALG_ALIASES = {"inverse": "inv", "pinverse": "pinv"}
 _COMPARISONS = (
-    "eq", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "lt", "ne", "not_equal",
+    "eq", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "lt", "ne", "not_equal",
 )  # fmt: skip
 _OTHERS = ("addbmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum", "frac", "gcd", "lcm", "renorm")
 

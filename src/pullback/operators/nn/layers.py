@@ -166,10 +166,17 @@ def embedding(
         # The difference is zero, so the value is exact, and its derivative is that of the row.
         rows = _constant(rows) + (rows - _constant(rows)) / counts[..., None]
     if padding_idx is not None:
-        padding = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
+        padding = _padding_row("embedding", padding_idx, weight)
         hidden = (indices == padding).reshape((*indices.shape, 1))
         rows = where(hidden, _constant(rows), rows)
     return rows
+
+
+def _padding_row(name: str, padding_idx: int, weight: Any) -> int:
+    count = weight.shape[0]
+    if not -count <= padding_idx < count:
+        raise IndexError(f"nn.{name}: padding_idx {padding_idx} must be within the number of embeddings, {count}")
+    return padding_idx % count
 
 
 @composite(name="nn.embedding_bag", arrays=2)
@@ -192,7 +199,7 @@ def embedding_bag(
     rows = rows.reshape((bags.size, weight.shape[1]))
     counts = np.ones(bags.size, bool)
     if padding_idx is not None:
-        counts = plain("nn.embedding_bag", indices).reshape(-1) != padding_idx % weight.shape[0]
+        counts = plain("nn.embedding_bag", indices).reshape(-1) != _padding_row("embedding_bag", padding_idx, weight)
     if mode == "max":
         return _largest_of_bags(rows, bags, starts, counts)
     if per_sample_weights is not None:

@@ -464,7 +464,10 @@ def _max_unpool(name: str, rank: int, x: Any, indices: Any, size: Any, stride: A
         for n, s, p, k in zip(x.shape[x.ndim - rank :], stride, padding, window, strict=True)
     )
     if output is not None:
-        lengths = tuple(int(n) for n in tuple(output)[-rank:])
+        wanted = tuple(int(n) for n in tuple(output)[-rank:])
+        if not all(n - s < want < n + s for n, s, want in zip(lengths, stride, wanted, strict=True)):
+            raise ValueError(f"nn.{name}: output_size {wanted} must be less than a stride {stride} away from {lengths}")
+        lengths = wanted
     rows, places = _rows(indices, rank)
     zeros = np.zeros((rows.shape[0], math.prod(lengths)), x.dtype)
     out = index_put_arrays(
