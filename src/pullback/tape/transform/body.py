@@ -230,7 +230,7 @@ def fresh_leaf(argument: Tensor, transform: Transform) -> Tensor:
     if trace is not None:
         leaf._data = trace.as_leaf(leaf._data)
     leaf._node = FreshLeaf.behind(argument._spec, edge, deps)
-    if within is not None and deps == within.deps and leaf._extra is None:
+    if within is not None and deps == within.deps and type(leaf._data) is np.ndarray:
         leaf._extra = within
     else:
         extra_of(leaf).deps = deps
