@@ -536,3 +536,19 @@ def test_107_what_a_rule_of_a_gradient_computes_of_a_number_is_never_stale(name,
 
     makers = [lambda t=t: (leaf([0.5, 1.5, 3.25]), pb.tensor(t)) for t in (2.0, 3.0, 1.25, 7.5, 2.0)]
     check_calls(f, makers, 2, fallback="eager", backend="numpy")
+
+
+def test_098_six_ifs_in_a_row_are_six_branches_of_one_path():
+    def f(x):
+        y = x * 1
+        for k in range(6):
+            if x[k] > 0:
+                y = y * 1.5
+            else:
+                y = y + 0.5
+        return y
+
+    makers = [lambda v=v: (leaf(v),) for v in np.random.default_rng(0).normal(size=(40, 6))]
+    compiled = check_calls(f, makers, backend="numpy")
+    found = compiled.explain(*makers[0]()).data["paths"]
+    assert len(found["joined"]) == 6 and not found["events"]

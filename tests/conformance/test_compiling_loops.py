@@ -487,3 +487,17 @@ def test_037_writes_that_autograd_does_not_see_are_not_differentiated_in_loops(h
 
     makers = [lambda v=v: (leaf([v, 0.6, 0.7]), leaf([1.0, v, 0.3])) for v in (0.5, 0.55, 0.6, 0.65)]
     check_calls(settled, makers, counts_writes=False, backend="numpy", rtol=1e-7)
+
+
+def test_129_a_loop_over_pairs_that_is_left_by_a_value():
+    def f(a, b):
+        total = a[0] * 0
+        for u, v in zip(a, b, strict=True):
+            if u < 0:
+                break
+            total = total + u * v
+        return total
+
+    pairs = np.random.default_rng(0).normal(size=(8, 2, 4))
+    makers = [lambda pair=pair: (leaf(pair[0] + 0.5), leaf(pair[1])) for pair in pairs]
+    check_calls(f, makers, 2, backend="numpy")
