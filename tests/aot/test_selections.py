@@ -114,9 +114,13 @@ def at_poles(x):
     return (1 / (x[m] - np.sign(x[m]) * 0.3)).sum() + np.sqrt(np.abs(x[m]) - 0.3).sum()
 
 
+def by_cases(x):
+    return np.piecewise(x, [x < -0.5, x > 0.5], [lambda z: z - z.mean(), lambda z: np.log(z) * 2, 3.0])
+
+
 ONE_PATH = [standardised, logarithms_of_what_is_positive, leaky, in_place, written_without_gradient, of_a_selection,
             rows, two_axes, positions, two_masks, dots, extremes, with_rows_of_ones, columns, float32,
-            at_poles]  # fmt: skip
+            at_poles, by_cases]  # fmt: skip
 
 
 def returned(x):

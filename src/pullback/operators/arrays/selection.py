@@ -6,7 +6,9 @@ indexing, and so are their gradients.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +26,7 @@ from pullback.operators.arrays.reshaping import ravel, reshape
 from pullback.operators.arrays.scatter import take
 from pullback.operators.elementwise.casting import astype
 from pullback.operators.elementwise.comparison import equal, where
+from pullback.payloads.evaluate import is_traced
 from pullback.tensors.tensor import Tensor
 
 # Choosing.
@@ -80,9 +83,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
     if conditions and x.ndim and type(conditions[0]) in (bool, np.bool_):
         conditions = [np.asarray(conditions)]
-    masks = [np.broadcast_to(plain("piecewise", condition).astype(bool), x.shape) for condition in conditions]
+    masks = [_mask(condition, x.shape) for condition in conditions]
     if len(funclist) == len(masks) + 1:
-        masks.append(~np.logical_or.reduce(masks))
+        masks.append(~functools.reduce(operator.or_, masks))
     if len(funclist) != len(masks):
         raise ValueError(f"piecewise: {len(masks)} conditions do not go with {len(funclist)} functions")
     row, out = reshape(x, (-1,)), zeros((x.size,), dtype=x.dtype)
@@ -95,6 +98,13 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         values = broadcast_to(astype(values, x.dtype, copy=False), places.shape)
         out = index_put_arrays(out, values, places, template=(ARRAY,), accumulate=False, distinct=True)
     return reshape(out, x.shape)
+
+
+def _mask(condition: Any, shape: tuple[int, ...]) -> Any:
+    """A condition as truth values of this shape: an array, or in a trace a tensor that is searched in every call."""
+    if isinstance(condition, Tensor) and is_traced(condition._data):
+        return broadcast_to(astype(condition, np.dtype(bool), copy=False), shape)
+    return np.broadcast_to(plain("piecewise", condition).astype(bool), shape)
 
 
 @composite(arrays=2, method=False)
