@@ -194,3 +194,21 @@ def test_multipliers_of_every_example():
     c = pb.tensor([1.0, 2.0])
     np.testing.assert_allclose(pb.func.vmap(multiplier)(c).numpy(), [4 / 3, 8 / 3], rtol=1e-5)
     np.testing.assert_allclose(pb.func.vmap(pb.func.grad(multiplier))(c).numpy(), [4 / 3, 4 / 3], rtol=1e-5)
+
+
+def test_an_integral_inside_of_a_root():
+    """What stands for a parameter inside of the outer callback is what derivatives of the inner one are taken with."""
+
+    def root(p):
+        return pb.scipy.optimize.brentq(
+            lambda x: x - pb.scipy.integrate.quad(lambda t: pb.exp(-p * t), 0, 1)[0], -5, 5, xtol=1e-13
+        )
+
+    at = np.array([1.3, 1.4])
+    exact = (np.exp(-at) * (at + 1) - 1) / at**2
+    np.testing.assert_allclose(pb.func.vmap(pb.func.grad(root))(pb.tensor(at)).numpy(), exact, rtol=1e-6)
+    compiled = pb.compile(root)
+    for value, expected in zip(at, exact, strict=True):
+        leaf = pb.tensor(value, requires_grad=True)
+        compiled(leaf).backward()
+        assert leaf.grad.item() == pytest.approx(expected, rel=1e-6)

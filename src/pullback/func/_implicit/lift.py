@@ -124,7 +124,8 @@ class Lifted:
         self.tensors = [as_seen(tensor) for tensor in names]
 
     def __call__(self, values: Sequence[Any], *args: Any) -> Any:
-        if all(value is own for value, own in zip(values, self.tensors, strict=True)):
+        # What stands for a name inside of another callback does so only while that runs: derivatives come later.
+        if all(value is name for value, name in zip(values, self._names, strict=True)):
             return self.function(*args)
         others = {id(own): value for own, value in zip(self._names, values, strict=True)}
         # An argument that is one of the tensors from outside as well, as the limit of an integral may be, stays itself.
