@@ -129,6 +129,25 @@ def test_weights_that_a_function_makes_are_on_every_rank(function):
             np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: x.sum() ** 2, lambda x: (x * x.mean()).sum(), lambda x: pb.sin(x).sum() * (x * x).sum(),
+    lambda x: (pb.sin(x[:, 1:]) ** 2).sum(),
+])  # fmt: skip
+def test_gradients_that_are_brought_to_the_placement_of_their_value_keep_their_tangents(function):
+    values, directions = np.random.default_rng(0).normal(size=(2, 4, 6))
+    along = lambda x, t: pb.func.jvp(pb.func.grad(function), (x,), (t,))[1]
+    wanted = along(pb.tensor(values), pb.tensor(directions))
+    for dim in (0, 1):
+
+        def f(dim=dim):
+            mesh = dist.mesh((2,), ("r",))
+            placed = [dist.distribute(pb.tensor(each), mesh, [dist.Shard(dim)]) for each in (values, directions)]
+            return dist.full_tensor(along(*placed)).numpy()
+
+        for found in dist.simulate(f, 2):
+            np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-12)
+
+
 def test_a_rank_that_stalls_is_named():
     def f():
         if dist.rank() == 1:

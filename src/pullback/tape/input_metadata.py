@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.spec import Spec, describe, is_complex_dtype, is_differentiable_dtype, spec_for
-from pullback.core.state import current
+from pullback.core.state import current, open_levels
 from pullback.declare.op import registry
 from pullback.errors import AutogradError
 from pullback.payloads.kinds import PLAIN_DEVICE, device_of, filled, has_kind, is_elsewhere, is_users_own
@@ -252,7 +252,9 @@ def of_kind(gradient: Any, like: Any, root: Any, index: int, node: str) -> Any:
         )
     if taken is payload or not isinstance(gradient, Tensor):
         return taken if not isinstance(gradient, Tensor) else gradient
-    if not gradient.requires_grad:
+    extra: Any = gradient._extra
+    may_have_tangents = open_levels and extra is not None and (extra.forward or extra.view is not None)
+    if not gradient.requires_grad and not may_have_tangents:
         return wrap(taken)
     if like is None or "_taken" not in registry:
         raise AutogradError(
