@@ -43,7 +43,12 @@ def push_tangents(
 ) -> None:
     """Give the outputs of a call the tangents that follow from those of its operands at these levels."""
     has_none = op.not_differentiable_because is not None and op.jvp_rule is None
-    if has_none or (op.is_view and all(map(follows_its_base, outputs))):
+    if has_none:
+        return
+    if op.is_view and all(map(follows_its_base, outputs)):
+        for out in outputs:
+            for level in levels:
+                tangent_of(out, level)  # kept by the view: what it is a view of may be detached
         return
     if not any(out.dtype.kind in "fc" for out in outputs):
         return  # positions, as `where` of a condition alone gives them

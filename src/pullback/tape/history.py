@@ -307,6 +307,8 @@ def _replayed_from(node: Node | None, info: ViewInfo) -> Tensor:
     that had no part in that still requires grad, but leads nowhere."""
     stand_in = alias(info.base)
     stand_in._node = Leaf() if node is None else node
+    if info.base._extra is not None and info.base._extra.deps is not None:
+        extra_of(stand_in).deps = info.base._extra.deps  # as long as anybody wanted what the base was computed from
     with changed(grad=True, inference=False, saved_hooks=(), interceptors=()):
         replayed = info.replay(stand_in)
         if node is None:

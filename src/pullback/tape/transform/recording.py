@@ -42,6 +42,7 @@ class Recording:
         self.positions = positions  # None: all
         self.handles = Handles()
         self.leaves: list[Tensor] = []
+        self.starts: list[Any] = []  # the nodes of the leaves, which the body may detach
         self.structures: list[Any] = []  # one per differentiated argument
         self.keeps_history = current().grad
         self.edges: list[tuple[Node | None, int]] = []
@@ -83,6 +84,7 @@ class Recording:
         originals = [as_differentiable(leaf, self.who, position) for leaf in leaves]
         fresh = [self.handles.add(fresh_leaf(leaf, transform), leaf) for leaf in originals]
         self.leaves += fresh
+        self.starts += [leaf._node for leaf in fresh]
         self.structures.append(structure)
         return fresh[0] if structure is _LEAF else unflatten(structure, fresh)
 
@@ -141,7 +143,7 @@ class Recording:
         if found is not None:
             captured = found
         elif roots and captured:
-            targets = [(leaf._node, 0) for leaf in self.leaves]
+            targets = [(start, 0) for start in self.starts]
             captured = run_pass(roots, seeds, keep_graph or create, create, None, targets)
         gradients = self._finished(captured, create, seeds, roots)
         if len(self.structures) == 1 and self.structures[0] is _LEAF:
