@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pullback as pb
+from pullback.errors import AutogradError
 from pullback.testing import assert_close
 
 SIZE = 6
@@ -72,6 +73,54 @@ def test_an_array_may_be_used_again(name):
     loss = (function(x, w) ** 2).sum()
     w[...] = w[::-1] if w.dtype.kind != "f" else 0.3 * w
     assert_close(pb.autograd.grad(loss, x)[0], expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_writing_to_an_array_that_is_too_large_to_be_copied_is_an_error(name, monkeypatch):
+    """Unless backward does not need it: what was computed in forward is there already."""
+    monkeypatch.setattr("pullback.eager.build._COPIED", 0)
+    make, function = PROGRAMS[name]
+    w, x = make(), pb.tensor(vector(), requires_grad=True)
+    loss = (function(x, w) ** 2).sum()
+    expected = pb.autograd.grad(loss, x, retain_graph=True)[0]  # nobody has written yet
+    w[...] = w[::-1] if w.dtype.kind != "f" else 0.3 * w
+    try:
+        assert_close(pb.autograd.grad(loss, x)[0], expected, rtol=0, atol=0)
+        assert name in ("w / x", "x[w]", "x[mask]", "x[w] *= y")
+    except AutogradError as error:
+        assert "needs the NumPy array" in str(error)
+
+
+@pytest.mark.parametrize("layout", [lambda w: w, np.asfortranarray, lambda w: np.repeat(w, 2, axis=1)[:, ::2]])
+@pytest.mark.parametrize("start", [0, 11, 39_000, 39_880])
+def test_a_write_to_the_five_hundredth_part_in_a_row_is_seen(layout, start):
+    x, w = pb.ones((200, 200), requires_grad=True), layout(np.ones((200, 200)))
+    loss = (x * w).sum()
+    flat = w.T if w.flags.f_contiguous else w
+    flat[np.unravel_index(np.arange(start, start + 81), flat.shape)] = 2.0
+    with pytest.raises(AutogradError, match="needs the NumPy array"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("size", [5, 1000, 20_000])
+def test_arrays_that_are_arguments_of_compiled_functions_may_be_used_again(size):
+    compiled = pb.compile(lambda x, w: (x * x * w).sum())
+    x, w = pb.ones(size, requires_grad=True), np.empty(size)
+    for _ in range(3):  # the traced call, one by the general way, and one by the short one
+        w[:] = 2.0
+        loss, other = compiled(x, w), compiled(x, w)
+        w[:] = 3.0
+        assert_close(pb.autograd.grad(loss, x)[0], np.full(size, 4.0))
+        with pytest.raises(AutogradError, match="needs the NumPy array"):
+            pb.autograd.grad(other, x, create_graph=True)
+
+
+def test_arrays_in_keywords_of_composites_may_be_used_again():
+    x, w = pb.tensor(vector(), requires_grad=True), np.ones(SIZE)
+    loss = pb.average(x, weights=w)
+    w[0] = 100.0
+    loss.backward()
+    assert_close(x.grad, np.full(SIZE, 1 / SIZE))
 
 
 def test_a_buffer_is_filled_anew_in_every_step():

@@ -32,6 +32,12 @@ def as_numbers(data: Any) -> Array:
     """The numbers in an array or table of any library; memory is shared where NumPy can."""
     if library_of(data) == "pandas":
         _check_missing(data)
+    elif isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        raise told(
+            TypeError(f"a masked array of shape {list(data.shape)} has masked elements"),
+            why="a tensor has no mask, and what is hidden would be computed with",
+            fix="fill them, m.filled(0.0), or compute with the others: pb.masked has reductions that take a mask",
+        )
     try:
         array = np.asarray(data)
     except ValueError as error:
@@ -51,6 +57,17 @@ def as_numbers(data: Any) -> Array:
             fix="the derivative of a function is pb.grad(f); otherwise call it first",
         )
     return array
+
+
+def as_operand_numbers(data: Any) -> Array:
+    """The same for what stands beside a tensor in an expression."""
+    if isinstance(data, np.matrix):
+        raise told(
+            TypeError(f"np.matrix of shape {list(data.shape)} beside a tensor"),
+            why="`*` and `**` are matrix products for it, and its rows have two axes; for tensors they are elementwise",
+            fix="write np.asarray(m) @ x",
+        )
+    return as_numbers(data)
 
 
 def _check_missing(data: Any) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core.frames import adapted_call, adapting, asking_call
-from pullback.core.outside import as_numbers
+from pullback.core.outside import as_operand_numbers
 from pullback.core.spec import LARGE, Spec, is_complex_dtype, spec_for
 from pullback.core.state import current, open_levels
 from pullback.declare.composite import composites
@@ -37,7 +37,7 @@ from pullback.payloads.devices import is_foreign, taken_over
 from pullback.payloads.evaluate import evaluate
 from pullback.tape.forward.levels import live_levels
 from pullback.tape.history import bump_version, requires_grad
-from pullback.tensors.overwrites import make_way
+from pullback.tensors.overwrites import make_way, watched
 from pullback.tensors.tensor import Tensor, as_constant
 
 _NUMBERS = (int, float, complex, bool)
@@ -221,9 +221,8 @@ def _public(op: Op, run: Run | None) -> Callable[..., Any]:
             if door is not None:
                 if operands and not isinstance(operands[0], (Tensor, *_NUMBERS, tuple, list)):
                     first = operands[0]
-                    if type(first) is np.ndarray and any(isinstance(each, Tensor) for each in operands[1:]):
-                        first = own_array(first)
-                    operands = (as_constant(first), *operands[1:])
+                    is_beside = type(first) is np.ndarray and any(isinstance(each, Tensor) for each in operands[1:])
+                    operands = (as_constant(own_value(first) if is_beside else first), *operands[1:])
                 elif operands and op.variadic_from < 0 and isinstance(operands[0], (tuple, list)):
                     operands = (as_operand(operands[0]), *operands[1:])
                 try:
@@ -395,14 +394,17 @@ def _holds_tensors(x: Any) -> bool:
     return isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and any(map(_holds_tensors, x)))
 
 
-# Larger arrays are not copied: 1 µs is a tenth of a call.
+# Larger arrays are not copied, but watched: from 128 KiB on the C library asks the system for memory, page by page.
 _COPIED = 1 << 14
 
 
-def own_array(x: Any) -> Any:
-    """An array that meets a tensor, as a copy. Nobody tells what NumPy writes to it later, and backward may read it."""
+def own_value(x: Any) -> Any:
+    """An array that meets a tensor, as a copy: nobody tells what NumPy writes to it later, and backward may read it.
+    What is too large for that is watched, as a Tensor: to write to it before backward is an error then."""
     modes = current()
-    return x.copy() if x.size <= _COPIED and modes.grad and modes.trace is None and x.flags.writeable else x
+    if not modes.grad or modes.trace is not None or not x.flags.writeable:
+        return x
+    return x.copy() if x.size <= _COPIED else watched(as_constant(x))
 
 
 def as_operand(x: Any, beside: bool = False) -> Any:
@@ -420,10 +422,11 @@ def as_operand(x: Any, beside: bool = False) -> Any:
         return composites["asarray"].function(x)
     if beside:
         if type(x) is np.ndarray:
-            return as_constant(own_array(x))
+            return as_constant(own_value(x))
         if is_foreign(x) and (payload := taken_over(x)) is not None:
             return as_constant(payload)
-    return as_constant(np.asarray(x) if isinstance(x, (np.ndarray, list, tuple)) else as_numbers(x))
+    is_plain = type(x) is np.ndarray or isinstance(x, (list, tuple))
+    return as_constant(np.asarray(x) if is_plain else as_operand_numbers(x))
 
 
 def write_out(op: Op, operands: tuple[Any, ...], params: dict[str, Any], out: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pullback.declare.composite import composites
-from pullback.eager.build import own_array
+from pullback.eager.build import own_value
 from pullback.interop._conversion import is_attached, is_solver, lost_gradient, payload_of
 from pullback.interop._numpy_forms import FORMS
 from pullback.interop._ufuncs import (
@@ -190,7 +190,7 @@ def call_twin(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _own_arrays(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: own_array(value) if type(value) is np.ndarray else value for name, value in given.items()}
+    return {name: own_value(value) if type(value) is np.ndarray else value for name, value in given.items()}
 
 
 def _taken_out(function: Function, given: dict[str, Any]) -> Any:

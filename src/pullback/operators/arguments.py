@@ -164,7 +164,7 @@ def _as_payload(found: Any) -> Any:
 
 def tensor_from(x: Any) -> Any:
     """`x` itself if it is a Tensor; arrays, numbers and lists of them as a constant one."""
-    return x if isinstance(x, Tensor) else as_constant(as_operand(x))
+    return x if isinstance(x, Tensor) else as_constant(as_operand(x, beside=type(x) is np.ndarray))
 
 
 def constant(array: Any) -> Tensor:

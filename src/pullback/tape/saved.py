@@ -35,7 +35,7 @@ from pullback.tape.forward.levels import handle, live_levels, store_tangent, tan
 from pullback.tape.history import CopySlices, edge_of, history_of_view, requires_grad
 from pullback.tape.node import BEHIND, Node, deps_at, released_error
 from pullback.tape.transform.tokens import deps_of, living
-from pullback.tensors.overwrites import UNWRITTEN, Lost, epoch_of, get_policy, is_disturbed, kept_value
+from pullback.tensors.overwrites import OUTSIDE, UNWRITTEN, Lost, epoch_of, get_policy, is_disturbed, kept_value
 from pullback.tensors.tensor import Leaf, Tensor, alias, extra_for, extra_of, version_of, wrap
 from pullback.tensors.versions import VersionCounter, counter_of, new_counter
 
@@ -379,7 +379,16 @@ def version_error(
         if current().anomaly
         else "run inside `pb.autograd.detect_anomaly()` to see where the operation was recorded"
     )
-    written = "" if place is None else f"written at {place[0]}:{place[1]}; "
+    written = "" if place is None or place is OUTSIDE else f"written at {place[0]}:{place[1]}; "
+    if place is OUTSIDE:
+        return AutogradError(
+            "VERSION",
+            f"backward of `{owner.forward_op_name()}` needs the NumPy array {spec!r}, that has been modified by an "
+            "inplace operation: a write to the array itself, after it met a tensor",
+            where=f"{owner.name()}; {hint}",
+            why="the gradient is computed from what the array held in the forward pass, and it was not copied",
+            fix="hand over a copy, x * w.copy(), or a tensor, pb.tensor(w), where the array is used again",
+        )
     return AutogradError(
         "VERSION",
         f"backward of `{owner.forward_op_name()}` needs a value{made_by} {spec!r}, that has been modified by an "

@@ -31,7 +31,17 @@ from pullback.core.frames import user_place
 from pullback.core.state import current, restore_beside_modes
 from pullback.payloads.batched.array import BatchedArray, region_of
 from pullback.tensors.tensor import ALONE, ALONE_OWNER, Leaf, Tensor, own_counter
-from pullback.tensors.versions import LOCAL, UNHELD, Epoch, VersionCounter, _lock, new_epoch, others_on, overlap
+from pullback.tensors.versions import (
+    LOCAL,
+    UNHELD,
+    Epoch,
+    VersionCounter,
+    _lock,
+    new_counter,
+    new_epoch,
+    others_on,
+    overlap,
+)
 
 getrefcount = sys.getrefcount
 ndarray = np.ndarray
@@ -61,15 +71,15 @@ restore_beside_modes(get_policy, put_policy_in_force)
 
 class Lost:
     """Stands for a saved value that was written over. `version` is that of the write, `expected` that of the value,
-    `place` the user's line that wrote."""
+    `place` the user's line that wrote, or `OUTSIDE`."""
 
     __slots__ = ("counter", "expected", "place", "version")
 
-    def __init__(self, counter: VersionCounter, expected: int) -> None:
-        self.counter = weakref.ref(counter)
+    def __init__(self, counter: VersionCounter | None, expected: int, place: Any = None) -> None:
+        self.counter = _nobody if counter is None else weakref.ref(counter)
         self.expected = expected
-        self.version = counter.value + 1
-        self.place = user_place()
+        self.version = expected + 1 if counter is None else counter.value + 1
+        self.place = place or user_place()
 
     def present_version(self) -> int | None:
         """What the counter says now; None if it was set back, so that the write counts as none."""
@@ -77,6 +87,80 @@ class Lost:
         if counter is None:
             return self.version
         return counter.value if counter.value >= self.version else None
+
+
+OUTSIDE = ("NumPy", 0)
+"""The place of writes that nobody has told Pullback of."""
+
+
+def _nobody() -> None:
+    return None
+
+
+# How many elements of an array are looked at, at least, if it has as many as that.
+_LOOKED_AT = 500
+
+
+class _WatchedEpoch(Epoch):
+    """The epoch of an array of NumPy's that is too large to be copied. It is known to have been written if elements of
+    a sample have changed since a graph kept it: always if the write changed the 500th part of it in a row."""
+
+    __slots__ = ("array", "held", "later", "sample")
+
+    array: Any
+    held: Any  # the payloads that graphs keep: the array, or views of it
+    later: Epoch | None
+    sample: bytes | None  # None until a graph keeps something
+
+    def hold(self, payload: Any) -> Epoch:
+        if self.sample is None:
+            self.sample = _sample(self.array)
+        self.held.append(payload)
+        return super().hold(payload)
+
+    @property
+    def next(self) -> Epoch | None:
+        """Itself, if the array was written."""
+        if self.later is None and self.sample is not None and _sample(self.array) != self.sample:
+            self.kept = {id(payload): Lost(None, 0, OUTSIDE) for payload in self.held}
+            return self
+        return self.later
+
+    @next.setter
+    def next(self, epoch: Epoch | None) -> None:
+        self.later = epoch
+
+
+def _sample(array: Any) -> bytes:
+    flags = array.flags
+    if flags.c_contiguous:
+        flat = array if array.ndim == 1 else array.reshape(-1)
+    elif flags.f_contiguous:
+        flat = array.T.reshape(-1)
+    else:
+        flat = array.flat
+    stride = array.size // _LOOKED_AT | 1  # odd: in matrices it should not meet the same column in every row
+    found: bytes = flat[::stride].tobytes()
+    return found
+
+
+def epoch_of_array(array: Any) -> Epoch:
+    """What a graph that keeps an array of NumPy's, to which anybody may write, has to keep with it."""
+    return _watched_epoch(array, _nobody).hold(array)
+
+
+def watched(constant: Tensor) -> Tensor:
+    """The same for a graph that may keep a new Tensor on such an array, or views of it."""
+    counter = constant._counter = new_counter()
+    counter.epoch = _watched_epoch(constant._data, weakref.ref(counter))
+    return constant
+
+
+def _watched_epoch(array: Any, counter: Any) -> _WatchedEpoch:
+    epoch = _WatchedEpoch()
+    epoch.version, epoch.log, epoch.counter, epoch.kept, epoch.limit = 0, None, counter, None, 64
+    epoch.array, epoch.held, epoch.later, epoch.sample = array, [], None, None
+    return epoch
 
 
 # What became of payloads that a graph keeps without an epoch: by identity, a weak reference that cleans up, and a copy

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pullback.core.outside import as_numbers
 from pullback.core.pytree import add_leaf_type
 from pullback.core.spec import Spec, spec_of
 from pullback.core.state import current
@@ -261,6 +262,8 @@ def as_constant(value: Any) -> Tensor:
     as_tensor = getattr(type(value), "as_tensor", None)  # of a number in a trace
     if as_tensor is not None:
         return as_tensor(value)
+    if isinstance(value, ndarray):
+        return wrap(as_numbers(value))
     return wrap(value if hasattr(type(value), "evaluate_op") else np.asarray(value))
 
 

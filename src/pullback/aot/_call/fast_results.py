@@ -15,7 +15,7 @@ from pullback.core.spec import spec_for
 from pullback.core.state import next_stamp
 from pullback.tape.accumulate import new_accumulator
 from pullback.tape.history import bump_version
-from pullback.tensors.overwrites import epoch_of, make_way
+from pullback.tensors.overwrites import epoch_of, epoch_of_array, make_way
 from pullback.tensors.tensor import Extra, Leaf, Tensor, wrap
 from pullback.tensors.versions import counter_at
 
@@ -47,7 +47,8 @@ class ResultsWriter:
             "CompiledBackward": CompiledBackward, "Extra": Extra, "Leaf": Leaf, "Tensor": Tensor,
             "bump_version": bump_version, "counter_at": counter_at, "entry": entry,
             "new_accumulator": new_accumulator,
-            "epoch_of": epoch_of, "make_way": make_way, "next_stamp": next_stamp, "replayed": replayed,
+            "epoch_of": epoch_of, "epoch_of_array": epoch_of_array, "make_way": make_way, "next_stamp": next_stamp,
+            "replayed": replayed,
             "sinks": accumulators, "unflatten": unflatten, "wrap": wrap,
         }  # fmt: skip
 
@@ -220,10 +221,17 @@ class ResultsWriter:
         self.scope["nones"] = (None,) * len(self.names)
         payloads = f"({_listed([f'd_{name}' for name in self.names])})" if keeps else "()"
         self.lines += [f"payloads = {payloads}", "epochs = nones"]
-        if tensors:
-            own = ", ".join(f"epoch_of({name})" if name in tensors else "None" for name in self.names)
+        arrays = [name for name, leaf in zip(self.names, self.given, strict=True) if type(leaf) is np.ndarray]
+        if tensors or (arrays and keeps):
+            own = ", ".join(
+                f"epoch_of({name})" if name in tensors
+                else f"epoch_of_array(d_{name})" if keeps and name in arrays
+                else "None"
+                for name in self.names
+            )  # fmt: skip
             counters = " or ".join(f"{name}._counter" for name in tensors)
-            self.lines.append(f"if {counters}: epochs = ({own},)")
+            always = "" if arrays and keeps else f"if {counters}: "
+            self.lines.append(f"{always}epochs = ({own},)")
 
     def _numbers(self, inner: list[int]) -> None:
         """Which outputs of the nodes behind the inputs are; None if they are all the first, as nearly always."""

@@ -16,7 +16,7 @@ from pullback.tape.anomaly import remember_place
 from pullback.tape.history import bump_version
 from pullback.tape.node import Node, released_error
 from pullback.tape.saved import SavedVariable, version_error
-from pullback.tensors.overwrites import UNWRITTEN, Lost, disturbed, epoch_of, is_disturbed, kept_value
+from pullback.tensors.overwrites import UNWRITTEN, Lost, disturbed, epoch_of, epoch_of_array, is_disturbed, kept_value
 from pullback.tensors.tensor import Tensor, version_of, wrap
 from pullback.tensors.views import ViewInfo
 
@@ -68,7 +68,10 @@ class CompiledBackward(Node):
         """What the inputs hold now is what derivatives of the backward pass are taken at."""
         primals = self.primals or ()
         self.payloads = tuple([x._data if isinstance(x, Tensor) else x for x in primals])
-        self.epochs = tuple([epoch_of(x) if isinstance(x, Tensor) else UNWRITTEN for x in primals])
+        self.epochs = tuple([
+            epoch_of(x) if isinstance(x, Tensor) else epoch_of_array(x) if type(x) is ndarray else UNWRITTEN
+            for x in primals
+        ])  # fmt: skip
 
     def drop_tensors(self) -> None:
         """Keep of the inputs what they held and where their gradients go, and not the tensors: one that is written
@@ -217,6 +220,8 @@ class CompiledBackward(Node):
             )
         epoch = self.epochs[position]
         if not is_tensor:
+            if is_disturbed(payload, epoch) and type(lost := kept_value(payload, epoch)) is Lost:
+                raise version_error(self, spec_of(payload), "", lost.present_version(), lost.expected, lost.place)
             return primal
         if primal is not DROPPED and primal._data is payload and not is_disturbed(payload, epoch):
             return primal

@@ -121,6 +121,7 @@ class DynamicCapture:
                     shape[axis] = sizes[symbol]
             recorded = isinstance(leaf, Tensor) and requires_grad(leaf)
             resized[slot] = ArraySpec(tuple(shape), array.dtype, recorded, not recorded or is_leaf(leaf))
+            resized[slot].of_numpys = not isinstance(leaf, Tensor)
         return resized
 
 

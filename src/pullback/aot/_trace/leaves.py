@@ -31,6 +31,7 @@ class ArraySpec:
     """A description of an array argument, where there is no array: see `spec`."""
 
     is_array_spec = True
+    of_numpys = False  # is it for an array of NumPy's, and not for a tensor?
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], requires_grad: bool, leaf: bool) -> None:
         self.shape = shape

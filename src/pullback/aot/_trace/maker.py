@@ -153,7 +153,11 @@ class Maker:
             graph=graph, meta=meta, inputs=inputs,
             out_tree=out_tree, num_forward_outputs=len(finals), is_training=is_training, groups=trace.merged,
             members=self.members,
-            inputs_read_later=self._read_later([primal.storage for primal in trace.primals]),
+            # Of NumPy's arrays, to which writes are not noticed, eager code saves copies.
+            inputs_read_later=self._read_later([
+                not getattr(p.original, "of_numpys", not isinstance(p.original, Tensor)) and p.storage
+                for p in trace.primals
+            ]),
             inputs_read_live=frozenset(self._read_live()),
             stops=stops_of(trace) if is_training else Stops(), has_own_formulas=trace.has_own_formulas,
             outputs_read_later=self._read_later(self._kept()),

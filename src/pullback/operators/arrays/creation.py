@@ -95,7 +95,7 @@ def _as_ndarray(data: Any, dtype: Any, copy: bool | None) -> Array:
         data = on_host(data)
     has_dtype = hasattr(data, "dtype") or hasattr(data, "__array__") or hasattr(data, "__array_interface__")
     dtype = None if dtype is None else number_dtype(dtype)
-    if has_dtype and not isinstance(data, (np.ndarray, np.generic)):
+    if has_dtype and type(data) is not np.ndarray and not isinstance(data, np.generic):
         data = as_numbers(data)
     try:
         array = np.array(data, dtype, copy=True) if copy else np.asarray(data, dtype)
