@@ -15,7 +15,9 @@ what is computed from them may be real: `np.arange(5) / 4` is a Tensor, and for 
 from __future__ import annotations
 
 import functools
+import gc
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType, MethodType
 from typing import Any
@@ -92,6 +94,16 @@ def has_history(tensor: Tensor) -> bool:
 
 _Tensor: Any = Tensor  # its members come from tables
 
+# By value, the numbers with a history that adapted code has looked for in sets and dictionaries, or put there.
+_keys: weakref.WeakValueDictionary[Any, Tensor] = weakref.WeakValueDictionary()
+
+
+def _is_only_key(tensor: Tensor, value: Any) -> bool:
+    """Note a number as a key; False if another one of the same value is one, in this call or by a cache of a former."""
+    if _keys.setdefault(value, tensor) is not tensor:
+        gc.collect()  # a function that calls itself keeps its dictionaries in a cycle
+    return _keys.setdefault(value, tensor) is tensor
+
 
 class Manners:
     """Members of NumPy's arrays, for tensors in adapted code."""
@@ -100,6 +112,19 @@ class Manners:
         if self._spec.ndim != 1:
             return iter(Tensor.__iter__(self))
         return (element(self, (i, ...)) for i in range(self.shape[0]))  # each when its turn comes, and not before
+
+    def __hash__(self: Any) -> int:
+        if self._spec.ndim:
+            return object.__hash__(self)
+        value = self.detach().numpy()[()]
+        if has_history(self) and value == value and not _is_only_key(self, value):
+            raise AutogradError(
+                "ADAPT_KEYS",
+                f"two numbers that are differentiated have the same value, {value}, and are keys of a set or dict",
+                why="they are one key for NumPy, and the derivative would be that by the first of them alone",
+                fix="let positions or whole numbers, int(x), be the keys",
+            )
+        return hash(value)
 
     def __copy__(self: Any) -> Tensor:
         return functions["copy"](self)
@@ -132,6 +157,10 @@ class Manners:
     def searchsorted(self: Any, *args: Any, **kwargs: Any) -> Any:
         """As `np.ndarray.searchsorted`."""
         return np.searchsorted(self, *args, **kwargs)
+
+    def is_integer(self: Any) -> bool:
+        """As `np.float64.is_integer`: is this number whole?"""
+        return bool(self == functions["floor"](self))
 
     def item(self: Any, *index: Any) -> Any:
         """As `np.ndarray.item`: the only element, or the one at `index`; with its history, if it has one."""

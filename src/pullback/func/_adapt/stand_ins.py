@@ -44,6 +44,11 @@ class Proxy(ModuleType):
         return dir(self._module)
 
 
+def _kind_of(tensor: Tensor) -> type:
+    """What a tensor stands for: an array, or one of NumPy's numbers."""
+    return np.ndarray if tensor.ndim else tensor.dtype.type
+
+
 class StandIn(type):
     """The type of types that take tensors for what they stand for. They equal the type they stand in for."""
 
@@ -57,9 +62,7 @@ class StandIn(type):
     def __instancecheck__(cls, value: Any) -> bool:
         if not isinstance(value, Tensor):
             return isinstance(value, cls._real)
-        if cls._real is np.ndarray:
-            return True
-        return not value.ndim and issubclass(value.dtype.type, cls._real)
+        return issubclass(_kind_of(value), cls._real)
 
     def __subclasscheck__(cls, other: type) -> bool:
         return issubclass(other._real if type(other) is StandIn else other, cls._real)
@@ -124,7 +127,7 @@ class _Type:
             return builtins.type(*args, **kwargs)
         kind = builtins.type(args[0])
         if kind is Tensor:
-            kind = np.ndarray if args[0].ndim else args[0].dtype.type
+            kind = _kind_of(args[0])
         return _KNOWN.get(kind, kind)
 
     def __instancecheck__(self, value: Any) -> bool:
@@ -152,7 +155,36 @@ class _Type:
         return repr(type)
 
 
-BUILTINS: dict[str, Any] = {**_NUMBERS, "round": rounded, "type": _Type()}
+_AN_ARRAY = np.empty(0)
+
+
+def is_instance(value: Any, kinds: Any, /) -> bool:
+    """As the built-in `isinstance`, also for classes that only ask for methods: a number is not iterable."""
+    if type(value) is not Tensor or kinds is Tensor:
+        return isinstance(value, kinds)
+    if isinstance(kinds, tuple):
+        return any(is_instance(value, kind) for kind in kinds)
+    return issubclass(_kind_of(value), kinds)
+
+
+def has_attribute(value: Any, name: str, /) -> bool:
+    """As the built-in `hasattr`: does the array or number have it that a tensor stands for?"""
+    if type(value) is Tensor:
+        value = _AN_ARRAY if value.ndim else value.dtype.type()
+    return hasattr(value, name)
+
+
+def attribute(value: Any, name: str, /, *default: Any) -> Any:
+    """As the built-in `getattr`."""
+    if default and type(value) is Tensor and not has_attribute(value, name):
+        return default[0]
+    return getattr(value, name, *default)
+
+
+BUILTINS: dict[str, Any] = {
+    **_NUMBERS, "round": rounded, "type": _Type(), "isinstance": is_instance, "hasattr": has_attribute,
+    "getattr": attribute,
+}  # fmt: skip
 """Built-in names that would take a number out of the graph, or that ask for the type of one."""
 
 _KNOWN: dict[Any, Any] = {
