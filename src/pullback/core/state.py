@@ -27,14 +27,14 @@ next_stamp: Callable[[], int] = itertools.count(1).__next__
 class VmapLevel:
     """One running `vmap`: its place in the order of levels, the length of the mapped axis, and how it draws."""
 
-    __slots__ = ("over", "randomness", "refusal", "size", "stamp")
+    __slots__ = ("over", "randomness", "refusals", "size", "stamp")
 
     def __init__(self, size: int, randomness: str = "error", over: Any = None) -> None:
         self.stamp = next_stamp()
         self.size = size
         self.randomness = randomness
         self.over = over  # which ranks have which examples, if they are spread over ranks
-        self.refusal: AutogradError | None = None  # raised where a tensor of it was used, in a thread of the function
+        self.refusals: list[AutogradError] = []  # raised inside, perhaps in a thread: the function may have caught it
 
     @property
     def length(self) -> int:

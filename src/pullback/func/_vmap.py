@@ -26,6 +26,7 @@ from pullback.operators.random.draws import Repeats
 from pullback.payloads.batched import levels_of
 from pullback.payloads.batched.crossing import enter_level
 from pullback.payloads.batched.randomness import check_mode
+from pullback.payloads.refusals import check_refusals
 from pullback.tape.node import Node
 from pullback.tape.saved import SavedVariable
 from pullback.tape.transform.body import Transform, left, running
@@ -105,8 +106,7 @@ def vmap(
                     for leaf, dim in zip(leaves, dims, strict=True)
                 ]
                 output = function(*unflatten(structure, given), **named)
-                if level.refusal is not None:  # nobody else hears of what a thread raises
-                    raise level.refusal
+                check_refusals(level)
                 outputs, out_structure = flatten(output)
                 places = _out_places(out_dims, output, outputs)
                 results = [_leave(value, place, level) for value, place in zip(outputs, places, strict=True)]

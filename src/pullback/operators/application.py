@@ -77,6 +77,8 @@ class vectorize:
         cache: bool = False,
         signature: str | None = None,
     ) -> None:
+        if pyfunc is not None and not callable(pyfunc):
+            raise TypeError(f"vectorize: expected a function, got {type(pyfunc).__name__}")
         self.pyfunc = pyfunc
         self.otypes = None if otypes is None else [np.dtype(each) for each in otypes]
         self.excluded = frozenset(excluded or ())

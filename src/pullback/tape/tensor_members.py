@@ -16,6 +16,7 @@ from pullback.core.state import current
 from pullback.errors import AutogradError
 from pullback.payloads.batched import BatchedArray, levels_of
 from pullback.payloads.kinds import is_users_own
+from pullback.payloads.refusals import noted
 from pullback.payloads.wrappers import is_wrapper, rebuilt
 from pullback.tape.accumulate import AccumulateGrad
 from pullback.tape.forward.levels import live_levels, store_tangent, tangent_of
@@ -91,6 +92,13 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     elif type(tensor._node) is Leaf:
         meta_of(tensor).parked_leaf = tensor._node
         tensor._node = None
+    elif type(tensor._node) is FreshLeaf and requires_grad(tensor):
+        raise AutogradError(
+            "FLAG_IN_TRANSFORM",
+            f"requires_grad_(False) inside {current().transforms[-1].name} on what it differentiates",
+            why="the transform asks for the derivative by this tensor, whatever the flag says",
+            fix="use detach() where the function should see a constant, or name other arguments in argnums",
+        )
 
 
 def _check_inference(tensor: Tensor) -> None:
@@ -254,12 +262,12 @@ def get_data(tensor: Tensor) -> Tensor:
     tensor = here(tensor)
     shared_counter(tensor)
     if levels_of(tensor._data):
-        raise AutogradError(
+        raise noted(AutogradError(
             "VMAP_DATA",
             "accessing `data` under vmap transform is not allowed",
             why="it would be a whole batch, of which the code inside sees one example",
             fix="use detach()",
-        )
+        ))  # fmt: skip
     data = wrap(getattr(tensor._data, "detached", tensor._data))
     if is_inference(tensor):
         extra_of(data).inference = True
@@ -275,12 +283,12 @@ def set_data(tensor: Tensor, value: Any) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f".data must be a Tensor, got {type(value).__name__}")
     if levels_of(tensor._data) or levels_of(value._data):
-        raise AutogradError(
+        raise noted(AutogradError(
             "VMAP_DATA",
             "mutating directly with `.data` under vmap transform is not allowed",
             why="the code inside sees one example, and what is assigned would be a whole batch that outlives it",
             fix="write in place (`x.copy_(value)`), or use the new value under a name of its own",
-        )
+        ))  # fmt: skip
     if requires_grad(tensor) and not value._spec.is_differentiable:
         raise AutogradError(
             "DATA_DTYPE",

@@ -167,6 +167,8 @@ def _times_log_of_numbers(logarithm: Callable[..., Any]) -> Callable[..., Any]:
 def _log_factor(logarithm: Callable[..., Any], x: Any, y: Any, inside: Any) -> Any:
     """The logarithm that multiplies x, and 0 where the product is flat. `inside` is what the logarithm is of."""
     is_flat = _flat(x, inside)
+    if getattr(y, "dtype", x.dtype) != x.dtype:
+        y = astype(y, np.result_type(y.dtype, x.dtype), copy=False)  # a logarithm in half precision would have no more
     out = where(is_flat, 0, logarithm(where(is_flat, 1, y)))
     # The logarithm of a Python number must not decide the dtype.
     return astype(out, x.dtype, copy=False) if y.__class__ in (int, float) else out

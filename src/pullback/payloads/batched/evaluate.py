@@ -34,7 +34,7 @@ from pullback.payloads.batched.array import (
     union,
 )
 from pullback.payloads.evaluate import evaluate
-from pullback.payloads.refusals import check_at_home, refuse_dynamic_shape
+from pullback.payloads.refusals import check_at_home, noted, refuse_dynamic_shape
 
 # Products of batches, all levels at once. An operand that is the same for all examples is used once, not repeated.
 #
@@ -156,22 +156,22 @@ def _stacked(name: str, rows: list[Any], lead: tuple[int, ...], levels: Levels) 
 
 def unequal_shapes(name: str) -> AutogradError:
     """For results that differ in shape between the examples."""
-    return AutogradError(
+    return noted(AutogradError(
         "VMAP_DYNAMIC_SHAPE",
         f"{name} has a dynamic shape inside vmap: its results for the examples of the batch differ in shape",
         why="no array can hold results of different shapes",
         fix="use a loop in place of vmap",
-    )
+    ))  # fmt: skip
 
 
 def refuse_rule(name: str, why: str) -> AutogradError:
     """For what has no batching rule and cannot do without."""
-    return AutogradError(
+    return noted(AutogradError(
         "VMAP_NO_RULE",
         f"Batching rule not implemented for {name}",
         why=why,
         fix="give the operator a batching rule",
-    )
+    ))  # fmt: skip
 
 
 def check_fallback(name: str) -> None:
