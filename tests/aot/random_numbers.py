@@ -10,6 +10,7 @@ import random
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -182,7 +183,8 @@ def check(seed: int, backend: str = "numpy") -> str | None:
     return None
 
 
-def main() -> None:
+def main(check: Callable[..., str | None] = check) -> None:
+    """Check so many programs as the command says, from a number on, with a backend."""
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     warnings.simplefilter("ignore")
     failed = 0

@@ -7,14 +7,12 @@ arguments that select other numbers of elements and take other ways.
 from __future__ import annotations
 
 import random
-import sys
-import traceback
-import warnings
 from typing import Any
 
 import numpy as np
 
 import pullback as pb
+from tests.aot.random_numbers import main
 
 SIZE = 6
 
@@ -225,20 +223,5 @@ def check(seed: int, backend: str = "numpy") -> str | None:
     return None
 
 
-def main() -> None:
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    warnings.simplefilter("ignore")
-    failed = 0
-    for seed in range(first, first + int(sys.argv[1])):
-        try:
-            found = check(seed, *sys.argv[3:4])
-        except Exception:
-            found = traceback.format_exc()
-        if found is not None:
-            failed += 1
-            print(f"--- {seed}\n{found}")
-    print(f"{failed} differ")
-
-
 if __name__ == "__main__":
-    main()
+    main(check)

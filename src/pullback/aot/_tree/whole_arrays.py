@@ -92,6 +92,7 @@ class Whole:
         self._made: dict[Any, Value] = {}  # equal nodes are one, so that equal masks are one
         self._masks: dict[Value, Mask] = {}  # by what is searched, in the new graph
         self._stops: dict[Node, tuple[int, ...]] = {}
+        self._fills: dict[tuple[Value, Value], Value] = {}  # by mask and array
         # What is searched, in the second graph, and how many there are in both.
         self._searched: dict[Value, tuple[int, int]] = {}
 
@@ -248,14 +249,18 @@ class Whole:
 
     def _filled(self, mask: Mask, array: Value) -> Value:
         """An array with an element that is selected in the place of those that are not."""
+        known = self._fills.get((mask.value, array))
+        if known is not None:
+            return known
         rest = array.type.shape[mask.value.type.ndim :]
         rows = self._shaped(array, (mask.value.type.size, *rest))
         one = self._add("_index", [rows, mask.first], template=("array",), distinct=True)
-        filled = self._add("where", [self._over(mask, len(rest)), array, self._shaped(one, rest)])
-        node = filled.node
-        assert node is not None
-        self._stops.setdefault(node, (2,))  # whose derivative nobody wants
-        return filled
+        # A node of its own, and none that is equal: nobody wants the derivative of what it is filled with.
+        given = [self._over(mask, len(rest)), array, self._shaped(one, rest)]
+        node = self._graph.add(registry["where"], given, {}, [array.type], self._tag)
+        self._stops[node] = (2,)
+        self._fills[mask.value, array] = node.result
+        return node.result
 
     def _over(self, mask: Mask, rest: int) -> Value:
         """The mask of arrays with so many axes more."""
