@@ -7,6 +7,7 @@ import scipy.linalg
 import pullback as pb
 from pullback.autograd import gradcheck, gradgradcheck
 from pullback.operators.linalg import inner
+from pullback.operators.linalg.solve import solved_as_general
 from pullback.testing import assert_close
 
 LinAlgError = np.linalg.LinAlgError
@@ -312,6 +313,11 @@ def test_least_squares_of_two_precisions_have_the_higher_one():
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+def by_substitution(monkeypatch):
+    monkeypatch.setattr(inner, "solve_triangular", lambda *_: None)
+    monkeypatch.setattr("pullback.operators.linalg.solve.solved_as_general", lambda *_: None)
+
+
 @pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("rows", [1, 2, 7, 32, 96, 97])
@@ -326,10 +332,20 @@ def test_small_triangles_are_solved_as_by_substitution(rows, upper, unit, monkey
         return [out.detach().numpy(), x.grad.numpy(), y.grad.numpy()]
 
     found = solved()
-    monkeypatch.setattr(inner, "solve_triangular", lambda *_: None)
+    by_substitution(monkeypatch)
     for mine, plain in zip(found, solved(), strict=True):
         np.testing.assert_allclose(mine, plain, rtol=1e-10, atol=1e-12)
         assert mine.flags.c_contiguous == plain.flags.c_contiguous
+
+
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("rows", [1, 5, 96])
+def test_the_quick_way_through_a_small_triangle_gives_the_same_bits(rows, upper, unit):
+    rng = np.random.default_rng(rows)
+    a, b = rng.standard_normal((rows, rows)) / rows + np.eye(rows), rng.standard_normal((rows, 2))
+    quick = inner.solve_triangular(a, b, upper, unit)
+    np.testing.assert_array_equal(quick, solved_as_general(a, b, upper, unit))
 
 
 @pytest.mark.parametrize("upper", [False, True])
@@ -346,5 +362,5 @@ def test_triangles_that_are_not_finite_are_left_to_substitution(value, place, up
             return str(error)
 
     found = solved()
-    monkeypatch.setattr(inner, "solve_triangular", lambda *_: None)
+    by_substitution(monkeypatch)
     np.testing.assert_array_equal(found, solved())

@@ -2,9 +2,6 @@
 
 A loop reports a singular matrix by NaN. So where a result is not finite, the function of `numpy.linalg` is asked again,
 which raises what there is to raise.
-
-There is no loop for triangular systems. The general one finds nothing to eliminate in an upper triangle, and so does
-what substitution does; a lower triangle is an upper one when rows and columns are counted from their ends.
 """
 
 from __future__ import annotations
@@ -56,16 +53,13 @@ inv = quick("inv", np.linalg.inv)
 cholesky = quick("cholesky_lo", np.linalg.cholesky)
 
 
-MOST_ROWS = 96  # of a triangular system; above, the arithmetic with zeros costs more than halving in Python
-
-
 def solve_triangular(a: Any, b: Any, upper: bool, unit: bool) -> Any:
-    """The solution for one real matrix of few rows; None where it is not finite, or for others to find."""
+    """What `solve.solved_as_general` gives, likewise; None where there is no loop, too."""
     loop = getattr(_loops, "solve", None)
     if loop is None or a.ndim != 2 or b.ndim != 2 or a.dtype.char != "d" or b.dtype.char != "d":
         return None
     rows = len(a)
-    if rows > MOST_ROWS or rows != len(b):
+    if rows != len(b):
         return None
     # path: inner loop of a triangle
     triangle = triangle_of(a, upper, unit)

@@ -294,6 +294,7 @@ def inv_ex(x: Any, /) -> InvExResult:
 # Triangular systems ---------------------------------------------------------------------------------------------------
 
 _SMALL = 32  # rows up to which substitution goes row by row
+_FEW = 96  # rows up to which the arithmetic with zeros of a general solver costs less than steps in Python
 
 
 def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
@@ -323,9 +324,9 @@ def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
 )  # fmt: skip
 def solve_triangles(a, b, *, upper, unit, singular):
     """The matrices `x` with `triangle(a) @ x == b`; the other triangle of `a` is not read."""
-    quick = inner.solve_triangular(a, b, upper, unit)
-    if quick is not None:
-        return quick
+    out = solved_as_general(a, b, upper, unit)
+    if out is not None:
+        return out
     diagonals = np.diagonal(a, axis1=-2, axis2=-1)
     if singular in SINGULAR_TRIANGLE and not unit and not np.all(diagonals):
         raise np.linalg.LinAlgError(SINGULAR_TRIANGLE[singular])
@@ -347,6 +348,34 @@ def triangle_of(x: Any, upper: bool, unit: bool) -> Any:
     return triu(x, k=int(unit)) if upper else tril(x, k=-int(unit))
 
 
+def solved_as_general(a: Array, b: Array, upper: bool, unit: bool) -> Any:
+    """The solution for one real matrix of few rows by the solver for all; None where it is not finite, and for others.
+
+    That finds nothing to eliminate in an upper triangle, so it does what substitution does; a lower triangle is an
+    upper one when rows and columns are counted from their ends.
+    """
+    rows = a.shape[-1]
+    if a.ndim != 2 or b.ndim != 2 or a.dtype.char != "d" or b.dtype.char != "d" or rows > _FEW or rows != len(b):
+        return None
+    lower = np.tri(rows, k=-int(unit), dtype=bool)
+    triangle = np.where(lower.T if upper else lower, a, 0.0)
+    if unit:
+        triangle.reshape(-1)[:: rows + 1] = 1.0
+    turn = slice(None, None, 1 if upper else -1)
+    try:
+        with np.errstate(all="ignore"):
+            out = np.linalg.solve(triangle[turn, turn], b[turn])[turn].copy()
+    except np.linalg.LinAlgError:
+        return None
+    return out if np.isfinite(out).all() else None
+
+
+@solve_triangles.kernel_on_arrays
+def solve_triangles_quickly(a, b, *, upper, unit, singular):
+    out = inner.solve_triangular(a, b, upper, unit) if len(a) <= _FEW else None
+    return solve_triangles.kernel(a, b, upper=upper, unit=unit, singular=singular) if out is None else out
+
+
 @solve_triangles.vjp
 def solve_triangles_vjp(g, a, out, upper, unit, needs):
     to_b = solve_triangles(adjoint(a), g, upper=not upper, unit=unit, singular="ieee")
@@ -355,7 +384,7 @@ def solve_triangles_vjp(g, a, out, upper, unit, needs):
 
 @solve_triangles.vjp_on_arrays
 def solve_triangles_pulled(g, a, out, upper, unit, needs):
-    to_b = inner.solve_triangular(a.T, g, not upper, unit) if out.ndim == 2 else None
+    to_b = inner.solve_triangular(a.T, g, not upper, unit) if out.ndim == 2 and len(out) <= _FEW else None
     if to_b is None:
         return solve_triangles_vjp(g, a, out, upper, unit, needs)
     return (-inner.triangle_of(to_b @ out.T, upper, unit) if needs[0] else None), to_b
