@@ -103,3 +103,16 @@ def test_a_few_rows_of_a_jacobian_are_those_of_a_batch():
             pb.testing.assert_close(third, other.detach())
             assert one.requires_grad == other.requires_grad
             assert not third.requires_grad
+
+
+@pytest.mark.parametrize("made", [lambda x: x.detach() * 2, lambda x: x * 2, lambda x: (x * 2)[:]])
+def test_parts_of_what_a_body_that_has_ended_made_are_constants(made):
+    kept, x = [], pb.tensor([1.0, 2.0])
+
+    def body(x):
+        kept.append(made(x))
+        return x.sum()
+
+    pb.func.grad(body)(x)
+    found = pb.func.grad(lambda y: (kept[0][0] * y).sum() + kept[0][1:].sum() * y.sum())(x)
+    assert found.tolist() == [6.0, 6.0]

@@ -91,7 +91,7 @@ class Reader:
         if extra is not within:
             if within is None and (node is None or extra.attr_version != counter.value):
                 refresh_view(x)
-            node = x._node
+            node, extra = x._node, x._extra  # as `is_foreign` may have left them
         if counter is None or not counter.shared:
             counter = shared_counter(x)  # before anything else refers to the memory
         # path: read part
