@@ -95,7 +95,7 @@ def _sinc_parts(x: Any, *, order: int) -> Any:
         factor = (-1) ** k * math.pi ** (2 * k) / (math.factorial(2 * k - order) * (2 * k + 1))
         series = series * square + factor
     if 2 * first > order:
-        series = series * inner
+        series = series * inner + 0.0  # no zero with a sign
     turn = outer * math.pi
     away = np.sin(turn) / turn
     for n in range(1, order + 1):

@@ -109,6 +109,7 @@ _i2: Op = row(
     "_i2", ("x",), (lambda x: (i1(x) + iv(3, x)) / 2,), kernel=lambda x: scipy_function("iv")(np.float32(2), x),
     doc="`iv(2, x)`.", expand=modified_bessel(2, is_scaled=False),
 )  # fmt: skip
+_i2.refuses("it is the slope of `i1`, which is for real numbers", "complex128")
 i0e: Op = row(
     "i0e", ("x",), (lambda x, out: i1e(x) - sign(x) * out,), domain=(0.2, 3.0),
     doc="`i0(x) * exp(-abs(x))`. The derivative at the kink at 0 is 0.", expand=modified_bessel(0, is_scaled=True),
