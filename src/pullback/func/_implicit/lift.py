@@ -68,8 +68,10 @@ class _Finding(Interception):
         return out
 
     def seen(self, tensor: Tensor, outer: Interceptors) -> Tensor:
-        if id(tensor) not in self._made and not self.inside.made(tensor) and _is_watched_itself(as_seen(tensor, outer)):
-            self.found.setdefault(id(tensor), tensor)
+        if id(tensor) not in self._made and not self.inside.made(tensor):
+            value = as_seen(tensor, outer)
+            if value is not tensor or _is_watched_itself(value):  # a stand-in is gone when derivatives are taken
+                self.found.setdefault(id(tensor), tensor)
         return tensor
 
     def stand_in(self, tensors: Iterable[Tensor]) -> None:
