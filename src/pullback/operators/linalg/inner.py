@@ -48,6 +48,7 @@ def quick(name: str, public: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
+det = quick("det", np.linalg.det)
 solve = quick("solve", np.linalg.solve)
 inv = quick("inv", np.linalg.inv)
 cholesky = quick("cholesky_lo", np.linalg.cholesky)
