@@ -8,13 +8,67 @@ import gc
 import threading
 import weakref
 
+import numpy as np
 import pytest
 
 import pullback as pb
 from pullback.core.state import switch
 from pullback.eager.native_tape import tape
 from pullback.errors import AutogradError
-from tests.eager.body_programs import PROGRAMS, point
+from tests.eager.body_programs import PROGRAMS, point, program
+
+# What one body makes and another one meets, living or ended.
+
+
+def _written_in_another_body(make, write):
+    """A tensor that one body makes and uses in another one, which writes to it: living and ended."""
+    found = []
+
+    def inner(y, other):
+        used = (other * y).sum() + (other[1:] * y[1:]).sum()
+        try:
+            write(other, y)
+        except AutogradError as error:
+            found.append(error.code)
+        return used + (other * y).sum()
+
+    def outer(x):
+        other = make(x)
+        found.append(other)
+        return (pb.func.grad(lambda y: inner(y, other))(x) * x).sum() + (other * x).sum()
+
+    gradient = pb.func.grad(outer)(point())
+    return gradient, pb.func.grad(lambda y: inner(y, found[0]))(point()), found
+
+
+@program
+def what_another_body_made_is_captured():
+    makers = [lambda x: pb.ones(4), lambda x: x.detach() * 2.0, lambda x: x * 2.0, lambda x: (x * 2.0)[:]]
+    writers = [
+        lambda other, y: other.__setitem__(0, y[0] * 2.0),
+        lambda other, y: other.add_(y),
+        lambda other, y: other[1:].mul_(y[1:]),
+        lambda other, y: other.__setitem__(np.array([0, 1]), y[:2]),
+        lambda other, y: other.__setitem__(0, 5.0),
+    ]
+    return [_written_in_another_body(make, write) for make in makers for write in writers]
+
+
+@program
+def views_of_what_an_ended_body_made_and_that_is_written():
+    found = []
+    for write in (lambda base: base.__setitem__(0, 5.0), lambda base: base.mul_(2.0), lambda base: base[1:].mul_(2.0)):
+        kept = []
+
+        def loss(x, kept=kept):
+            y = x * 2.0
+            kept.extend([y, y[1:], y.reshape(2, 2).T])
+            return y.sum()
+
+        pb.func.grad(loss)(point())
+        write(kept[0])
+        found.append([kept, [each.grad_fn for each in kept], [each[0] * 1.0 for each in kept]])
+    return found
 
 
 def seen(value):

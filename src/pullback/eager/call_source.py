@@ -100,7 +100,7 @@ result._extra = view = View.__new__(View) if source is None or type(source) is V
 view.attr_version = counter.value
 view.records = None
 view.creation_meta = DEFAULT
-if source is None or source is within:
+if source is None or source.view is None:
     view.base, view.steps = x, (tuple.__new__(ViewStep, (op, params)),)
 else:
     view.base, view.steps = source.base, (*source.steps, tuple.__new__(ViewStep, (op, params)))

@@ -107,7 +107,7 @@ class Reader:
         view.records = None
         view.creation_meta = DEFAULT
         step = tuple.__new__(ViewStep, (self.op, {"index": key}))
-        if extra is None or extra is within:
+        if extra is None or extra.view is None:
             view.base, view.steps = x, (step,)
         else:
             view.base, view.steps = extra.base, (*extra.steps, step)

@@ -255,9 +255,12 @@ def is_foreign(x: Tensor, within: Any) -> bool:
         return x._node is not None
     if type(extra) is ViewInfo:
         return x._node is not None or extra.base._node is not None or bool(open_levels)
-    if type(extra) is Within and (x._node is None or living(extra.deps) == within.deps):
-        x._extra = within  # another transform made it, which has ended
-        return False
+    if type(extra) is Within:
+        if x._node is None:
+            return False  # whoever made it: what is `within` may be written without asking, and this may be captured
+        if living(extra.deps) == within.deps:
+            x._extra = within  # a transform inside of this one made it, which has ended
+            return False
     if type(extra) is not ViewWithin or extra.within is not within or open_levels:
         return True
     if x._node is None or extra.attr_version != x._counter.value:  # type: ignore[union-attr]
@@ -311,8 +314,7 @@ def _replayed_from(node: Node | None, info: ViewInfo) -> Tensor:
         extra_of(stand_in).deps = info.base._extra.deps  # as long as anybody wanted what the base was computed from
     with changed(grad=True, inference=False, saved_hooks=(), interceptors=()):
         replayed = info.replay(stand_in)
-        if node is None:
-            last = replayed._node
+        if node is None and (last := replayed._node) is not None:  # None if the transform has ended
             while type(last.next[0]) is not AccumulateGrad:
                 last = last.next[0]
             last.next = (None,)
