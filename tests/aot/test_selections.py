@@ -199,3 +199,53 @@ def test_one_path_is_for_any_number_of_elements(function):
 @pytest.mark.parametrize("seed", range(8))
 def test_random_programs_of_masks_loops_and_writes(seed):
     assert check(seed) is None
+
+
+def scaled(x, k):
+    return ((x[x > 0] * k) ** 3).sum()
+
+
+def rows_scaled(x, k):
+    a = x.reshape(3, 3)
+    return ((a[a[:, 0] > 0] * k) ** 3 + k * k).sum()
+
+
+def neighbours(x, k):
+    return (x[(np.flatnonzero(x > 0) + 1) % LENGTH] ** 2).sum(), k * k
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", [scaled, rows_scaled, neighbours])
+def test_infinite_elements_leave_alone_what_is_not_selected(function):
+    """What stands in the place of elements that are not selected has no part in any derivative: 0 times infinity."""
+    compiled = pb.compile(function, backend="numpy")
+    rng = np.random.default_rng(0)
+    for number in range(9):
+        x = rng.normal(size=LENGTH)
+        if number > 4:
+            x[:2] = np.inf
+        found, wanted = (
+            curvature(call, [pb.tensor(x, requires_grad=True), pb.tensor(1.5, requires_grad=True)])
+            for call in (compiled, function)
+        )
+        assert len(wanted) == 2
+        for mine, theirs in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_paths_are_joined_beside_calls_that_run_eagerly():
+    """Some calls write to an array outside, which runs them in Python; what others select is one path all the same."""
+    seen = np.ones(LENGTH)
+
+    def function(x):
+        seen[:] = 0.25
+        return (x[x > 0] * 2).sum()
+
+    compiled = pb.compile(function, backend="numpy")
+    for number in range(16):
+        if number in (2, 3, 4):
+            seen[:] = number
+        x = np.random.default_rng(number).normal(size=LENGTH)
+        assert compiled(pb.tensor(x)).item() == pytest.approx((x[x > 0] * 2).sum())
+        assert np.all(seen == 0.25)

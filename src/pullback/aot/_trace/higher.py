@@ -13,18 +13,21 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from pullback.aot import _later
 from pullback.aot._metadata import InputAliasInfo, MutationType
 from pullback.aot._trace.trace import Trace
 from pullback.core.pytree import flatten, unflatten
 from pullback.core.records import Record, field, replace
 from pullback.core.state import changed, next_stamp
+from pullback.declare.op import registry
 from pullback.errors import HigherOrderError
 from pullback.graph.descriptors import PlainAOTOutput
 from pullback.graph.graph import Graph
 from pullback.graph.interpret import on_tensors
 from pullback.graph.ir import Node as GraphNode
-from pullback.graph.ir import Program, Value
+from pullback.graph.ir import Program, Value, array_type
 from pullback.graph.text.printing import bodies_of
 from pullback.operators.random.draws import numpy_generator
 from pullback.tape.backward import grad
@@ -43,10 +46,13 @@ for _kind in ("cond", "scan", "while_loop"):
 
 
 class Stops(Record):
-    """Operands without history, by node and position, and values whose memory was written behind the tape's back."""
+    """Operands without history, by node and position, and values whose memory was written behind the tape's back.
+
+    With operands that have a history only where a mask says so: a node computes more elements than the program did."""
 
     operands: dict[GraphNode, tuple[int, ...]] = field(default_factory=dict)
     hidden: frozenset[Value] = frozenset()
+    masked: dict[GraphNode, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.operands or self.hidden)
@@ -54,7 +60,8 @@ class Stops(Record):
     def moved(self, nodes: dict[GraphNode, GraphNode], values: dict[Value, Value]) -> Stops:
         """The same of another graph, whose nodes and values stand for those of this one."""
         operands = {nodes[node]: positions for node, positions in self.operands.items()}
-        return Stops(operands, frozenset(values[value] for value in self.hidden))
+        masked = {nodes[node]: (values[mask], positions) for node, (mask, positions) in self.masked.items()}
+        return Stops(operands, frozenset(values[value] for value in self.hidden), masked)
 
 
 def stops_of(trace: Trace) -> Stops:
@@ -93,12 +100,21 @@ def with_stops(graph: Graph, stops: Stops, first: int) -> Graph:
         )
     copy = graph.copy()
     nodes, copy.nodes = copy.nodes, []
+    known = dict(zip(graph.inputs, copy.inputs, strict=True))
     for original, node in zip(graph.nodes, nodes, strict=True):
-        for position in stops.operands.get(original, ()):
-            operand = node.operands[position]
-            detached = copy.add("detach", [operand], {}, [operand.type], node.tag).result
-            node.operands = (*node.operands[:position], detached, *node.operands[position + 1 :])
+        operands = list(node.operands)
+        mask, masked = stops.masked.get(original, (None, ()))
+        for position in (*stops.operands.get(original, ()), *masked):
+            operand = operands[position]
+            found = copy.add("detach", [operand], {}, [operand.type], node.tag).result
+            if position in masked and mask is not None:
+                shape = np.broadcast_shapes(mask.type.shape, operand.type.shape)
+                given, kind = [known[mask], operand, found], array_type(shape, operand.type.dtype)
+                found = copy.add(registry["where"], given, {}, [kind], node.tag).result
+            operands[position] = found
+        node.operands = tuple(operands)
         copy.nodes.append(node)
+        known.update(zip(original.results, node.results, strict=True))
     return copy
 
 

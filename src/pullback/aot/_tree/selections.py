@@ -38,7 +38,7 @@ class Selections:
 
 def is_part_of(entry: Any, captured: Any) -> bool:
     """Is an entry for some of the calls that this capture is for?"""
-    mine, theirs = captured.events, getattr(entry.capture, "events", ())
+    mine, theirs = captured.events, getattr(getattr(entry, "capture", None), "events", ())  # some calls run eagerly
     return any(event.label == LABEL for event in mine) and len(mine) == len(theirs) and all(
         a.label in (LABEL, b.label) and a.what == b.what for a, b in zip(mine, theirs, strict=True)
     )  # fmt: skip

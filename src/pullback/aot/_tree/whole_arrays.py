@@ -92,6 +92,7 @@ class Whole:
         self._made: dict[Any, Value] = {}  # equal nodes are one, so that equal masks are one
         self._masks: dict[Value, Mask] = {}  # by what is searched, in the new graph
         self._stops: dict[Node, tuple[int, ...]] = {}
+        self._masked: dict[Node, tuple[Value, tuple[int, ...]]] = {}
         self._fills: dict[tuple[Value, Value], Value] = {}  # by mask and array
         # What is searched, in the second graph, and how many there are in both.
         self._searched: dict[Value, tuple[int, int]] = {}
@@ -114,7 +115,8 @@ class Whole:
             self._graph.add_output(None if value is None else self._plain(value), desc)
         events = tuple([replace(e, label=LABEL) if self._is_lifted(k) else e for k, e in enumerate(self._two.events)])
         meta = replace(self._two.meta, traced_tangents=[self._known[x] for x in self._two.meta.traced_tangents])
-        return replace(self._two, graph=self._graph, meta=meta, stops=Stops(self._stops), events=events)
+        stops = Stops(self._stops, masked=self._masked)
+        return replace(self._two, graph=self._graph, meta=meta, stops=stops, events=events)
 
     def _is_lifted(self, number: int) -> bool:
         one, two = self._one.events[number], self._two.events[number]
@@ -343,10 +345,18 @@ class Whole:
             if (is_rows and y.type.ndim != ndim) or (isinstance(x, Selection) and x.mask is not chosen[0].mask):
                 raise Refused
         given = [x.whole if isinstance(x, Selection) else self._row(x, ndim) for x in operands]
+        over = self._over(chosen[0].mask, ndim - 1) if chosen else None
         made = self._add(b.op, given, **b.attrs)
         if made.type.dtype != b.results[0].type.dtype:
             raise Refused
-        return Selection(chosen[0].mask, made) if chosen else Rows(made)
+        if over is None:
+            return Rows(made)
+        # The slope of what is the same for all rows is that of those which are selected: 0 times infinity is no number.
+        shared = [k for k, x in enumerate(operands) if not isinstance(x, Selection) and type(given[k]) is Value]
+        floats = tuple([k for k in shared if given[k].type.dtype.kind in "fc"])
+        if floats and made.node is not None:
+            self._masked[made.node] = over, floats
+        return Selection(chosen[0].mask, made)
 
     def _reduced(self, a: Node, b: Node, operands: list[Any]) -> Any:
         (x,) = operands
@@ -429,7 +439,8 @@ class Whole:
         if self._are_found(mask, places) and x.type.shape[: len(places)] == mask.value.type.shape:
             return Selection(mask, self._filled(mask, self._in_rows(x)))
         whole = [place.whole for place in places]
-        return Selection(mask, self._add("_index", [self._in_rows(x), *whole], **{**b.attrs, "distinct": False}))
+        found = self._add("_index", [self._in_rows(x), *whole], **{**b.attrs, "distinct": False})
+        return Selection(mask, self._filled(mask, found))  # what is not selected has no part in derivatives
 
     def _places(self, node: Node, places: list[Any]) -> Mask:
         """The mask of positions, which stand for the first axes of an array."""
