@@ -55,6 +55,7 @@ PROGRAMS = {
     "np.maximum": (vector, lambda x, w: np.maximum(x, w)),
     "np.dot": (vector, lambda x, w: np.dot(w, x)),
     "np.outer": (vector, lambda x, w: np.outer(w, x)),
+    "np.multiply.outer": (vector, lambda x, w: np.multiply.outer(w, x)),
     "np.einsum": (matrix, lambda x, w: np.einsum("ij,j->i", w, x)),
     "np.convolve": (vector, lambda x, w: np.convolve(w, x)),
     "np.average": (vector, lambda x, w: np.average(x, weights=w)),
@@ -89,6 +90,49 @@ def test_writing_to_an_array_that_is_too_large_to_be_copied_is_an_error(name, mo
         assert name in ("w / x", "x[w]", "x[mask]", "x[w] *= y")
     except AutogradError as error:
         assert "needs the NumPy array" in str(error)
+
+
+def protected(w):
+    view = w[:]
+    view.flags.writeable = False
+    return view
+
+
+SHOWN = {
+    "read-only": protected,
+    "broadcast": lambda w: np.broadcast_to(w, (3, SIZE)),
+    "as_strided": lambda w: np.lib.stride_tricks.as_strided(w, w.shape, w.strides, writeable=False),
+    "recarray": lambda w: w.view(np.recarray),
+    "memmap": lambda w: w.view(np.memmap),
+}
+
+
+@pytest.mark.parametrize("copied", [1000, 0])
+@pytest.mark.parametrize("function", [lambda x, w: x * w, lambda x, w: w * x, np.multiply, pb.multiply])
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_array_is_written_behind_what_shows_it(name, function, copied, monkeypatch):
+    monkeypatch.setattr("pullback.eager.build._COPIED", copied)
+    w = vector()
+    shown = SHOWN[name](w)
+    x, expected = pb.ones(shown.shape, requires_grad=True), np.array(shown)
+    loss = function(x, shown).sum()
+    w *= 0.3
+    if copied:
+        loss.backward()
+        assert_close(x.grad, expected, rtol=0, atol=0)
+    else:
+        with pytest.raises(AutogradError, match="needs the NumPy array"):
+            loss.backward()
+
+
+@pytest.mark.parametrize("period", range(2, 11))
+def test_a_write_to_all_but_every_so_many_elements_is_seen(period):
+    for size in (20_000, 40_000, 105 * 500, 82_500):
+        x, w = pb.ones(size, requires_grad=True), np.arange(size) % period == 0
+        loss = (x * w).sum()
+        w[:] = True
+        with pytest.raises(AutogradError, match="needs the NumPy array"):
+            loss.backward()
 
 
 @pytest.mark.parametrize("layout", [lambda w: w, np.asfortranarray, lambda w: np.repeat(w, 2, axis=1)[:, ::2]])

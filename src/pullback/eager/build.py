@@ -398,11 +398,20 @@ def _holds_tensors(x: Any) -> bool:
 _COPIED = 1 << 14
 
 
+def _may_be_written(x: Any) -> bool:
+    """By NumPy, through the array itself or through one that it is a view of."""
+    while x is not None:
+        if isinstance(x, np.ndarray) and x.flags.writeable:
+            return True
+        x = getattr(x, "base", None)
+    return False
+
+
 def own_value(x: Any) -> Any:
     """An array that meets a tensor, as a copy: nobody tells what NumPy writes to it later, and backward may read it.
     What is too large for that is watched, as a Tensor: to write to it before backward is an error then."""
     modes = current()
-    if not modes.grad or modes.trace is not None or not x.flags.writeable:
+    if not modes.grad or modes.trace is not None or not _may_be_written(x):
         return x
     return x.copy() if x.size <= _COPIED else watched(as_constant(x))
 
@@ -425,8 +434,10 @@ def as_operand(x: Any, beside: bool = False) -> Any:
             return as_constant(own_value(x))
         if is_foreign(x) and (payload := taken_over(x)) is not None:
             return as_constant(payload)
-    is_plain = type(x) is np.ndarray or isinstance(x, (list, tuple))
-    return as_constant(np.asarray(x) if is_plain else as_operand_numbers(x))
+    if type(x) is np.ndarray or isinstance(x, (list, tuple)):
+        return as_constant(np.asarray(x))
+    numbers = as_operand_numbers(x)
+    return as_constant(own_value(numbers) if beside else numbers)
 
 
 def write_out(op: Op, operands: tuple[Any, ...], params: dict[str, Any], out: Tensor) -> Tensor:

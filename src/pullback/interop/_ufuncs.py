@@ -354,7 +354,7 @@ def outer(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> An
     """`ufunc.outer(x, y)`: the ufunc of every element of `x` with every element of `y`."""
     if twin_of(ufunc) is None:
         return NotImplemented
-    x, y = (as_constant(value) for value in inputs)
+    x, y = (as_constant(as_operand(value, beside=True)) for value in inputs)
     return call(ufunc, (x.reshape((*x.shape, *(1,) * y.ndim)), y), options)
 
 

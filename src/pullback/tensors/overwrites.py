@@ -16,6 +16,7 @@ it is no part of the modes.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import weakref
@@ -139,7 +140,9 @@ def _sample(array: Any) -> bytes:
         flat = array.T.reshape(-1)
     else:
         flat = array.flat
-    stride = array.size // _LOOKED_AT | 1  # odd: in matrices it should not meet the same column in every row
+    stride = max(array.size // _LOOKED_AT, 1)
+    while math.gcd(stride, 2 * 3 * 5 * 7) > 1:  # it should not meet the same column in every row, or place of a pattern
+        stride -= 1
     found: bytes = flat[::stride].tobytes()
     return found
 
