@@ -76,6 +76,14 @@ def test_edges(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["i0", "i1", "i0e", "i1e"])
+def test_bessel_functions_of_the_largest_numbers(name, dtype):
+    largest = np.finfo(dtype).max
+    x = np.array([largest, largest / 2, largest / 5, -largest / 2, -largest], dtype)
+    np.testing.assert_allclose(natively(f"special.{name}", x), of_scipy(name, x), rtol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", ["gammaln", "digamma"])
 def test_below_zero_it_is_as_accurate_as_the_terms_of_the_reflection(name, dtype):
     x = NEGATIVE.astype(dtype)

@@ -196,6 +196,17 @@ def test_an_argument_without_derivative_is_named(name, args, argument):
     assert math.isfinite(slope(name, *args, argument=other))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_slope_of_digamma_far_below_zero(dtype):
+    """Where SciPy, which adds up one by one, does not come back."""
+    x = pb.tensor(np.array([-INF, -1e30, -1e6 - 0.25, -1000.25, -999.75, NAN], dtype), requires_grad=True)
+    (slope,) = pb.autograd.grad(pb.special.digamma(x).sum(), x)
+    rest = 1 / 1001.0  # of the sum over all integers
+    expected = [INF, INF, 2 * math.pi**2, 2 * math.pi**2 - rest, 2 * math.pi**2 - rest, NAN]
+    assert slope.dtype == dtype
+    assert_close(slope, np.array(expected, dtype), rtol=1e-6, equal_nan=True)
+
+
 def test_complex_digamma_has_no_second_derivative_and_says_so():
     z = pb.tensor(1.0 + 0.5j, requires_grad=True)
     out = pb.special.loggamma(z)

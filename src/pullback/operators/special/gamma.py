@@ -25,8 +25,16 @@ def _digamma_slope(x: Any) -> Any:
     return _trigamma(x)
 
 
+# SciPy goes up to 0 one by one: at -1e9 it takes seconds, and below -2**53 it never comes back.
+_FARTHEST = -1000.0
+
+
 def _trigamma_kernel(x: Any) -> Any:
-    out = scipy_function("polygamma")(1, x)
+    is_far = x < _FARTHEST
+    out = scipy_function("polygamma")(1, np.where(is_far, 1.0, x))
+    if np.any(is_far):
+        with np.errstate(all="ignore"):
+            out = np.where(is_far, written_out.trigamma(x.astype(np.float64)), out)
     return out.astype(np.float32) if x.dtype == np.float32 else out
 
 

@@ -74,7 +74,7 @@ def modified_bessel(order: int, is_scaled: bool) -> Callable[[Any], Any]:
         for _ in range(order):
             near = near * x
         far = _series(_asymptotic_series(order, int(2 * border)), 1 / size, 1 / border, x.dtype)
-        far = far / np.sqrt(size * (2 * math.pi))
+        far = far / (np.sqrt(size) * math.sqrt(2 * math.pi))  # two roots: the product may overflow
         if order % 2:
             far = np.where(x < 0, -far, far)
         if is_scaled:
