@@ -79,7 +79,7 @@ def test_an_array_may_be_used_again(name):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_writing_to_an_array_that_is_too_large_to_be_copied_is_an_error(name, monkeypatch):
     """Unless backward does not need it: what was computed in forward is there already."""
-    monkeypatch.setattr("pullback.eager.build._COPIED", 0)
+    monkeypatch.setattr("pullback.eager.build.COPIED", 0)
     make, function = PROGRAMS[name]
     w, x = make(), pb.tensor(vector(), requires_grad=True)
     loss = (function(x, w) ** 2).sum()
@@ -111,7 +111,7 @@ SHOWN = {
 @pytest.mark.parametrize("function", [lambda x, w: x * w, lambda x, w: w * x, np.multiply, pb.multiply])
 @pytest.mark.parametrize("name", SHOWN)
 def test_an_array_is_written_behind_what_shows_it(name, function, copied, monkeypatch):
-    monkeypatch.setattr("pullback.eager.build._COPIED", copied)
+    monkeypatch.setattr("pullback.eager.build.COPIED", copied)
     w = vector()
     shown = SHOWN[name](w)
     x, expected = pb.ones(shown.shape, requires_grad=True), np.array(shown)
@@ -157,6 +157,17 @@ def test_arrays_that_are_arguments_of_compiled_functions_may_be_used_again(size)
         assert_close(pb.autograd.grad(loss, x)[0], np.full(size, 4.0))
         with pytest.raises(AutogradError, match="needs the NumPy array"):
             pb.autograd.grad(other, x, create_graph=True)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_arrays_that_adapted_functions_met_may_be_used_again(name):
+    make, function = PROGRAMS[name]
+    w, x = make(), pb.tensor(vector(), requires_grad=True)
+    adapted = pb.func.adapt(lambda x: (function(x, w) ** 2).sum())
+    (expected,) = pb.autograd.grad(adapted(x), x)
+    loss = adapted(x)
+    w[...] = w[::-1] if w.dtype.kind != "f" else 0.3 * w
+    assert_close(pb.autograd.grad(loss, x)[0], expected, rtol=0, atol=0)
 
 
 def test_arrays_in_keywords_of_composites_may_be_used_again():

@@ -395,10 +395,10 @@ def _holds_tensors(x: Any) -> bool:
 
 
 # Larger arrays are not copied, but watched: from 128 KiB on the C library asks the system for memory, page by page.
-_COPIED = 1 << 14
+COPIED = 1 << 14
 
 
-def _may_be_written(x: Any) -> bool:
+def may_be_written(x: Any) -> bool:
     """By NumPy, through the array itself or through one that it is a view of."""
     while x is not None:
         if isinstance(x, np.ndarray) and x.flags.writeable:
@@ -411,9 +411,9 @@ def own_value(x: Any) -> Any:
     """An array that meets a tensor, as a copy: nobody tells what NumPy writes to it later, and backward may read it.
     What is too large for that is watched, as a Tensor: to write to it before backward is an error then."""
     modes = current()
-    if not modes.grad or modes.trace is not None or not _may_be_written(x):
+    if not modes.grad or modes.trace is not None or not may_be_written(x):
         return x
-    return x.copy() if x.size <= _COPIED else watched(as_constant(x))
+    return x.copy() if x.size <= COPIED else watched(as_constant(x))
 
 
 def as_operand(x: Any, beside: bool = False) -> Any:

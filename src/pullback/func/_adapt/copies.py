@@ -15,12 +15,13 @@ import numpy as np
 from pullback.core.frames import warn
 from pullback.core.spec import describe
 from pullback.core.state import current
+from pullback.eager.build import COPIED, may_be_written
 from pullback.errors import AutogradError, DetachedWarning
 from pullback.func._adapt.arrays import has_history, inside
 from pullback.func._adapt.stand_ins import Proxy
 from pullback.operators.arrays.creation import finished
 from pullback.payloads.batched import plain_array
-from pullback.tensors.overwrites import make_way
+from pullback.tensors.overwrites import get_policy, make_way
 from pullback.tensors.tensor import Tensor, from_outside, version_of
 
 See = Callable[[Any], Any]
@@ -135,6 +136,12 @@ class Lent:
         """Has somebody written to the tensor?"""
         return version_of(self.tensor) != self._version
 
+    @property
+    def is_to_be_copied(self) -> bool:
+        """Is what a graph has kept of it copied because NumPy may write to it later, of which nobody tells?"""
+        is_small = not self.is_copy and self.array.size <= COPIED
+        return is_small and may_be_written(self.array) and get_policy().policy == "preserve"
+
 
 class LentArrays:
     """The arrays that were lent to one call."""
@@ -155,11 +162,11 @@ class LentArrays:
 
     def give_back(self) -> None:
         """Let the user have the numbers. What a graph has kept of the memory is copied before others write to it."""
-        for lent in self._written():
-            numbers = plain_array(lent.tensor._data)
+        for lent in self._lent:
+            numbers = plain_array(lent.tensor._data) if lent.is_written else None
             if lent.is_copy and numbers is not None:
                 np.copyto(lent.array, numbers)
-            else:
+            elif lent.is_written or lent.is_to_be_copied:
                 make_way(lent.tensor)
 
     def check(self, given: dict[Any, Any], returned: Collection[int]) -> None:
