@@ -106,3 +106,12 @@ def test_contiguous_is_what_numpy_calls_so():
         assert y.contiguous().is_contiguous()
     with pytest.raises(ValueError, match="order"):
         x.is_contiguous("K")
+
+
+def test_logit_in_place_takes_eps():
+    x = pb.tensor([0.1, 0.5, 0.95], requires_grad=True)
+    y = x * 1
+    assert y.logit_(0.2) is y
+    assert y.tolist() == x.detach().logit(0.2).tolist()
+    (slope,) = pb.autograd.grad(y.sum(), x)
+    assert slope.tolist() == [0.0, 4.0, 0.0]

@@ -26,7 +26,7 @@ from pullback.operators.arrays.indexing import setitem
 from pullback.operators.arrays.reshaping import ravel
 from pullback.operators.arrays.scatter import put, put_along_axis, take
 from pullback.operators.contraction import matmul
-from pullback.operators.elementwise.arithmetic import float_power
+from pullback.operators.elementwise.arithmetic import float_power, logit
 from pullback.operators.elementwise.casting import in_place, store
 from pullback.operators.elementwise.comparison import clamp_max, clamp_min
 from pullback.operators.elementwise.elementary import unwrap
@@ -290,6 +290,7 @@ members: dict[str, Any] = {
     "fill": fill,
     "float_power_": in_place(float_power, "float_power"),
     "flat": property(Flat, _assign_flat, doc="The elements in row-major order, to be read and written by position."),
+    "logit_": in_place(logit, "logit"),
     "unwrap_": in_place(unwrap, "unwrap"),
 }
 """Members of `Tensor`."""
