@@ -28,7 +28,7 @@ def names_for(trace: Any, leaves: list[Any]) -> dict[str, Any]:
     def is_instance(x: Any, kinds: Any) -> bool:
         kinds = _own_types(kinds)
         found = isinstance(x, kinds)
-        eager = _in_eager_code(trace, x)
+        eager = in_eager_code(trace, x)
         if eager is None:
             return found
         answer = isinstance(eager, kinds)
@@ -37,7 +37,7 @@ def names_for(trace: Any, leaves: list[Any]) -> dict[str, Any]:
         return answer
 
     def type_of(*args: Any) -> Any:
-        eager = _in_eager_code(trace, args[0]) if len(args) == 1 else None
+        eager = in_eager_code(trace, args[0]) if len(args) == 1 else None
         if eager is None:
             return type(*args)
         if not _is_argument(trace, args[0]):
@@ -56,7 +56,7 @@ def _is_argument(trace: Any, x: Tensor) -> bool:
     return any(primal.tensor is x for primal in trace.members.values())
 
 
-def _in_eager_code(trace: Any, x: Any) -> Any:
+def in_eager_code(trace: Any, x: Any) -> Any:
     """Something of the kind that eager code has in place of a tensor of the trace; None if that is a tensor, too."""
     if type(x) is not Tensor or type(x._data) is not TracedArray or current().trace is not trace:
         return None

@@ -17,6 +17,7 @@ from pullback.aot._numbers.program import Host
 from pullback.aot._numbers.stand_in import without_stand_ins
 from pullback.aot._trace.again import elementwise_again, part_again
 from pullback.aot._trace.captured import mirror, tied
+from pullback.aot._trace.kinds import in_eager_code
 from pullback.aot._trace.leaves import common_base, memory_of, shadow_like, synthetic_base
 from pullback.aot._wrapper import check_plain, is_outside
 from pullback.core.state import changed, current
@@ -110,6 +111,7 @@ class Trace(Recorder):
         self.looked_at: list[Array] = []  # arrays that the function uses as they are
         self.inner: list[Primal] = []  # inputs by which the function itself computes gradients
         self._tensors: dict[int, Tensor] = {}
+        self.has_arrays = False  # of NumPy's, among the inputs
         self.met_arrays: dict[Value, frozenset[int]] = {}  # made of NumPy arrays and numbers, with the slots of these
         self.live: Any = None  # answers those who ask for values (aot/_tree/live.py), if this is allowed
         self.growing: set[int] = set()  # lists that the function appends to, by id
@@ -237,6 +239,9 @@ class Trace(Recorder):
         task = task_variable.get(None)
         return None if task is None else task.current_node
 
+    def stands_for_array(self, tensor: Tensor) -> bool:
+        return self.has_arrays and in_eager_code(self, tensor) is not None
+
     def before_write(self, storage: Storage) -> None:
         running = self.running_node()
         self.written.append((storage, 0 if running is None else running.seq))
@@ -343,6 +348,7 @@ class Trace(Recorder):
         mirror(tensor, leaf)
         primal = self.known[id(leaf)] = Primal(tensor, leaf, desc, slots)
         self.primals.append(primal)
+        self.has_arrays = self.has_arrays or isinstance(leaf, np.ndarray)
         return primal
 
     # Overlapping inputs of which one is written.

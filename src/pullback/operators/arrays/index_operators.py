@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 
 from pullback.core.spec import Spec, is_complex_dtype, spec_for
+from pullback.core.state import current
 from pullback.declare.families import primitive, view
 from pullback.declare.samples import Maker, Sample, layouts
 from pullback.operators.arrays.movement import moveaxis
 from pullback.operators.elementwise.comparison import where
+from pullback.payloads.evaluate import is_traced
+from pullback.tensors.tensor import Tensor
 
 ARRAY = "array"
 """Marks the place of an array in a template."""
@@ -28,6 +31,12 @@ ROWS: Template = (ARRAY,)
 
 
 # Basic indices.
+
+
+def stands_for_array(x: Tensor) -> bool:
+    """Does eager code have an array of NumPy's in place of this tensor of a trace?"""
+    trace = current().trace
+    return trace is not None and is_traced(x._data) and bool(trace.stands_for_array(x))
 
 
 @view(name="_basic_index", torch="slice", group="index")

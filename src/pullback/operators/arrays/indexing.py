@@ -33,6 +33,7 @@ from pullback.operators.arrays.index_operators import (
     index_key,
     index_put_arrays,
     indexed_shape,
+    stands_for_array,
 )
 from pullback.operators.arrays.masks import masked_fill, positions
 from pullback.operators.arrays.movement import expand_dims
@@ -202,6 +203,8 @@ def getitem(x: Any, index: Any) -> Any:
         if basic is not None:
             if adapting and _is_element(x, index) and adapted_call(_getframe(1)) is not None:
                 return element(x, basic)
+            if type(x._data) is not np.ndarray and _is_element(x, index) and stands_for_array(x):
+                return element(x, basic)
             return _parts.read(x, basic)
         x, arrays, template, distinct = resolve(x, index)
         out = index_arrays(x, *arrays, template=template, distinct=distinct)
@@ -266,7 +269,7 @@ def _is_element(x: Tensor, index: Any) -> bool:
 
 
 def element(x: Tensor, basic: Template) -> Tensor:
-    """The element at a basic index as NumPy gives it to adapted code: a copy."""
+    """The element at a basic index as NumPy gives it to adapted code, and of its own arrays: a copy."""
     out: Tensor = _copied_element((x,), {"index": basic})
     return out
 

@@ -21,7 +21,7 @@ from pullback.declare.composite import composite
 from pullback.declare.families import primitive, view
 from pullback.declare.samples import Maker, Sample
 from pullback.eager.build import as_operand
-from pullback.operators.arrays.index_operators import basic_view, place_slice
+from pullback.operators.arrays.index_operators import basic_view, place_slice, stands_for_array
 from pullback.operators.arrays.masks import first_positions
 from pullback.operators.arrays.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 from pullback.operators.elementwise.casting import copy
@@ -431,9 +431,11 @@ def unbind(x: Any, axis: int = 0, *, dim: int | None = None) -> tuple[Any, ...]:
 
 
 def iterate(x: Tensor) -> Iterator[Tensor]:
-    """The elements along the first axis: views."""
+    """The elements along the first axis: views, and numbers of what stands for an array of NumPy's."""
     if x.ndim == 0:
         raise told(TypeError("a tensor without axes cannot be iterated over"), fix="pb.atleast_1d(x) has an axis")
+    if x.ndim == 1 and stands_for_array(x):
+        return (x[k] for k in range(x.shape[0]))
     return iter(unbind(x))
 
 

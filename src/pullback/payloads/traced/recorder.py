@@ -124,6 +124,10 @@ class Recorder:
         """The view `x[index]`, where nothing unusual watches; None elsewhere."""
         return None
 
+    def stands_for_array(self, tensor: Any) -> bool:
+        """Does eager code have an array of NumPy's in place of this tensor?"""
+        return False
+
     def before_write(self, storage: Any) -> None:
         """A storage is about to be written."""
 
