@@ -71,6 +71,28 @@ def views_of_what_an_ended_body_made_and_that_is_written():
     return found
 
 
+@program
+def one_history_of_several_has_ended():
+    """Operands of general operators that depend on different transforms, in either order, three derivatives deep."""
+    functions = [
+        lambda a, b: (pb.outer(a, b) @ pb.outer(a, b)).sum(),
+        lambda a, b: pb.real(((a * (1 + 1j)) * (b * (1 + 2j))).sum() ** 3),
+        lambda a, b: (pb.stack([a, b]).prod(0) ** 3).sum(),
+        lambda a, b: pb.concatenate([a, b]).prod() ** 2,
+        lambda a, b: pb.exp((a * b).sum()),
+    ]
+    found = []
+    for f in functions:
+        for swapped in (lambda a, b, f=f: f(a, b), lambda a, b, f=f: f(b, a)):
+            leaf = point(2).requires_grad_()
+            for first in pb.func.grad(swapped, (0, 1))(leaf * 2.0, pb.ones(2)):
+                (second,) = pb.autograd.grad((first**3).sum(), leaf, create_graph=True)
+                (third,) = pb.autograd.grad((second**2).sum(), leaf, retain_graph=True)
+                arrays = [each.detach().numpy() for each in (second, third)]
+                found.append([(each / abs(each).sum()).round(9).tolist() for each in arrays])
+    return found
+
+
 def seen(value):
     """All that can be seen of a result."""
     if isinstance(value, pb.Tensor):

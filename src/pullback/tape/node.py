@@ -18,6 +18,7 @@ from pullback.errors import AutogradError
 from pullback.payloads.kinds import has_kind, hollow, root_among
 from pullback.tape.hooks import HookList, RemovableHandle
 from pullback.tape.input_metadata import InputMetadata
+from pullback.tape.transform.tokens import union
 
 ACCUMULATOR_SEQUENCE = 2**64 - 1
 
@@ -256,21 +257,31 @@ class ErrorNode(Node):
 
 
 def deps_at(node: Node | None) -> Any:
-    """The tokens behind the result of a node. Of one that says `BEHIND`, they are those of any history that it has: the
-    histories of its operands all depend on the same transforms."""
+    """The tokens behind the result of a node. Of one that says `BEHIND`, they are those of all its histories."""
     task = running_pass.get()
     known = {} if task is None else task.scratch.setdefault(BEHIND, {})
-    path = []
     found: Any = None
-    while node is not None:
-        found = known.get(node, node.deps)
-        if found is not BEHIND:
-            break
-        path.append(node)
-        node, found = next((each for each in node.next if each is not None), None), None
-    for each in path:
-        known[each] = found
-    return found
+    pending = [] if node is None else [node]
+    while pending:
+        top = pending[-1]
+        found = known.get(top, top.deps)
+        if found is BEHIND:
+            parts: list[Any] = []
+            for each in top.next:
+                if each is not None:
+                    part = known.get(each, each.deps)
+                    if part is BEHIND:
+                        pending.append(each)
+                    elif part is not _NOWHERE and part not in parts:
+                        parts.append(part)
+            if pending[-1] is not top:
+                continue
+            found = known[top] = union(parts) if len(parts) > 1 else parts[0] if parts else _NOWHERE
+        pending.pop()
+    return None if found is _NOWHERE else found
+
+
+_NOWHERE: Any = object()  # what is behind a node whose histories have all been cut off
 
 
 # `FreshLeaf`: the node behind an argument that a reverse transform differentiates with respect to.
