@@ -122,7 +122,7 @@ class AOTError(RuntimeError):
 
     def __init__(self, what: str, *, location: str = "", why: str = "", fix: str = "") -> None:
         self.what = what
-        self.location = location
+        self.location = self.site = location  # doors leave alone what has a site
         self.why = why
         self.fix = fix
         parts = [what]
