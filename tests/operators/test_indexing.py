@@ -286,3 +286,22 @@ def test_rows_are_written_alike_in_small_and_in_large_arrays(index, convert, len
     assert y._version == 2
     np.testing.assert_allclose(start.grad, of_start)
     np.testing.assert_allclose(value.grad, of_value.reshape(places.shape))
+
+
+@pytest.mark.parametrize("places", [[], [0, 2], [1, 1]])
+@pytest.mark.parametrize("kind", [np.asarray, pb.tensor])
+def test_writes_at_places_in_a_tensor_have_second_derivatives(kind, places):
+    index = kind(np.array(places, dtype=int))
+
+    def written(x):
+        out = x * 1.0
+        out[index] = x[index] ** 3
+        return (out * out).sum()
+
+    x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (first,) = pb.autograd.grad(written(x), x, create_graph=True)
+    (second,) = pb.autograd.grad(first.sum(), x)
+    is_written = np.isin(np.arange(3), places)
+    values = x.detach().numpy()
+    np.testing.assert_allclose(first.detach().numpy(), np.where(is_written, 6 * values**5, 2 * values))
+    np.testing.assert_allclose(second.numpy(), np.where(is_written, 30 * values**4, 2.0))

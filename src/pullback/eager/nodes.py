@@ -373,8 +373,9 @@ class DirectNode(FastNode):
             data, epoch = self.operand_slots(position)
             if epoch is UNWRITTEN:
                 return data
-            spec = self.operand_specs[position]
-            handle = SavedVariable.restored(spec, data, epoch, self.next[position], 0)
+            spec = self.operand_specs[position]  # None of an index
+            known = spec if spec is not None or data is None else spec_of(data)
+            handle = SavedVariable.restored(known, data, epoch, self.next[position], 0)
         if data is None:
             handle.release()
         return handle
