@@ -168,7 +168,7 @@ def test_strange_things_in_a_folder_hang_and_crash_nobody(tmp_path, monkeypatch,
     assert read(folder, "a.x", MOST) is None
     kept = keep(folder, "a.x", b"again")
     assert kept == (kind != "a folder") and read(folder, "a.x", MOST) == (b"again" if kept else None)
-    shrink(folder, ".x", 0, "b.x")
+    shrink(folder, ".x", 0, "b.x", 1)
     remove(folder, ".x")
     assert not kept or os.listdir(folder) == []
 
@@ -277,7 +277,7 @@ def _writes(folder, number):
     for n in range(20):
         keep(folder, f"{n}.x", b"same")
         read(folder, f"{n}.x", MOST)
-        shrink(folder, ".x", MOST, f"{n}.x")
+        shrink(folder, ".x", MOST, f"{n}.x", MOST)
 
 
 def test_processes_that_write_at_once_leave_whole_files(folder):
@@ -300,7 +300,7 @@ def test_a_clock_that_was_set_back_does_not_make_new_files_the_oldest(folder):
         os.utime(folder / f"{n}.x", (future + n, future + n))
     for n in range(4, 8):
         keep(folder, f"{n}.x", b"x" * 1000)
-        shrink(folder, ".x", 4500, f"{n}.x")
+        shrink(folder, ".x", 4500, f"{n}.x", 1000)
     assert [n for n in range(8) if has(folder, f"{n}.x")] == [4, 5, 6, 7]
 
 
@@ -308,9 +308,9 @@ def test_what_just_fits_stays(folder):
     for name in ("a.x", "b.x"):
         keep(folder, name, b"x" * 1000)
     size = sum((folder / name).stat().st_size for name in ("a.x", "b.x"))
-    shrink(folder, ".x", size, "b.x")
+    shrink(folder, ".x", size, "b.x", 1000)
     assert has(folder, "a.x") and has(folder, "b.x")
-    shrink(folder, ".x", size - 1, "b.x")
+    shrink(folder, ".x", size - 1, "b.x", 1000)
     assert not has(folder, "a.x") and has(folder, "b.x")
 
 
@@ -318,8 +318,20 @@ def test_the_file_that_was_just_written_stays(folder):
     keep(folder, "a.x", b"x" * 1000)
     keep(folder, "b.x", b"x" * 9000)
     os.utime(folder / "b.x", (1, 1))
-    shrink(folder, ".x", 4500, "b.x")
+    shrink(folder, ".x", 4500, "b.x", 9000)
     assert not has(folder, "a.x") and has(folder, "b.x")
+
+
+def test_a_folder_is_looked_through_when_a_sixteenth_of_its_limit_was_added(folder, monkeypatch):
+    looks = []
+    names = disk._Open.names
+    monkeypatch.setattr(disk._Open, "names", lambda own: looks.append(len(kept)) or names(own))
+    kept = []
+    for n in range(40):
+        keep(folder, f"{n}.x", b"x" * 1000)
+        kept.append(n)
+        shrink(folder, ".x", 160_000, f"{n}.x", 1000)
+    assert looks == [1, 11, 21, 31]
 
 
 def test_what_a_killed_process_left_goes(folder):
@@ -327,7 +339,7 @@ def test_what_a_killed_process_left_goes(folder):
     for name, stamp in ((".writing-old", 1), (".writing-new", time.time())):
         (folder / name).write_bytes(b"half")
         os.utime(folder / name, (stamp, stamp))
-    shrink(folder, ".x", MOST, "a.x")
+    shrink(folder, ".x", MOST, "a.x", 1)
     assert sorted(os.listdir(folder)) == [".key", ".writing-new", "a.x"]
 
 

@@ -123,8 +123,11 @@ def load(key: str) -> Any:
 def store(key: str, value: Any) -> None:
     """Keep a value of texts, numbers, lists and dicts. A cache that cannot be written to is no error."""
     folder, name = cache_dir(), f"{key}{_SUFFIX}"
-    if folder is not None and keep(folder, name, json.dumps(value).encode()):
-        shrink(folder, _SUFFIX, MOST_BYTES, name)
+    if folder is None:
+        return
+    content = json.dumps(value).encode()
+    if keep(folder, name, content):
+        shrink(folder, _SUFFIX, MOST_BYTES, name, len(content))
 
 
 # Which graphs may be looked up in the cache on disk.

@@ -201,11 +201,22 @@ def remove(folder: Folder, suffix: str) -> None:
                 own.unlink(name)
 
 
-def shrink(folder: Folder, suffix: str, most_bytes: int, newest: str) -> None:
-    """Remove what was not used for longest, until the rest is small enough; `newest` is the name that stays.
+_since: dict[tuple[str, str], int] = {}  # bytes that this process has kept since it looked through a folder
 
-    What was used in the future was used before somebody set the clock, and counts as used long ago.
+
+def shrink(folder: Folder, suffix: str, most_bytes: int, newest: str, size: int) -> None:
+    """Remove what was not used for longest, until the rest is small enough; `newest`, of `size` bytes, stays.
+
+    To look through a folder of many files takes longer than to write one, so a process does it first, and again
+    whenever it has added a sixteenth of what may be there. What was used in the future was used before somebody set
+    the clock, and counts as used long ago.
     """
+    kind = os.fspath(folder), suffix
+    since = _since.get(kind, most_bytes) + size
+    is_due = since >= most_bytes // 16
+    _since[kind] = 0 if is_due else since
+    if not is_due:
+        return
     with suppress(OSError), _opened(folder) as own:
         now, found = time.time(), []
         for name in own.names():

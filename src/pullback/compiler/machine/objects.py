@@ -194,4 +194,4 @@ def read(name: str) -> bytes | None:
 def write(name: str, code: bytes) -> None:
     """Keep the code of a module; if that fails, it is not kept."""
     if _folder is not None and kept_files.keep(_folder, f"{name}.o", code):
-        kept_files.shrink(_folder, ".o", MOST_BYTES, f"{name}.o")
+        kept_files.shrink(_folder, ".o", MOST_BYTES, f"{name}.o", len(code))
