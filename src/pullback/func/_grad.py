@@ -135,7 +135,11 @@ def grad_and_value(
 
     @made_by(grad_and_value, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        return _gradient(function, argnums, has_aux, args, kwargs)
+        try:
+            return _gradient(function, argnums, has_aux, args, kwargs)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return transformed
 
@@ -164,7 +168,6 @@ def _gradient(
         return result, (value, recording.finish(aux)) if has_aux else value
     except BaseException as error:
         put_back(error, before)
-        leave(error)
         raise
 
 
@@ -184,8 +187,12 @@ def value_and_grad(
 
     @made_by(value_and_grad, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        gradient, value = _gradient(function, argnums, has_aux, args, kwargs)
-        return value, gradient
+        try:
+            gradient, value = _gradient(function, argnums, has_aux, args, kwargs)
+            return value, gradient
+        except BaseException as error:
+            leave(error)
+            raise
 
     return transformed
 
@@ -205,8 +212,12 @@ def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
 
     @made_by(grad, function, argnums, has_aux)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = _gradient(function, argnums, has_aux, args, kwargs, wants_value=False)
-        return (gradient, value[1]) if has_aux else gradient
+        try:
+            gradient, value = _gradient(function, argnums, has_aux, args, kwargs, wants_value=False)
+            return (gradient, value[1]) if has_aux else gradient
+        except BaseException as error:
+            leave(error)
+            raise
 
     return transformed
 

@@ -26,6 +26,7 @@ from pullback.operators.elementwise.casting import astype
 from pullback.operators.elementwise.comparison import clip, equal, isnan, where
 from pullback.operators.reductions.reduction import sum
 from pullback.operators.reductions.scan import cumsum
+from pullback.tape.function.outputs import tensors_in
 from pullback.tensors.tensor import Tensor
 
 # The place, counted from 0, that belongs to the fraction q of n elements (Hyndman and Fan's numbers 4 to 9).
@@ -47,7 +48,13 @@ def _as_operand(value: Any, x: Any) -> Any:
     """An array if `x` is one, a Tensor otherwise; numbers and lists of them lie where `x` does."""
     if type(x) is np.ndarray:
         return np.asarray(value)
+    value = _stacked(value)
     return tensor_from(value if hasattr(value, "dtype") else beside(x, np.asarray(value)))
+
+
+def _stacked(value: Any) -> Any:
+    """A list with tensors as their stack, anything else as it is."""
+    return tensor_from(value) if next(tensors_in(value), None) is not None else value
 
 
 def _is_whole(place: Any) -> Any:
@@ -108,6 +115,7 @@ def _in_rows(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _fractions(name: str, q: Any, x: Any, scale: float) -> Any:
+    q = q if type(x) is np.ndarray else _stacked(q)
     values = every_value(q)
     if not bool(((values >= 0) & (values <= scale)).all()):
         raise ValueError(f"{name}: fractions must lie between 0 and {scale:g}")

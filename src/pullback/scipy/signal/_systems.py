@@ -3,6 +3,7 @@ from them step by step, and their frequency responses."""
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,8 @@ def of_tensors(theirs: type) -> type:
             parts = list(pb.scipy.signal.normalize(*parts))
         return TensorSystem(map(pb.atleast_2d, parts) if len(parts) == 4 else parts, dt)
 
-    return type(theirs.__name__, (theirs,), {"__new__": new, "__doc__": theirs.__doc__})
+    known = {"__new__": new, "__doc__": theirs.__doc__, "__signature__": signature(theirs)}
+    return type(theirs.__name__, (theirs,), known)
 
 
 class System:
